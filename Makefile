@@ -1,0 +1,47 @@
+# Every target sets up what it needs in .venv of this clone; the second run is fast.
+# make run    what there is to see            make test   the whole suite, compiled and plain forms
+# make check  lint, types, import rules       make bench  the benchmarks                 make clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/_speed/*.pyx src/terrazzo/_speed/*.pxd)
+
+.PHONY: run test test-fast check bench clean setup
+
+setup: $(READY)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Terrazzo needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): $(BIN)/python pyproject.toml setup.py $(KERNELS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(READY)
+	@echo "The world server is not there yet. What there is: entity definitions, their codec, channels and the simulator."
+	@echo "Here are the entities of the example game (examples/plaza/entities.py), as 'terrazzo defs' shows them."
+	@echo "Other commands: $(BIN)/terrazzo --help"
+	@echo
+	@$(BIN)/terrazzo defs examples/plaza
+
+test: $(READY) check
+	$(BIN)/python -m pytest -n 2
+	TERRAZZO_PURE=1 $(BIN)/python -m pytest -n 2
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_tidy.py
+
+bench: $(READY)
+	$(BIN)/terrazzo bench codec
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find src -name '*.so' -delete

@@ -1,0 +1,79 @@
+"""Builds the compiled kernels of `terrazzo._speed`; everything else is in pyproject.toml.
+
+A kernel is one module name with two forms. `x.py` is the plain-Python form, always there. The compiled form has the
+same name and is made from `x.pyx` where the fast form needs raw buffers (a twin), or from `x.py` itself where a
+`x.pxd` beside it gives the C types (one source). Python prefers the compiled file when both exist; TERRAZZO_PURE=1
+hides it (see `terrazzo/_speed/__init__.py`).
+
+A kernel that cannot be built is left out with a warning: on a machine without a C compiler the install succeeds with
+the plain forms.
+"""
+
+import os
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+SPEED = Path("src/terrazzo/_speed")
+
+
+def kernels() -> list[Extension]:
+    """One extension per kernel, or none when the caller asks for the plain forms (TERRAZZO_PURE=1)."""
+    if os.environ.get("TERRAZZO_PURE", "") not in ("", "0"):
+        return []
+    sources = {path.stem: path for path in SPEED.glob("*.pyx")}
+    for pxd in SPEED.glob("*.pxd"):
+        sources.setdefault(pxd.stem, pxd.with_suffix(".py"))
+    return [
+        Extension(f"terrazzo._speed.{name}", [str(path)], extra_compile_args=["-O3"])
+        for name, path in sorted(sources.items())
+        if name != "__init__"
+    ]
+
+
+def cythonized() -> list[Extension]:
+    """The kernels as C, or none when Cython cannot be had."""
+    found = kernels()
+    if not found:
+        return []
+    from Cython.Build import cythonize
+
+    return cythonize(
+        found,
+        build_dir="build/cython",
+        compiler_directives={
+            "language_level": "3",
+            "annotation_typing": False,  # C types come from the .pxd; annotations are for people and mypy
+            "boundscheck": False,
+            "wraparound": False,
+            "cdivision": True,
+            "embedsignature": True,
+            "freethreading_compatible": False,
+        },
+        force=False,
+    )
+
+
+class BuildWhatCanBeBuilt(build_ext):
+    """Leaves out, with a warning, what the machine cannot compile (setuptools' own `optional` lets a missing compiler
+    fail)."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Build one kernel or say why not."""
+        try:
+            super().build_extension(ext)
+        except Exception as problem:
+            self.warn(f"{ext.name} is not compiled, its plain-Python form will be used: {problem}")
+
+    def copy_extensions_to_source(self) -> None:
+        """For editable installs: only what was built."""
+        self.extensions = [ext for ext in self.extensions if os.path.exists(self.get_ext_fullpath(ext.name))]
+        super().copy_extensions_to_source()
+
+    def get_outputs(self) -> list[str]:
+        """Only what was built."""
+        return [path for path in super().get_outputs() if os.path.exists(path)]
+
+
+setup(ext_modules=cythonized(), cmdclass={"build_ext": BuildWhatCanBeBuilt})

@@ -1,0 +1,107 @@
+"""Terrazzo: one seamless game world, poured from many processes.
+
+What a game needs to say what its entities are can be imported from here; `terrazzo.schema.classes.declare` and
+`terrazzo.schema.classes.parts` explain the words, `terrazzo.schema.classes.hints` the types.
+"""
+
+from terrazzo._speed.values import UserValue
+from terrazzo.schema.classes.build import build
+from terrazzo.schema.classes.declare import ComponentType, EntityType, Interface, component, level, prop
+from terrazzo.schema.classes.hints import (
+    Alias,
+    Array,
+    Blob,
+    Bool,
+    Float32,
+    Float64,
+    Guid,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    PlainData,
+    SavedAsBlob,
+    Size,
+    String,
+    Text,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    alias,
+)
+from terrazzo.schema.classes.package import load_package
+from terrazzo.schema.classes.parts import Base, Cell, Client, Proxy, attach, exposed, remote
+from terrazzo.schema.classes.records import Record, field
+from terrazzo.schema.flags import (
+    ALL_CLIENTS,
+    BASE,
+    BASE_AND_CLIENT,
+    CELL_PRIVATE,
+    CELL_PUBLIC,
+    CELL_PUBLIC_AND_OWN,
+    EDITOR_ONLY,
+    OTHER_CLIENTS,
+    OWN_CLIENT,
+)
+from terrazzo.schema.model import Compression, Exposed, Volatile
+from terrazzo.schema.refs import Ref
+from terrazzo.schema.vectors import Vector2, Vector3, Vector4
+
+__all__ = [
+    "ALL_CLIENTS",
+    "BASE",
+    "BASE_AND_CLIENT",
+    "CELL_PRIVATE",
+    "CELL_PUBLIC",
+    "CELL_PUBLIC_AND_OWN",
+    "EDITOR_ONLY",
+    "OTHER_CLIENTS",
+    "OWN_CLIENT",
+    "Alias",
+    "Array",
+    "Base",
+    "Blob",
+    "Bool",
+    "Cell",
+    "Client",
+    "ComponentType",
+    "Compression",
+    "EntityType",
+    "Exposed",
+    "Float32",
+    "Float64",
+    "Guid",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Interface",
+    "PlainData",
+    "Proxy",
+    "Record",
+    "Ref",
+    "SavedAsBlob",
+    "Size",
+    "String",
+    "Text",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "UserValue",
+    "Vector2",
+    "Vector3",
+    "Vector4",
+    "Volatile",
+    "alias",
+    "attach",
+    "build",
+    "component",
+    "exposed",
+    "field",
+    "level",
+    "load_package",
+    "prop",
+    "remote",
+]

@@ -1,0 +1,45 @@
+"""`terrazzo bench NAME`: measures against a rival in the same run; `figures` in the JSON are the names issues ask
+for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from terrazzo.cli.output import json_option, print_json
+
+
+@click.group()
+def bench() -> None:
+    """Measure a part of the engine against something else in the same run."""
+
+
+def show(result: dict[str, Any], as_json: bool) -> None:
+    """Print a benchmark's result: `figures`, and whatever explains them."""
+    if as_json:
+        print_json(result)
+        return
+    console = Console()
+    for heading, part in result.items():
+        if isinstance(part, dict):
+            table = Table(box=None, pad_edge=False)
+            table.add_column(heading)
+            table.add_column("", justify="right")
+            for name, value in part.items():
+                table.add_row(name, f"{value:.3g}" if isinstance(value, float) else str(value))
+            console.print(table)
+        else:
+            console.print(f"{heading}: {part}", highlight=False)
+
+
+@bench.command()
+@json_option
+@click.option("--rounds", default=200, show_default=True, help="Turns that each contender gets.")
+def codec(as_json: bool, rounds: int) -> None:
+    """Encode and decode an avatar: our codec against msgspec's msgpack of the same data."""
+    from terrazzo.bench.codec import measure
+
+    show(measure(rounds), as_json)

@@ -1,0 +1,44 @@
+"""The command group. Commands are imported when they are called, so that `terrazzo --help` stays quick."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+COMMANDS = {
+    "defs": ("terrazzo.cli.defs", "defs"),
+    "check": ("terrazzo.cli.defs", "check"),
+    "bench": ("terrazzo.cli.bench", "bench"),
+}
+"""Command → (module, attribute)."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands live in modules that are imported on demand."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+
+def installed_version() -> str:
+    """The version of the installed package."""
+    try:
+        return version("terrazzo")
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(installed_version(), prog_name="terrazzo")
+def main() -> None:
+    """One seamless game world, poured from many processes."""

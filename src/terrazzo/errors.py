@@ -1,0 +1,77 @@
+"""Every error the engine raises on purpose, in one tree.
+
+    TerrazzoError
+    ├── UsageError              the caller's fault: raised at once, says what to do instead
+    │   ├── DefinitionError     entity definitions do not hold; carries every Problem found, with file and line
+    │   ├── ValueRejected       a value does not fit its declared type (also a ValueError)
+    │   └── OwnershipError      a value that belongs to one owner was given to a second
+    └── PeerError               the fault of whoever sent the bytes: counted and refused, never passed on to the game
+        └── DecodeError         bytes that do not decode; says at which offset, and why (also a ValueError)
+
+What comes from outside raises a PeerError inside the part that reads it, and no further. A broken invariant of our own
+is an AssertionError and stops the process. A game's exception is confined to its entity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class TerrazzoError(Exception):
+    """Root of the tree."""
+
+
+class UsageError(TerrazzoError):
+    """The engine was used wrongly; the text says what to do instead."""
+
+
+class ValueRejected(UsageError, ValueError):
+    """A value does not fit the type declared for it. `where` names the place, `problem` what was expected and given."""
+
+    def __init__(self, problem: str, where: str = "") -> None:
+        self.problem = problem
+        self.where = where
+        super().__init__(f"{where}: {problem}" if where else problem)
+
+    def inside(self, outer: str) -> ValueRejected:
+        """The same, seen from one level further out: `.count` inside `Avatar.bag[2]`."""
+        return ValueRejected(self.problem, outer + self.where)
+
+
+class OwnershipError(UsageError):
+    """A list, record or user value that already belongs somewhere was put in a second place."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake in a definition: where, of which kind, and what to do about it."""
+
+    file: str
+    line: int
+    kind: str
+    message: str
+    tag: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.kind}: {self.message}"
+
+
+class DefinitionError(UsageError):
+    """Entity definitions have mistakes; `problems` lists all of them."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = problems
+        count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
+        super().__init__("\n".join([f"{count} in the definitions:", *(f"  {problem}" for problem in problems)]))
+
+
+class PeerError(TerrazzoError):
+    """Somebody sent what cannot be accepted."""
+
+
+class DecodeError(PeerError, ValueError):
+    """Bytes that are not an encoding of what they should be."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        self.offset = offset
+        super().__init__(f"{message} (at byte {offset})")

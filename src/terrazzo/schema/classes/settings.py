@@ -1,0 +1,94 @@
+"""Reads the settings in the body of a declaration: how entities of the type are seen, sent and saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from terrazzo.schema.classes.declare import SETTINGS, Declaration, PropertyOptions
+from terrazzo.schema.classes.sources import Mistake, Sources
+from terrazzo.schema.declarations import Declarations
+from terrazzo.schema.model import ALWAYS, Compression, DetailLevel, Place, Volatile
+
+
+def read_settings(sources: Sources, cls: type[Declaration], said: Declarations) -> None:
+    """Take over the settings that the class itself makes."""
+    for name, value in vars(cls).items():
+        if name in SETTINGS and not isinstance(value, PropertyOptions):
+            place = sources.body(cls).place(name)
+            try:
+                _READERS.get(name, _plain)(said, name, value, place)
+            except Mistake as mistake:
+                sources.error(place, mistake.kind, f"{cls.__name__}.{name}: {mistake}")
+                said.is_complete = False
+
+
+def _plain(said: Declarations, name: str, value: Any, place: Place) -> None:
+    """A setting that is only yes or no."""
+    if not isinstance(value, bool):
+        raise Mistake("bad setting", f"it is True or False, not {value!r}")
+    if name != "server_only":  # which is a matter of the list of types, and read from there
+        setattr(said.sayings, name, value)
+
+
+def _appeal_radius(said: Declarations, name: str, value: Any, place: Place) -> None:
+    said.sayings.appeal_radius = _metres(value)
+
+
+def _metres(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise Mistake("bad number", f"it needs metres, zero or more, not {value!r}")
+    return float(value)
+
+
+def _distance(value: Any) -> float | None:
+    """True is any distance; False and None are not at all."""
+    if value is None or value is False:
+        return None
+    return ALWAYS if value is True else _metres(value)
+
+
+def _volatile(said: Declarations, name: str, value: Any, place: Place) -> None:
+    if not isinstance(value, Volatile):
+        raise Mistake("bad setting", f"it is Volatile(position=True, yaw=True) or the like, not {value!r}")
+    volatile = Volatile(*map(_distance, (value.position, value.yaw, value.pitch, value.roll)))
+    if not volatile.in_order():
+        raise Mistake("volatile order", "yaw must reach at least as far as pitch, and pitch as far as roll")
+    said.sayings.volatile = volatile
+
+
+def _detail_levels(said: Declarations, name: str, value: Any, place: Place) -> None:
+    if not isinstance(value, Sequence) or not all(isinstance(each, DetailLevel) for each in value):
+        raise Mistake("bad LoD level", 'it is a list of levels: [level("near", 30), level("far", 200)]')
+    reached = -1.0
+    for each in value:
+        if each.start <= reached:
+            raise Mistake(
+                "LoD levels out of order",
+                f"{each.label} starts at {each.start:g}: a later level starts further out than {reached:g}",
+            )
+        reached = each.start
+        level = replace(each, start=_metres(each.start), hysteresis=_metres(each.hysteresis))
+        said.levels[each.label] = (level, place)
+
+
+def _temp_properties(said: Declarations, name: str, value: Any, place: Place) -> None:
+    if isinstance(value, str) or not all(isinstance(each, str) for each in value):
+        raise Mistake("bad setting", 'it is a tuple of names: ("path", "target")')
+    said.temp_properties.update(dict.fromkeys(value))
+
+
+def _compression(said: Declarations, name: str, value: Any, place: Place) -> None:
+    if not isinstance(value, Compression) or not {value.internal, value.external} <= set(range(10)):
+        raise Mistake("bad setting", "it is Compression(internal=…, external=…), each 0 (none) to 9")
+    said.sayings.internal_compression, said.sayings.external_compression = value.internal, value.external
+
+
+_READERS: dict[str, Callable[[Declarations, str, Any, Place], None]] = {
+    "appeal_radius": _appeal_radius,
+    "volatile": _volatile,
+    "detail_levels": _detail_levels,
+    "temp_properties": _temp_properties,
+    "compression": _compression,
+}

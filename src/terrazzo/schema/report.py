@@ -1,0 +1,65 @@
+"""What was wrong with a definition tree: mistakes and warnings, each told once.
+
+A file is read once, so its own problems come up once by themselves. What only shows when an entity is put
+together (a level of detail that no one declares) comes up again for every entity that uses the file: such a
+problem is told with its `subject`, and a second one of the same kind about the same subject at the same place
+is dropped.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from terrazzo.errors import Problem
+from terrazzo.schema.model import Place
+
+
+class Report:
+    """Gathers the problems of one tree."""
+
+    def __init__(self) -> None:
+        self._errors: list[Problem] = []
+        self._warnings: list[Problem] = []
+        self._told: set[tuple[Place, str, str]] = set()
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The mistakes, by file and line."""
+        return sorted(self._errors, key=_position)
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What works but is hardly meant, by file and line."""
+        return sorted(self._warnings, key=_position)
+
+    def error(self, place: Place, kind: str, message: str, *, subject: str | None = None) -> None:
+        """Note a mistake."""
+        if self._is_new(place, kind, subject):
+            self._errors.append(Problem(place.file, place.line, kind, message))
+
+    def warn(
+        self, place: Place, kind: str, message: str, *, tag: str | None = None, subject: str | None = None
+    ) -> None:
+        """Note something that can be read past."""
+        if self._is_new(place, kind, subject):
+            self._warnings.append(Problem(place.file, place.line, kind, message, tag))
+
+    def _is_new(self, place: Place, kind: str, subject: str | None) -> bool:
+        if subject is None:
+            return True
+        key = (place, kind, subject)
+        is_new = key not in self._told
+        self._told.add(key)
+        return is_new
+
+
+def _position(problem: Problem) -> tuple[str, int]:
+    return problem.file, problem.line
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question that names the nearest known word, or nothing."""
+    by_fold = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.7)
+    return f"; did you mean {by_fold[near[0]]}?" if near else ""

@@ -1,0 +1,73 @@
+"""The command line as people and programs use it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from terrazzo.cli.main import COMMANDS, main
+from tests.schema.golden import GOLDEN
+
+
+def run(*args):
+    return CliRunner().invoke(main, list(args))
+
+
+def test_help_names_every_command():
+    result = run("--help")
+    assert result.exit_code == 0
+    for name in COMMANDS:
+        assert name in result.output
+
+
+def test_defs_shows_tables():
+    result = run("defs", str(GOLDEN / "defs"))
+    assert result.exit_code == 0
+    assert "Traveller" in result.output
+    assert "digest " in result.output
+
+
+@pytest.mark.parametrize("command", ["defs", "check"])
+def test_nothing_there_is_an_error_that_says_so(command, tmp_path):
+    result = run(command, str(tmp_path / "nowhere"), "--json")
+    assert result.exit_code == 1
+    [error] = json.loads(result.output)["errors"]
+    assert error["message"] == "there is no such file or folder"
+    result = run(command, str(tmp_path))
+    assert result.exit_code == 1
+    assert "neither a definition tree" in result.output.replace("\n", " ")
+
+
+def test_check_lists_all_errors_of_a_game_in_one_pass(tmp_path):
+    (tmp_path / "game.py").write_text(
+        "from terrazzo import *\n"
+        "class Avatar(EntityType):\n"
+        "    hp: Int16 = prop(ALL_CLIENTS, default=70000)\n"
+        "    name: Text\n"
+        "    friend: Ref = prop(ALL_CLIENTS)\n"
+    )
+    result = run("check", str(tmp_path), "--json")
+    assert result.exit_code == 1
+    errors = json.loads(result.output)["errors"]
+    assert [each["line"] for each in errors] == [3, 4, 5]
+    assert all(each["file"] == "game.py" for each in errors)
+
+
+def test_the_installed_command_runs():
+    done = subprocess.run(
+        [sys.executable, "-c", "from terrazzo.cli.main import main; main()", "check", str(GOLDEN / "defs")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "0 errors, 5 warnings, 10 entity types." in done.stdout
+
+
+def test_bench_codec_prints_its_figures():
+    result = run("bench", "codec", "--rounds", "1", "--json")
+    assert result.exit_code == 0, result.output
+    figures = json.loads(result.output)["figures"]
+    assert set(figures) == {"encode_ratio", "decode_ratio", "bytes_ratio"}
+    assert figures["bytes_ratio"] < 1
+    assert "encode_ratio" in run("bench", "codec", "--rounds", "1").output
