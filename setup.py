@@ -56,8 +56,7 @@ def cythonized() -> list[Extension]:
 
 
 class BuildWhatCanBeBuilt(build_ext):
-    """Leaves out, with a warning, what the machine cannot compile (setuptools' own `optional` lets a missing compiler
-    fail)."""
+    """Leaves out, with a warning, what the machine cannot compile (`optional` would let a missing compiler fail)."""
 
     def build_extension(self, ext: Extension) -> None:
         """Build one kernel or say why not."""
@@ -65,15 +64,16 @@ class BuildWhatCanBeBuilt(build_ext):
             super().build_extension(ext)
         except Exception as problem:
             self.warn(f"{ext.name} is not compiled, its plain-Python form will be used: {problem}")
+            self.left_out = [*getattr(self, "left_out", []), ext]
 
-    def copy_extensions_to_source(self) -> None:
-        """For editable installs: only what was built."""
-        self.extensions = [ext for ext in self.extensions if os.path.exists(self.get_ext_fullpath(ext.name))]
-        super().copy_extensions_to_source()
-
-    def get_outputs(self) -> list[str]:
-        """Only what was built."""
-        return [path for path in super().get_outputs() if os.path.exists(path)]
+    def run(self) -> None:
+        """Build, then forget what was left out, so that nobody looks for its file."""
+        inplace, self.inplace = self.inplace, False
+        super().run()
+        self.inplace = inplace
+        self.extensions = [ext for ext in self.extensions if ext not in getattr(self, "left_out", [])]
+        if inplace:
+            self.copy_extensions_to_source()
 
 
 setup(ext_modules=cythonized(), cmdclass={"build_ext": BuildWhatCanBeBuilt})

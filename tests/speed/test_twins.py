@@ -1,8 +1,10 @@
 """The compiled form and the plain form do the same: the same values, bytes, errors and changes over a large corpus."""
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import terrazzo._speed
 from terrazzo._speed import COMPILED
 
+EXTENSION = sysconfig.get_config_var("EXT_SUFFIX")
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -23,15 +26,23 @@ def run(*, pure):
     return done.stderr.strip(), done.stdout.splitlines()
 
 
+def is_built():
+    return (Path(terrazzo._speed.__file__).parent / f"codec{EXTENSION}").exists()
+
+
 def test_the_environment_chooses_the_form():
     asked = os.environ.get("TERRAZZO_PURE", "") not in ("", "0")
-    built = any(Path(terrazzo._speed.__file__).parent.glob("codec.*.so"))
-    assert (built and not asked) == COMPILED
+    assert (is_built() and not asked) == COMPILED
 
 
-@pytest.mark.skipif(
-    not any(Path(terrazzo._speed.__file__).parent.glob("codec.*.so")), reason="no compiled form was built here"
-)
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
+def test_where_there_is_a_compiler_the_kernels_are_compiled():
+    folder = Path(terrazzo._speed.__file__).parent
+    for source in [*folder.glob("*.pyx"), *folder.glob("*.pxd")]:
+        assert (folder / (source.stem + EXTENSION)).exists(), f"{source.name} was not compiled"
+
+
+@pytest.mark.skipif(not is_built(), reason="no compiled form was built here")
 def test_both_forms_give_the_same():
     form, compiled = run(pure=False)
     assert form == "compiled"

@@ -18,7 +18,7 @@ from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact, PyFloat_FromDo
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE, PyList_New, PyList_SET_ITEM
 from cpython.long cimport PyLong_CheckExact, PyLong_FromLongLong
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from libc.math cimport isinf
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -31,8 +31,11 @@ cdef extern from "Python.h":
     object PyUnicode_DecodeUTF8(const char* data, Py_ssize_t size, const char* errors)
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
     unsigned long long PyLong_AsUnsignedLongLong(object number) except? 0xFFFFFFFFFFFFFFFF
-    object PyLong_FromLong(long number)
-    object PyLong_FromUnsignedLong(unsigned long number)
+    PyObject* PyLong_FromLong(long number) except NULL
+    PyObject* PyLong_FromUnsignedLong(unsigned long number) except NULL
+    PyObject* new_float "PyFloat_FromDouble"(double number) except NULL
+    void set_tuple_item "PyTuple_SET_ITEM"(tuple target, Py_ssize_t index, PyObject* item)
+    void set_list_item "PyList_SET_ITEM"(list target, Py_ssize_t index, PyObject* item)
     object PyLong_FromUnsignedLongLong(unsigned long long number)
     double PyFloat_AsDouble(object number) except? -1.0
     int PyUnicode_Check(object value)
@@ -337,15 +340,20 @@ cdef inline int put_any(Out* out, Codec codec, object value) except -1:
     return codec.put_value(out, value)
 
 
-cdef inline object get_any(In* source, Codec codec):
-    """`codec.get_value`, with the commonest cases written out here."""
+cdef inline PyObject* new_reference(object value) noexcept:
+    Py_INCREF(value)
+    return <PyObject*>value
+
+
+cdef inline PyObject* get_any(In* source, Codec codec) except NULL:
+    """`codec.get_value` as a new reference, with the commonest cases written out here."""
     cdef const uint8_t* at = source.at
     cdef Form form = codec.form
     cdef uint16_t two
     cdef uint32_t four
     cdef float single
     if form == OTHER or source.end - at < codec.fixed:
-        return codec.get_value(source)
+        return new_reference(codec.get_value(source))
     source.at += codec.fixed
     if form == UINT_8:
         return PyLong_FromLong(at[0])
@@ -363,13 +371,13 @@ cdef inline object get_any(In* source, Codec codec):
         return PyLong_FromLong(<int16_t>two)
     if form == SINGLE:
         memcpy(&single, at, 4)
-        return PyFloat_FromDouble(single)
+        return new_float(single)
     if form == INT_8:
         return PyLong_FromLong(<int8_t>at[0])
     if form == BOOLEAN and at[0] <= 1:
-        return True if at[0] else False
+        return new_reference(at[0] == 1)
     source.at = at
-    return codec.get_value(source)
+    return new_reference(codec.get_value(source))
 
 
 @cython.final
@@ -866,6 +874,7 @@ cdef class SequenceCodec(Codec):
         cdef Py_ssize_t index
         cdef Py_ssize_t start = source.at - source.start
         cdef TrackedList array
+        cdef PyObject* item
         if count < 0:
             count = get_length(source, self.name)
             if count > (source.end - source.at) // self.element.least:
@@ -873,11 +882,13 @@ cdef class SequenceCodec(Codec):
         elif self.least > source.end - source.at:
             raise too_short(source, self.least, self.name)
         if self.is_tuple:
-            return self.frozen([get_any(source, self.element) for index in range(count)])
+            return self.frozen([self.element.get_value(source) for index in range(count)])
         array = TrackedList.__new__(TrackedList)
         array._codec = self
         for index in range(count):
-            list.append(array, get_any(source, self.element))
+            item = get_any(source, self.element)
+            list.append(array, <object>item)
+            Py_DECREF(<object>item)
         return array
 
 
@@ -1016,9 +1027,7 @@ cdef class RecordCodec(Codec):
                 return None
         values = PyTuple_New(count)
         for index in range(count):
-            item = get_any(source, <Codec>PyTuple_GET_ITEM(self.codecs, index))
-            Py_INCREF(item)
-            PyTuple_SET_ITEM(values, index, item)
+            set_tuple_item(values, index, get_any(source, <Codec>PyTuple_GET_ITEM(self.codecs, index)))
         return self.build(values)
 
 
@@ -1078,9 +1087,7 @@ cdef class RowCodec:
         source.start = source.at = <const uint8_t*>PyBytes_AS_STRING(held)
         source.end = source.start + PyBytes_GET_SIZE(held)
         for index in range(count):
-            value = get_any(&source, <Codec>PyTuple_GET_ITEM(self.codecs, index))
-            Py_INCREF(value)
-            PyList_SET_ITEM(values, index, value)
+            set_list_item(values, index, get_any(&source, <Codec>PyTuple_GET_ITEM(self.codecs, index)))
         if source.at != source.end:
             raise DecodeError(f"{source.end - source.at} bytes too many after the last value", source.at - source.start)
         return values
