@@ -1,0 +1,160 @@
+"""Every number and every reason of the client channel, once; `docs/wire.md` repeats them for other
+implementations.
+
+A limit that both ends must agree on is a constant (the standard). A limit that one end may choose for
+itself is a field of `Settings`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum, IntEnum
+
+import msgspec
+
+from terrazzo._speed import packet
+
+VERSION = 1
+
+# Sizes of packets. 1200 bytes of UDP payload pass every path that carries IPv6; nobody has to probe for more.
+HEADER_BYTES = 9
+TAG_BYTES = 16
+OVERHEAD_BYTES = HEADER_BYTES + TAG_BYTES
+PACKET_BYTES_MIN = OVERHEAD_BYTES + 1
+
+# Messages. An unreliable one travels whole in one packet; a reliable one is a part of the stream.
+UNRELIABLE_BYTES_MAX = 1024
+MESSAGE_BYTES_MAX = 1 << 20
+
+# How far the stream may be sent beyond what the peer has acknowledged: also the most a receiver must hold.
+STREAM_WINDOW_BYTES = 256 * 1024
+HELD_RANGES_MAX = 2048
+
+# Packets in flight: the window grows and shrinks between these.
+WINDOW_PACKETS_INITIAL = 32
+WINDOW_PACKETS_MIN = 16
+WINDOW_PACKETS_MAX = 8 * packet.ACK_BITS_BYTES_MAX
+WINDOW_CUT = 0.7
+
+# Evidence of loss, and the timers where there is none.
+LOSS_PACKETS = 3
+LOSS_DELAY_FACTOR = 9 / 8
+TIMER_STEP_S = 0.001
+RTT_INITIAL_S = 0.2
+PROBE_BACKOFF_MAX = 6
+PROBE_S_MAX = 2.0
+BACKOFFS_TO_MIN_WINDOW = 2
+
+# Acknowledgements: at once for every second packet and whenever a number is missing, else within the delay.
+ACK_EVERY_PACKETS = 2
+ACK_DELAY_S = 0.02
+ACK_DELAY_UNIT_S = 0.0001
+ACK_BITS_BYTES_MIN = 8
+ACK_OVERLAP_PACKETS = 32
+
+# How soon to try again when a byte budget held something back and nobody polls by themselves.
+BLOCKED_S = 0.02
+
+# A new address is challenged only out of bytes that came from it; a challenge alone makes a packet of this size.
+CHALLENGE_PACKET_BYTES = OVERHEAD_BYTES + 1 + packet.CHALLENGE_BYTES
+
+# Handshake.
+COOKIE_LIFE_S = 10.0
+HELLO_RETRY_S = 0.25
+HELLO_RETRY_S_MAX = 1.0
+APP_DATA_BYTES_MAX = 1024
+
+# The end.
+LAST_CALL_S = 1.0
+LINGER_S = 3.0
+FORGERIES_MAX = 1 << 36
+
+
+class Suite(IntEnum):
+    """The cipher of a session; the client names it, a server knows both."""
+
+    CHACHA20_POLY1305 = 1
+    AES_256_GCM = 2
+
+
+PACKETS_MAX = {Suite.CHACHA20_POLY1305: 1 << 48, Suite.AES_256_GCM: 1 << 28}
+"""Packets that one key may seal. A session that gets there ends; the nonce is the packet number and never
+repeats."""
+
+
+LOCAL_REASONS = 128
+"""Reasons below this travel in CLOSE frames and REFUSE; the others are known at one end only."""
+
+
+class Reason(IntEnum):
+    """Why a session ended."""
+
+    ENDED = 1  # graceful: both ends have everything
+    ABORTED = 2  # the application ended it at once
+    SILENT = 3  # nothing was heard for too long
+    SLOW_READER = 4  # the peer does not take what is sent to it
+    PROTOCOL = 5  # the peer sent what the standard does not allow
+    KEYS_WORN = 6  # a key has sealed as many packets as it may
+    END_TIMEOUT = 7  # a graceful end that did not come to its end in time
+    SERVER_FULL = 8
+    WRONG_VERSION = 9
+    WRONG_SUITE = 10
+    NO_ANSWER = 128  # the handshake got no answer
+    PATH_LOST = 129  # the connection under a WebSocket session closed
+
+
+class Drop(Enum):
+    """Why a packet was dropped without a word."""
+
+    TRUNCATED = "truncated"  # shorter than its kind can be
+    OVERSIZED = "oversized"  # longer than a packet may be
+    KIND = "kind"  # no such kind of packet, or not one for this end or this state
+    UNPADDED = "unpadded"  # a HELLO too short to be answered
+    VERSION = "version"
+    SUITE = "suite"
+    COOKIE = "cookie"  # a cookie that is forged, expired or another address's
+    KEY = "key"  # a public key that leads nowhere
+    UNKNOWN = "unknown"  # no session with this connection id
+    FORGED = "forged"  # does not authenticate: wrong key or damaged
+    REPLAYED = "replayed"  # this number has come before, or is too old to tell
+    DUPLICATE = "duplicate"  # a handshake packet that has done its work
+    ADDRESS = "address"  # another connection's packet on a transport that cannot move
+    HELD_FULL = "held_full"  # no room to hold what came out of order; it will be sent again
+    BUSY = "busy"  # more handshakes than are allowed between two polls
+    ANSWERS_FULL = "answers_full"  # more handshake answers than are kept between two polls
+
+
+Drops = Counter[Drop]
+
+
+class Transport(msgspec.Struct, frozen=True):
+    """What carries the packets: datagrams that may be lost, doubled, reordered, or an ordered connection."""
+
+    packet_bytes_max: int
+    datagram: bool
+
+
+UDP = Transport(packet_bytes_max=1200, datagram=True)
+WEBSOCKET = Transport(packet_bytes_max=16 * 1024, datagram=False)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What one end may choose for itself."""
+
+    keep_alive_s: float = 5.0
+    silence_s: float = 30.0
+    end_timeout_s: float = 5.0
+    handshake_timeout_s: float = 10.0
+    send_queue_bytes_max: int = 4 << 20
+    unreliable_queue_bytes_max: int = 64 * 1024
+    send_message_bytes_max: int = MESSAGE_BYTES_MAX
+    receive_message_bytes_max: int = MESSAGE_BYTES_MAX
+    sessions_max: int = 10_000
+    half_open_max: int = 1024
+    half_open_s: float = 10.0
+    opens_per_poll_max: int = 64
+    answers_max: int = 4096
+
+
+SERVER = Settings(receive_message_bytes_max=64 * 1024)
+CLIENT = Settings(send_message_bytes_max=64 * 1024)

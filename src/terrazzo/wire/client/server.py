@@ -1,0 +1,195 @@
+"""The server's endpoint: everything that comes to one UDP socket, or to all WebSockets, and all its sessions.
+
+A packet goes by its kind: HELLO and OPEN to the greeter (`greeter.py`), DATA to the session whose id it
+bears.
+
+    half-open  ──first authentic DATA──►  open  ──end, by either side──►  lingering  ──a few seconds──►  ·
+
+The owner hears Connected, Received and Closed, in this order. A session that is over lingers to repeat its
+CLOSE to a peer that missed it. Sessions are polled when something happened to them or their timer is due,
+not all of them each time. No more sessions than `sessions_max`: who comes then is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from terrazzo.wire.client import handshake, limits
+from terrazzo.wire.client.channel import State
+from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.client.greeter import Greeter, HalfOpen
+from terrazzo.wire.client.handshake import Hello
+from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
+from terrazzo.wire.client.session import Address, Entropy, Session
+from terrazzo.wire.client.timers import Timers
+
+
+def address_to_bytes(address: Address) -> bytes:
+    """The bytes that stand for an address in a cookie: any form that tells one from another will do."""
+    return repr(address).encode()
+
+
+class ServerEndpoint:
+    """All sessions of one server."""
+
+    def __init__(
+        self,
+        private_key: bytes,
+        *,
+        entropy: Entropy,
+        transport: Transport = limits.UDP,
+        settings: Settings = limits.SERVER,
+        suites: Iterable[Suite] = tuple(Suite),
+        address_bytes: Callable[[Address], bytes] = address_to_bytes,
+    ) -> None:
+        self.drops = Drops()
+        self.sessions: dict[int, Session] = {}
+        self._transport = transport
+        self._settings = settings
+        self._hellos: dict[int, Hello] = {}  # of sessions and of those that linger
+        self._lingering: dict[int, tuple[Session, float]] = {}
+        self._events: list[Event] = []
+        self._touched: dict[int, Session] = {}
+        self._timers = Timers()
+        self._greeter = Greeter(
+            private_key,
+            entropy=entropy,
+            transport=transport,
+            settings=settings,
+            suites=suites,
+            address_bytes=address_bytes,
+            is_taken=self._hellos.__contains__,
+            is_full=self._is_full,
+            drops=self.drops,
+        )
+        self.public_key = self._greeter.public_key
+
+    def on_datagram(self, address: Address, data: bytes, now: float) -> None:
+        """A datagram, or a WebSocket's binary message, has come. Never raises because of what is in it."""
+        if len(data) < limits.PACKET_BYTES_MIN:
+            self.drops[Drop.TRUNCATED] += 1
+        elif len(data) > self._transport.packet_bytes_max:
+            self.drops[Drop.OVERSIZED] += 1
+        elif data[0] == handshake.DATA:
+            self._on_data(address, data, now)
+        elif data[0] in (handshake.HELLO, handshake.OPEN):
+            self._greeter.on_packet(address, data, now)
+        else:
+            self.drops[Drop.KIND] += 1
+
+    def on_path_lost(self, address: Address) -> None:
+        """The connection under an ordered transport has closed: its session is over."""
+        for half in [half for half in self._greeter.half_open.values() if half.session.address == address]:
+            self._greeter.drop(half)
+        for session in self.sessions.values():
+            if session.address == address:
+                session.abort(Reason.PATH_LOST)
+
+    def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[Address, bytes]]:
+        """Everything to send now; `budget_bytes` is for each session."""
+        out = self._greeter.take_answers()
+        self._greeter.forget(now)
+        self._forget_lingering(now)
+        for session_id in self._timers.take_due(now):
+            if session_id in self.sessions:
+                self._touched[session_id] = self.sessions[session_id]
+        touched, self._touched = self._touched, {}
+        for session in touched.values():
+            address = session.address
+            out += [(address, datagram) for datagram in session.poll(now, budget_bytes)]
+            self._after_poll(session, now)
+        return out
+
+    def events(self) -> list[Event]:
+        """What has happened since the last call, in order."""
+        events, self._events = self._events, []
+        return events
+
+    def next_timeout(self) -> float | None:
+        """When `poll` must be called although nothing comes; None when there is nothing to wait for."""
+        return self._timers.next_at
+
+    def _is_full(self) -> bool:
+        return len(self.sessions) >= self._settings.sessions_max
+
+    def _on_data(self, address: Address, data: bytes, now: float) -> None:
+        session_id = int.from_bytes(data[1:5], "little")
+        session = self.sessions.get(session_id)
+        if session is not None:
+            self._on_session_data(session, address, data, now)
+        elif session_id in self._greeter.half_open:
+            self._on_first_data(self._greeter.half_open[session_id], address, data, now)
+        elif session_id in self._lingering:
+            session = self._lingering[session_id][0]
+            if session.on_datagram(address, data, now) is not None:
+                self._touched[session_id] = session
+        else:
+            self.drops[Drop.UNKNOWN] += 1
+
+    def _on_session_data(self, session: Session, address: Address, data: bytes, now: float) -> None:
+        messages = session.on_datagram(address, data, now)
+        if messages is None:
+            return
+        self._touched[session.id] = session
+        if messages:
+            self._events.append(Received(session, messages))
+        if session.state is State.CLOSED:
+            self._retire(session, now)
+
+    def _on_first_data(self, half: HalfOpen, address: Address, data: bytes, now: float) -> None:
+        """If it authenticates, the client has the keys, and the session is open."""
+        session = half.session
+        messages = session.on_datagram(address, data, now)
+        if messages is None:
+            return
+        del self._greeter.half_open[session.id]
+        self._hellos[session.id] = half.hello
+        self._touch(session)
+        if self._is_full():
+            session.abort(Reason.SERVER_FULL)
+            self._linger(session, now)
+            return
+        self.sessions[session.id] = session
+        session.on_touched = self._touch
+        self._events.append(Connected(session, half.app_data))
+        if messages:
+            self._events.append(Received(session, messages))
+        if session.state is State.CLOSED:
+            self._retire(session, now)
+
+    def _retire(self, session: Session, now: float) -> None:
+        """The session is over: tell the owner."""
+        if session.reason is not None and self.sessions.pop(session.id, None) is not None:
+            self._events.append(Closed(session, session.reason, session.channel.closed_by_peer))
+            self._linger(session, now)
+
+    def _linger(self, session: Session, now: float) -> None:
+        """Keep it a little, to repeat its CLOSE to a peer that missed it."""
+        if len(self._lingering) >= self._settings.sessions_max:
+            self._forget_oldest()
+        self._lingering[session.id] = (session, now + limits.LINGER_S)
+        self._timers.forget(session.id)
+        self._timers.set(session.id, now + limits.LINGER_S)
+
+    def _forget_lingering(self, now: float) -> None:
+        while self._lingering and next(iter(self._lingering.values()))[1] <= now:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        session_id = next(iter(self._lingering))
+        del self._lingering[session_id]
+        self._greeter.release(self._hellos.pop(session_id))
+        self._timers.forget(session_id)
+
+    def _touch(self, session: Session) -> None:
+        self._touched[session.id] = session
+
+    def _after_poll(self, session: Session, now: float) -> None:
+        if session.state is State.CLOSED:
+            self._retire(session, now)
+            return
+        if session.channel.blocked:
+            self._touch(session)
+        due_at = session.next_timeout()
+        if due_at is not None:
+            self._timers.set(session.id, due_at)
