@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from client_harness import AWAY, HOME, STATIC_KEY, entropy_of
-
 from terrazzo.wire.client import (
     UDP,
     WEBSOCKET,
@@ -21,6 +19,7 @@ from terrazzo.wire.client import (
     Suite,
     Transport,
 )
+from tests.wire.client.client_harness import AWAY, HOME, STATIC_KEY, entropy_of
 
 FILE = Path(__file__).with_name("vectors.json")
 CLIENT_SEED, SERVER_SEED = 11, 12

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from client_harness import ChannelPair, Network
 
 from terrazzo._speed import packet
 from terrazzo.errors import ValueRejected
 from terrazzo.wire.client import UDP, WEBSOCKET, Channel, Drop, Reason, Settings, State, limits
+from tests.wire.client.client_harness import ChannelPair, Network
 
 
 def channel(**settings) -> Channel:

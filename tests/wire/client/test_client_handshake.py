@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from client_harness import AWAY, HOME, STATIC_KEY, EndpointPair, Network, entropy_of
 
 from terrazzo.errors import ValueRejected
 from terrazzo.wire.client import (
@@ -20,6 +19,7 @@ from terrazzo.wire.client import (
     limits,
     public_key,
 )
+from tests.wire.client.client_harness import AWAY, HOME, STATIC_KEY, EndpointPair, Network, entropy_of
 
 
 def server(**settings) -> ServerEndpoint:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from client_harness import AWAY, HOME, STATIC_KEY, EndpointPair, entropy_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from terrazzo.wire.client import (
     State,
     public_key,
 )
+from tests.wire.client.client_harness import AWAY, HOME, STATIC_KEY, EndpointPair, entropy_of
 
 ENTROPY = entropy_of(99)
 RANDOM = st.binary(max_size=1300)

@@ -6,7 +6,6 @@ import importlib.util
 from collections import deque
 from pathlib import Path
 
-import independent
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 import terrazzo._speed
 from terrazzo._speed import packet
 from terrazzo.errors import DecodeError
+from tests.wire.client import independent
 
 
 def load_plain():

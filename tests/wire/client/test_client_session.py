@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from client_harness import AWAY, HOME, EndpointPair, Network
 
 from terrazzo._speed import packet
 from terrazzo.wire.client import (
@@ -21,6 +20,7 @@ from terrazzo.wire.client import (
     limits,
 )
 from terrazzo.wire.client import session as session_module
+from tests.wire.client.client_harness import AWAY, HOME, EndpointPair, Network
 
 suites = pytest.mark.parametrize("suite", Suite)
 

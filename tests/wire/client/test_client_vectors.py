@@ -6,14 +6,14 @@ import json
 from itertools import groupby
 from typing import Any
 
-import independent
 import pytest
-from client_harness import STATIC_KEY, ChannelPair, EndpointPair, Network, entropy_of
-from client_vectors import DOWN_AT, DOWN_RELIABLE, DOWN_UNRELIABLE, FILE, SERVER_SEED, build
 
 from terrazzo._speed import packet
 from terrazzo.errors import DecodeError
 from terrazzo.wire.client import UDP, WEBSOCKET, Connected, Reason, Received, ServerEndpoint, State, Suite
+from tests.wire.client import independent
+from tests.wire.client.client_harness import STATIC_KEY, ChannelPair, EndpointPair, Network, entropy_of
+from tests.wire.client.client_vectors import DOWN_AT, DOWN_RELIABLE, DOWN_UNRELIABLE, FILE, SERVER_SEED, build
 
 VECTORS = json.loads(FILE.read_text())
 SESSIONS = pytest.mark.parametrize("session", VECTORS["sessions"], ids=lambda session: session["name"])
