@@ -4,7 +4,8 @@
     ├── UsageError              the caller's fault: raised at once, says what to do instead
     │   ├── DefinitionError     entity definitions do not hold; carries every Problem found, with file and line
     │   ├── ValueRejected       a value does not fit its declared type (also a ValueError)
-    │   └── OwnershipError      a value that belongs to one owner was given to a second
+    │   ├── OwnershipError      a value that belongs to one owner was given to a second
+    │   └── ChannelFull         more was sent to one part than its channel may hold (`wire.channel`)
     └── PeerError               the fault of whoever sent the bytes: counted and refused, never passed on to the game
         └── DecodeError         bytes that do not decode; says at which offset, and why (also a ValueError)
 

@@ -62,6 +62,11 @@ def _show(console: Console, loaded: Loaded) -> None:
         for key in ("client_methods", "exposed_cell_methods", "exposed_base_methods"):
             if entity[key]:
                 _show_methods(console, key.replace("_", " "), entity[key])
+        for side in ("cell", "base"):
+            exposed = {each["name"] for each in entity[f"exposed_{side}_methods"]}
+            others = [name for name in entity[f"internal_{side}_methods"] if name not in exposed]
+            if others:
+                console.print(f"{side} methods for servers only: {', '.join(others)}", highlight=False)
     print_problems(console, loaded.warnings, style="yellow")
     print_problems(console, loaded.errors, style="red")
     console.print(f"digest {whole['digest']}", soft_wrap=True, highlight=False)

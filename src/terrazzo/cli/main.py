@@ -10,6 +10,7 @@ import click
 COMMANDS = {
     "defs": ("terrazzo.cli.defs", "defs"),
     "check": ("terrazzo.cli.defs", "check"),
+    "sim": ("terrazzo.cli.sim", "sim_command"),
     "bench": ("terrazzo.cli.bench", "bench"),
 }
 """Command → (module, attribute)."""

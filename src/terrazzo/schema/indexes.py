@@ -28,10 +28,10 @@ class IdRange:
     first: int
     slots: int
 
-    @property
-    def methods_max(self) -> int:
-        """How many methods fit with every slot used as a sub-slot."""
-        return 256 * self.slots
+    def direct(self, exposed_most: int) -> int:
+        """How many slots stand for one method each, when the largest type has so many; the others are sub-slots."""
+        excess = exposed_most - self.slots
+        return self.slots - (excess // 255 + 1 if excess > 0 else 0)
 
 
 PROPERTY_IDS = IdRange(158, 97)
@@ -65,9 +65,7 @@ def exposed_max(schema: Schema, side: Side) -> int:
 
 def message_id(ids: IdRange, exposed_most: int, index: int) -> tuple[int, int | None]:
     """The message id, and the extra byte if there is one, of the exposed method of this index."""
-    excess = exposed_most - ids.slots
-    sub_slots = excess // 255 + 1 if excess > 0 else 0
-    direct = ids.slots - sub_slots
+    direct = ids.direct(exposed_most)
     if index < direct:
         return ids.first + index, None
     overflow = index - direct

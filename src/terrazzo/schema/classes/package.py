@@ -50,9 +50,14 @@ class Game:
 
 def load_package(path: str | Path) -> Loaded:
     """Import a game and build its schema. Never raises for what is in it: the result lists all mistakes."""
+    return read_package(path)[0]
+
+
+def read_package(path: str | Path) -> tuple[Loaded, dict[str, ModuleType]]:
+    """The same, and the modules that were imported."""
     game = _find(Path(path).resolve())
     if isinstance(game, Problem):
-        return Loaded(Schema(), [game])
+        return Loaded(Schema(), [game]), {}
     _forget(game)
     known = set(sys.modules)
     problem = _import(game)
@@ -60,10 +65,10 @@ def load_package(path: str | Path) -> Loaded:
     for each in modules.values():
         setattr(each, _MARK, True)
     if problem is not None:
-        return Loaded(Schema(), [problem])
-    loaded = build(_entity_types(modules), root=game.root)
+        return Loaded(Schema(), [problem]), modules
+    loaded = build(entity_types(modules), root=game.root)
     loaded.warnings.extend(_idle_parts(modules, game.root))
-    return loaded
+    return loaded, modules
 
 
 def _find(path: Path) -> Game | Problem:
@@ -136,7 +141,7 @@ def _name(file: Path, root: Path) -> str:
     return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
 
 
-def _entity_types(modules: dict[str, ModuleType]) -> list[type[EntityType]]:
+def entity_types(modules: dict[str, ModuleType]) -> list[type[EntityType]]:
     """The entity types that the game's modules define, in order of definition."""
     found = {each for each in _classes(modules) if issubclass(each, EntityType) and not each._abstract}
     return sorted(found, key=lambda each: each._sequence)

@@ -1,0 +1,98 @@
+"""`terrazzo sim`: many small hostile worlds, judged by the promises.
+
+    terrazzo sim channel --seed 1 --seeds 1000 --faults harsh
+
+Exit code 0 only if no promise broke. With --json one object on stdout:
+`{"scenario", "seeds", "failures": [{"seed", "promise", "what"}], "events", "virtual_s"}`. Otherwise the first failures
+are told in full: the one command that repeats each, the faults that are enough for it, and a timeline.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
+from terrazzo.errors import UsageError
+from terrazzo.sim.mutations import mutation_of
+from terrazzo.sim.pool import run_many
+from terrazzo.sim.runner import Order, Outcome, explain
+from terrazzo.sim.scenario import scenario_names
+from terrazzo.sim.world import FaultLevel
+
+_TOLD_MAX = 3
+"""Failures that are told in full; of the others only the command."""
+
+
+@click.command("sim")
+@click.argument("scenario", type=click.Choice(scenario_names()))
+@click.option("--seed", default=0, show_default=True, help="The first seed.")
+@click.option("--seeds", default=100, show_default=True, type=click.IntRange(1), help="How many seeds.")
+@click.option(
+    "--duration", type=float, help="Virtual seconds of workload and faults; drawn from the seed if not given."
+)
+@click.option(
+    "--faults",
+    type=click.Choice([level.value for level in FaultLevel]),
+    default=FaultLevel.HARSH.value,
+    show_default=True,
+    help="How hostile the worlds are.",
+)
+@click.option("--mutation", help="Run a deliberately broken form instead; see terrazzo.sim.mutations.")
+@click.option("--jobs", type=int, help="Processes to use; all cores if not given. Changes nothing but the time.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def sim_command(
+    scenario: str,
+    seed: int,
+    seeds: int,
+    duration: float | None,
+    faults: str,
+    mutation: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Runs SCENARIO in many small hostile worlds and checks the promises."""
+    try:
+        mutation_of(mutation)
+    except UsageError as error:
+        raise click.UsageError(str(error)) from None
+    level = FaultLevel(faults)
+    orders = [Order(scenario, number, level, duration, mutation) for number in range(seed, seed + seeds)]
+    outcomes = list(run_many(orders, jobs))
+    failed = [outcome for outcome in outcomes if outcome.failure is not None]
+    if as_json:
+        click.echo(json.dumps(_summary(scenario, outcomes, failed)))
+    else:
+        _tell(scenario, outcomes, failed)
+    sys.exit(1 if failed else 0)
+
+
+def _summary(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> dict[str, object]:
+    return {
+        "scenario": scenario,
+        "seeds": len(outcomes),
+        "failures": [
+            {"seed": outcome.order.seed, "promise": outcome.failure.promise, "what": outcome.failure.what}
+            for outcome in failed
+            if outcome.failure is not None
+        ],
+        "events": sum(outcome.events for outcome in outcomes),
+        "virtual_s": round(sum(outcome.virtual_s for outcome in outcomes), 3),
+    }
+
+
+def _tell(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> None:
+    for outcome in failed[:_TOLD_MAX]:
+        click.echo(explain(outcome.order))
+        click.echo()
+    for outcome in failed[_TOLD_MAX:]:
+        click.echo(outcome.order.command())
+    events, virtual_s = sum(o.events for o in outcomes), sum(o.virtual_s for o in outcomes)
+    verdict = f"{len(failed)} broke a promise" if failed else "every promise held"
+    click.echo(f"{scenario}: {len(outcomes)} seeds, {events} events, {virtual_s:.0f} virtual seconds: {verdict}")
+
+
+if __name__ == "__main__":
+    sim_command()

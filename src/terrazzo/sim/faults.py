@@ -1,0 +1,212 @@
+"""Faults: a list of things that go wrong, drawn from the seed before the run begins.
+
+A fault is a plain record with a time, so that a failing run can be repeated with some of them left out: the shrunken
+list in a report is what remains when leaving out any more would make the failure go away.
+
+    BREAK      the connections between a and b break                LAG      they take `amount` seconds longer
+    CLOG       what is between a and b stands still                 NARROW   they carry 1/`amount` of what they did
+    PARTITION  nobody in `group` reaches anybody outside            PAUSE    a stands still
+    CRASH      a dies, and is started again after `duration`        POWER    the same, and nobody is told
+    SLOW_DISK  a's disk takes `amount` times as long                BAD_DISK a's disk refuses everything
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from random import Random
+
+from terrazzo.sim.world import FaultLevel, World
+
+
+class FaultKind(Enum):
+    """What goes wrong."""
+
+    BREAK = "break"
+    LAG = "lag"
+    CLOG = "clog"
+    NARROW = "narrow"
+    PARTITION = "partition"
+    PAUSE = "pause"
+    CRASH = "crash"
+    POWER = "power"
+    SLOW_DISK = "slow disk"
+    BAD_DISK = "bad disk"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that goes wrong."""
+
+    at: float
+    kind: FaultKind
+    a: str
+    b: str = ""
+    duration_s: float = 0.0
+    amount: float = 0.0
+    group: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        words = [f"{self.at:.3f}s", self.kind.value, *(self.group or (self.a, self.b))]
+        if self.duration_s:
+            words.append(f"for {self.duration_s:.3f}s")
+        if self.amount:
+            words.append(f"by {self.amount:.3g}")
+        return " ".join(word for word in words if word)
+
+    def apply(self, world: World) -> None:
+        """Makes it happen; what lasts ends by itself."""
+        world.trace.add("fault", self.kind.value, a=self.a, b=self.b, seconds=round(self.duration_s, 3))
+        _APPLY[self.kind](self, world)
+
+
+def _break(fault: Fault, world: World) -> None:
+    world.network.break_between(fault.a, fault.b)
+
+
+def _lag(fault: Fault, world: World) -> None:
+    path = world.network.path(fault.a, fault.b)
+    path.latency_s += fault.amount
+
+    def end() -> None:
+        path.latency_s -= fault.amount
+
+    world.clock.after(fault.duration_s, end)
+
+
+def _narrow(fault: Fault, world: World) -> None:
+    path = world.network.path(fault.a, fault.b)
+    path.bytes_per_s /= fault.amount
+
+    def end() -> None:
+        path.bytes_per_s *= fault.amount
+
+    world.clock.after(fault.duration_s, end)
+
+
+def _clog(fault: Fault, world: World) -> None:
+    path = world.network.path(fault.a, fault.b)
+    path.clogs += 1
+
+    def end() -> None:
+        path.clogs -= 1
+        world.network.reconsider()
+
+    world.clock.after(fault.duration_s, end)
+
+
+def _partition(fault: Fault, world: World) -> None:
+    outside = [name for name in world.processes if name not in fault.group]
+    paths = [world.network.path(a, b) for a in fault.group for b in outside]
+    for path in paths:
+        path.shut += 1
+
+    def end() -> None:
+        for path in paths:
+            path.shut -= 1
+        world.network.reconsider()
+
+    world.clock.after(fault.duration_s, end)
+
+
+def _pause(fault: Fault, world: World) -> None:
+    world.processes[fault.a].pause(fault.duration_s)
+
+
+def _crash(fault: Fault, world: World) -> None:
+    process = world.processes[fault.a]
+    process.crash(silently=fault.kind is FaultKind.POWER)
+    world.clock.after(fault.duration_s, process.start)
+
+
+def _slow_disk(fault: Fault, world: World) -> None:
+    disk = world.disk(fault.a)
+    disk.slowness *= fault.amount
+
+    def end() -> None:
+        disk.slowness /= fault.amount
+
+    world.clock.after(fault.duration_s, end)
+
+
+def _bad_disk(fault: Fault, world: World) -> None:
+    disk = world.disk(fault.a)
+    disk.failures += 1
+
+    def end() -> None:
+        disk.failures -= 1
+
+    world.clock.after(fault.duration_s, end)
+
+
+_APPLY: dict[FaultKind, Callable[[Fault, World], None]] = {
+    FaultKind.BREAK: _break,
+    FaultKind.LAG: _lag,
+    FaultKind.CLOG: _clog,
+    FaultKind.NARROW: _narrow,
+    FaultKind.PARTITION: _partition,
+    FaultKind.PAUSE: _pause,
+    FaultKind.CRASH: _crash,
+    FaultKind.POWER: _crash,
+    FaultKind.SLOW_DISK: _slow_disk,
+    FaultKind.BAD_DISK: _bad_disk,
+}
+
+# How often each kind happens, relative to the others; and how long it lasts at most.
+_WEIGHTS = {
+    FaultKind.BREAK: (8, 0.0),
+    FaultKind.LAG: (4, 2.0),
+    FaultKind.CLOG: (4, 1.5),
+    FaultKind.NARROW: (1, 2.0),
+    FaultKind.PARTITION: (2, 2.0),
+    FaultKind.PAUSE: (2, 2.0),
+    FaultKind.CRASH: (1, 1.0),
+    FaultKind.POWER: (1, 1.0),
+    FaultKind.SLOW_DISK: (3, 3.0),
+    FaultKind.BAD_DISK: (2, 2.0),
+}
+_PER_SECOND = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.4, FaultLevel.HARSH: 2.5}
+_SCALE = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.3, FaultLevel.HARSH: 1.0}
+
+
+@dataclass
+class FaultPlan:
+    """What may go wrong in a scenario: between which places, who may crash, whose disk may fail."""
+
+    places: list[str]
+    mortal: list[str] = field(default_factory=list)
+    disks: list[str] = field(default_factory=list)
+
+    def draw(self, rng: Random, level: FaultLevel, duration_s: float) -> list[Fault]:
+        """The faults of one run. Each world has its own taste: some kinds are left out of it."""
+        kinds = [kind for kind in _WEIGHTS if rng.random() < 0.7]
+        if level is FaultLevel.MILD or not self.mortal:
+            kinds = [kind for kind in kinds if kind not in (FaultKind.CRASH, FaultKind.POWER)]
+        if not self.disks:
+            kinds = [kind for kind in kinds if kind not in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK)]
+        count = int(duration_s * _PER_SECOND[level] * rng.uniform(0.3, 1.5))
+        if not kinds or len(self.places) < 2:
+            return []
+        weights = [_WEIGHTS[kind][0] for kind in kinds]
+        drawn = rng.choices(kinds, weights, k=count)
+        return sorted((self._fault(rng, kind, level, duration_s) for kind in drawn), key=lambda fault: fault.at)
+
+    def _fault(self, rng: Random, kind: FaultKind, level: FaultLevel, duration_s: float) -> Fault:
+        a, b = rng.sample(self.places, 2)
+        at, lasts = rng.uniform(0.0, duration_s), rng.random() ** 2 * _WEIGHTS[kind][1] * _SCALE[level]
+        group: tuple[str, ...] = ()
+        amount = 0.0
+        if kind is FaultKind.LAG:
+            amount = rng.uniform(0.01, 0.5)
+        elif kind is FaultKind.NARROW:
+            amount = 10.0 ** rng.uniform(2, 5)
+        elif kind is FaultKind.PARTITION:
+            group = tuple(rng.sample(self.places, rng.randrange(1, len(self.places))))
+        elif kind in (FaultKind.CRASH, FaultKind.POWER):
+            a, b = rng.choice(self.mortal), ""
+        elif kind in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK):
+            a, b, amount = rng.choice(self.disks), "", rng.uniform(2.0, 100.0)
+        elif kind is FaultKind.PAUSE:
+            b = ""
+        return Fault(at, kind, a, b, lasts, amount, group)

@@ -1,0 +1,332 @@
+"""Deliberately broken forms of the mechanisms under test, each with a name.
+
+A checker that nothing can fail proves nothing: every mutation here must be caught by a scenario within a few seeds, and
+a test says so. They are small subclasses and patches; the core knows nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from terrazzo.errors import UsageError
+from terrazzo.wire import client
+from terrazzo.wire.channel import Channel, ChannelLimits
+from terrazzo.wire.common import Hello, LinkRefusal
+from terrazzo.wire.entity_messages import Frame, Outgoing, PackedChannel, PackedPart
+from terrazzo.wire.ids import AppId, Version, next_move
+from terrazzo.wire.links import Links
+from terrazzo.wire.streams import InStream
+from terrazzo.wire.switchboard import Switchboard
+
+
+def _leave_alone(channel: client.Channel) -> None:
+    """The client channel as it is."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What to use in place of the real thing."""
+
+    channel: type[Channel] = Channel
+    switchboard: type[Switchboard] = Switchboard
+    links: type[Links] = Links
+    client: Callable[[client.Channel], None] = _leave_alone
+
+
+# The entity channel.
+
+
+class _AcksOneTooMany(Channel):
+    """Acknowledges a message that has not come."""
+
+    __slots__ = ()
+
+    def _frame(self, home: AppId, limits: ChannelLimits) -> Frame:
+        frame = super()._frame(home, limits)
+        ack = frame.ack
+        return frame if ack is None else msgspec.structs.replace(frame, ack=(ack[0], ack[1] + 1))
+
+
+class _SkipsAck(Channel):
+    """Does not acknowledge what it took when the number ends in 3."""
+
+    __slots__ = ()
+
+    def _frame(self, home: AppId, limits: ChannelLimits) -> Frame:
+        frame = super()._frame(home, limits)
+        return msgspec.structs.replace(frame, ack=None) if frame.ack and frame.ack[1] % 10 == 4 else frame
+
+
+class _DeliversEarly(Channel):
+    """Does not hold what is early."""
+
+    __slots__ = ()
+
+    def _admit(self, incoming: InStream, stream: Outgoing, limits: ChannelLimits) -> None:
+        if stream.payloads and stream.number > incoming.expected:
+            incoming.expected = stream.number
+        super()._admit(incoming, stream, limits)
+
+
+class _DeliversTwice(Channel):
+    """Does not know what it had."""
+
+    __slots__ = ()
+
+    def _admit(self, incoming: InStream, stream: Outgoing, limits: ChannelLimits) -> None:
+        if stream.payloads and stream.number < incoming.expected:
+            incoming.expected = stream.number
+        super()._admit(incoming, stream, limits)
+
+
+class _MovesSilently(Channel):
+    """Does not tell anybody that it moved, nor ask."""
+
+    __slots__ = ()
+
+    @property
+    def awaits_answer(self) -> bool:
+        stream = self.outgoing
+        return self.box.is_ending or (stream is not None and bool(stream.buffer or stream.is_last))
+
+
+class _ForgetsUnacked(Channel):
+    """Packs its stream without what was sent and not acknowledged."""
+
+    __slots__ = ()
+
+    def pack(self, place: tuple[int, AppId | None]) -> PackedChannel:
+        packed = super().pack(place)
+        out = packed.outgoing
+        if out is None:
+            return packed
+        kept = out.buffer[out.sent - out.first :]
+        return packed._replace(outgoing=out._replace(first=out.sent, buffer=kept))
+
+
+class _IgnoresNewLife(Channel):
+    """Goes on with a restored peer as if nothing had happened."""
+
+    __slots__ = ()
+
+    def _follow_new_life(self, stream: Outgoing | None) -> None:
+        return
+
+
+class _ForgetsBirth(Channel):
+    """Restored, does not say where its life began."""
+
+    __slots__ = ()
+
+    def begin_life(self) -> None:
+        super().begin_life()
+        if self.outgoing is not None:
+            self.outgoing.born = 1 << 40
+
+
+class _ForgetsHorizon(Channel):
+    """Takes a late copy of a forgotten stream for a new one."""
+
+    __slots__ = ()
+
+    def _begin(self, stream: Outgoing) -> InStream | None:
+        self.box.horizon = 0
+        return super()._begin(stream)
+
+
+class _NeverRenews(Channel):
+    """Drops what is below its horizon without a word."""
+
+    __slots__ = ()
+
+    def _begin(self, stream: Outgoing) -> InStream | None:
+        incoming = super()._begin(stream)
+        self.renew = None
+        return incoming
+
+
+class _RetiresTooSoon(Channel):
+    """Says that its stream is over as soon as everything was sent."""
+
+    __slots__ = ()
+
+    def _next_outgoing(self, limits: ChannelLimits) -> Outgoing | None:
+        sent = super()._next_outgoing(limits)
+        if sent is not None and not sent.payloads and not self.pinned:
+            return sent._replace(is_last=True)
+        return sent
+
+
+class _ForgetsTheEnd(Channel):
+    """Is told that its peer is destroyed, and tells nobody."""
+
+    __slots__ = ()
+
+    def _on_over(self) -> list[bytes]:
+        super()._on_over()
+        return []
+
+
+class _ReportsAll(Channel):
+    """Does not look at the last acknowledgement of a destroyed peer."""
+
+    __slots__ = ()
+
+    def _on_ack(self, ack: tuple[int, int], now: float) -> None:
+        if not self.box.is_ending and self.attempts == 0 and ack[1] % 3 == 2:
+            return
+        super()._on_ack(ack, now)
+
+
+class _NeverResends(Channel):
+    """Says everything once."""
+
+    __slots__ = ()
+
+    def send_again(self) -> None:
+        return
+
+
+# The switchboard and the links.
+
+
+class _ForgetsVersion(Switchboard):
+    """Follows whoever spoke last."""
+
+    def _follow(self, frame: Frame) -> None:
+        place = self._place(frame.source)
+        place.version, place.app = frame.version, frame.home
+
+
+class _DropsForward(Switchboard):
+    """Does not pass on what comes for a part that left."""
+
+    def _pass_on(self, frame: Frame, via: AppId) -> None:
+        return
+
+
+class _LosesInbox(Switchboard):
+    """Leaves behind what the app had not taken yet."""
+
+    def depart(self, part: Any, to: AppId) -> bytes:
+        self.boxes[part].inbox.clear()
+        return super().depart(part, to)
+
+
+class _RestoresAsMove(Switchboard):
+    """Continues a backup as if it had only moved."""
+
+    def restore(self, packed: bytes, life: int | None = None) -> Version:
+        state = msgspec.msgpack.decode(packed, type=PackedPart)
+        version = next_move(max(state.version, self._place(state.part).version))
+        self._continue(state._replace(version=version))
+        return version
+
+
+class _StaysDeaf(Switchboard):
+    """Does not repeat what was under way on a link that broke, nor anything else."""
+
+    def _on_due(self, channel: Channel, now: float) -> None:
+        return
+
+
+class _ForgetsFences(Links):
+    """Talks to the dead."""
+
+    def _reason_against(self, hello: Hello) -> LinkRefusal | None:
+        reason = super()._reason_against(hello)
+        return None if reason in (LinkRefusal.FENCED, LinkRefusal.STALE) else reason
+
+    def fence(self, app: AppId) -> None:
+        return
+
+
+# The client channel: patches of one session's parts.
+
+
+def _acks_everything(channel: client.Channel) -> None:
+    make = channel.acks.make
+
+    def lying(offset: int, room: int, now: float) -> tuple[int, int, int, bytes] | None:
+        made = make(offset, room, now)
+        return None if made is None else (made[0], made[1], made[2], b"\xff" * len(made[3]))
+
+    channel.acks.make = lying  # type: ignore[method-assign, assignment]
+
+
+def _never_sends_again(channel: client.Channel) -> None:
+    def forget(spans: Iterable[tuple[int, int]]) -> None:
+        return
+
+    channel.outbox.send_again = forget  # type: ignore[method-assign]
+
+
+def _closes_gaps(channel: client.Channel) -> None:
+    add = channel.assembly.add
+
+    def careless(placed: list[tuple[int, bytes]]) -> list[bytes]:
+        channel.assembly.expected = max(channel.assembly.expected, min(start for start, _ in placed))
+        return add(placed)
+
+    channel.assembly.add = careless  # type: ignore[method-assign]
+
+
+def _spends_freely(channel: client.Channel) -> None:
+    poll = channel.poll
+
+    def generous(now: float, budget_bytes: int | None = None) -> list[tuple[int, bytes]]:
+        return poll(now, None)
+
+    channel.poll = generous  # type: ignore[method-assign]
+
+
+def _forgets_newest(channel: client.Channel) -> None:
+    on_packet = channel.on_packet
+
+    def forgetful(number: int, body: bytes, now: float) -> list[bytes]:
+        channel._unreliable_newest = -1
+        return on_packet(number, body, now)
+
+    channel.on_packet = forgetful  # type: ignore[method-assign]
+
+
+MUTATIONS: dict[str, Mutation] = {
+    "ack-one-too-many": Mutation(channel=_AcksOneTooMany),
+    "skip-ack": Mutation(channel=_SkipsAck),
+    "deliver-early": Mutation(channel=_DeliversEarly),
+    "deliver-twice": Mutation(channel=_DeliversTwice),
+    "move-silently": Mutation(channel=_MovesSilently),
+    "forget-unacked": Mutation(channel=_ForgetsUnacked),
+    "ignore-new-life": Mutation(channel=_IgnoresNewLife),
+    "forget-birth": Mutation(channel=_ForgetsBirth),
+    "forget-horizon": Mutation(channel=_ForgetsHorizon),
+    "never-renew": Mutation(channel=_NeverRenews),
+    "retire-too-soon": Mutation(channel=_RetiresTooSoon),
+    "forget-the-end": Mutation(channel=_ForgetsTheEnd),
+    "report-all": Mutation(channel=_ReportsAll),
+    "never-resend": Mutation(channel=_NeverResends),
+    "forget-version": Mutation(switchboard=_ForgetsVersion),
+    "drop-forward": Mutation(switchboard=_DropsForward),
+    "lose-inbox": Mutation(switchboard=_LosesInbox),
+    "restore-as-move": Mutation(switchboard=_RestoresAsMove),
+    "stay-deaf": Mutation(switchboard=_StaysDeaf),
+    "forget-fences": Mutation(links=_ForgetsFences),
+    "client-ack-everything": Mutation(client=_acks_everything),
+    "client-never-resend": Mutation(client=_never_sends_again),
+    "client-close-gaps": Mutation(client=_closes_gaps),
+    "client-spend-freely": Mutation(client=_spends_freely),
+    "client-forget-newest": Mutation(client=_forgets_newest),
+}
+
+
+def mutation_of(name: str | None) -> Mutation:
+    """The mutation of that name; the real thing for None."""
+    if name is None:
+        return Mutation()
+    if name not in MUTATIONS:
+        raise UsageError(f"there is no mutation {name!r}; there are: {', '.join(MUTATIONS)}")
+    return MUTATIONS[name]

@@ -1,0 +1,24 @@
+"""What judges a run: the first promise that breaks ends it.
+
+An oracle stands outside the world and knows the truth: what was really sent, delivered, moved, destroyed. Scenarios
+call its checks as things happen, and again at rest. `Broken` names the promise (DESIGN, section 4), says what happened,
+and names the things whose timeline a reader wants.
+"""
+
+from __future__ import annotations
+
+
+class Broken(Exception):
+    """A promise did not hold."""
+
+    def __init__(self, promise: str, what: str, *about: object) -> None:
+        self.promise = promise
+        self.what = what
+        self.about = tuple(str(thing) for thing in about)
+        super().__init__(f"{promise}: {what}")
+
+
+def check(holds: bool, promise: str, what: str, *about: object) -> None:
+    """Raises Broken unless it holds."""
+    if not holds:
+        raise Broken(promise, what, *about)

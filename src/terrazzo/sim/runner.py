@@ -1,0 +1,145 @@
+"""Runs one seed, and explains a seed that failed.
+
+    world ◀─ scenario (sizes from the seed) ◀─ faults (from the seed)
+    run to the end of the faults ─▶ quiesce ─▶ run until at rest, at most REST_S ─▶ outcome
+
+Each purpose has a random stream of its own, so leaving out a fault does not change the others: a failing run can be
+shrunk by trying, and `explain` does so within a small number of runs.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass, field
+
+from terrazzo.sim.oracle import Broken
+from terrazzo.sim.scenario import build_scenario
+from terrazzo.sim.trace import Keep
+from terrazzo.sim.world import FaultLevel, World
+
+REST_S = 60.0
+REST_STEP_S = 0.5
+SHRINK_RUNS = 60
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to run: everything that a repeated run needs."""
+
+    scenario: str
+    seed: int
+    level: FaultLevel = FaultLevel.HARSH
+    duration_s: float | None = None
+    mutation: str | None = None
+    without: frozenset[int] = frozenset()
+
+    def command(self) -> str:
+        """The one command that repeats it."""
+        words = ["terrazzo sim", self.scenario, f"--seed {self.seed} --seeds 1 --faults {self.level.value}"]
+        if self.duration_s is not None:
+            words.append(f"--duration {self.duration_s:g}")
+        if self.mutation is not None:
+            words.append(f"--mutation {self.mutation}")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Which promise broke, how, and what it was about."""
+
+    promise: str
+    what: str
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one run."""
+
+    order: Order
+    events: int
+    virtual_s: float
+    digest: str
+    failure: Failure | None = None
+    faults: list[str] = field(default_factory=list)
+    timeline: list[str] = field(default_factory=list)
+
+
+def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
+    """One run, from beginning to rest."""
+    world = World(order.seed, order.level, keep)
+    failure = None
+    faults = []
+    try:
+        scenario = build_scenario(order.scenario, world, order.mutation)
+        duration_s = order.duration_s if order.duration_s is not None else scenario.duration_s
+        drawn = scenario.plan.draw(world.rng("faults"), order.level, duration_s)
+        faults = [fault for number, fault in enumerate(drawn) if number not in order.without]
+        for fault in faults:
+            world.clock.at(fault.at, fault.apply, world)
+        world.clock.run_until(duration_s)
+        scenario.quiesce()
+        deadline = duration_s + REST_S
+        while (unrest := scenario.unrest()) is not None:
+            if world.clock.now >= deadline:
+                what = f"not at rest after {REST_S:g} s of peace: {unrest.what}"
+                raise Broken("liveness", what, *unrest.about)
+            world.clock.run_until(world.clock.now + REST_STEP_S)
+    except Broken as broken:
+        failure = Failure(broken.promise, broken.what, broken.about)
+    except Exception as error:
+        # A broken invariant of the code under test is a finding of the run, not the end of the runner.
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        failure = Failure("invariant", f"{error!r} in {where.name}, line {where.lineno}")
+    return Outcome(
+        order,
+        events=world.clock.events,
+        virtual_s=round(world.clock.now, 6),
+        digest=world.trace.digest(),
+        failure=failure,
+        faults=[str(fault) for fault in faults],
+        timeline=world.trace.timeline(failure.about) if failure is not None else [],
+    )
+
+
+def shrink(order: Order) -> Order:
+    """Leaves out faults, by halves and then one by one, as long as the same promise still breaks."""
+    first = run(order)
+    if first.failure is None:
+        return order
+    promise = first.failure.promise
+    left = list(range(len(first.faults)))
+    without: frozenset[int] = frozenset()
+    size, runs = max(1, len(left) // 2), 0
+    while left and runs < SHRINK_RUNS:
+        shrunk = False
+        for start in range(0, len(left), size):
+            if runs >= SHRINK_RUNS:
+                break
+            attempt = without | frozenset(left[start : start + size])
+            runs += 1
+            outcome = run(_without(order, attempt))
+            if outcome.failure is not None and outcome.failure.promise == promise:
+                without, shrunk = attempt, True
+        left = [number for number in left if number not in without]
+        if size == 1 and not shrunk:
+            break
+        size = max(1, size // 2)
+    return _without(order, without)
+
+
+def explain(order: Order) -> str:
+    """For a person: the command, what broke, the faults that matter, and the timeline of what was concerned."""
+    smaller = shrink(order)
+    outcome = run(smaller, Keep.ALL)
+    failure = outcome.failure
+    if failure is None:
+        return f"{order.command()}\n  held"
+    lines = [f"{order.command()}", f"  {failure.promise}: {failure.what}"]
+    lines += ["  faults that are enough for it:", *(f"    {fault}" for fault in outcome.faults or ["(none)"])]
+    lines += [f"  timeline of {', '.join(failure.about) or 'everything'} (with those faults only):"]
+    return "\n".join([*lines, *(f"    {line}" for line in outcome.timeline)])
+
+
+def _without(order: Order, without: frozenset[int]) -> Order:
+    return Order(order.scenario, order.seed, order.level, order.duration_s, order.mutation, without)

@@ -1,0 +1,3 @@
+"""The workloads. Importing this package registers every scenario."""
+
+from terrazzo.sim.scenarios import channel as channel

@@ -1,0 +1,73 @@
+"""A disk: it keeps what it has confirmed, takes its time, and may fail.
+
+`write` and `read` are asked now and answered later, each after a latency of its own, so that two of them may finish in
+another order than they were asked in. A value is durable from the moment it is confirmed. When its owner crashes, what
+was asked and not confirmed is kept or lost, each by a throw; it is never half kept, and no answer comes.
+While there are `failures`, everything asked is refused; `slowness` multiplies the time each takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from terrazzo.sim.clock import Clock
+
+Written = Callable[[bool], None]
+ReadDone = Callable[[bool, bytes | None], None]
+
+
+class Disk:
+    """The storage of one process; survives its crashes."""
+
+    def __init__(self, clock: Clock, rng: Random, *, latency_s: float = 0.005) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.latency_s = latency_s
+        self.slowness = 1.0
+        self.failures = 0  # how many faults hold at present
+        self._clock = clock
+        self._rng = rng
+        self._owner = 0
+        self._pending: dict[int, tuple[str, bytes]] = {}
+        self._number = 0
+        self._applied: dict[str, int] = {}
+
+    def write(self, key: str, value: bytes, then: Written) -> None:
+        """Keeps `value`; `then(True)` once it is durable, `then(False)` if it is refused."""
+        self._number += 1
+        if not self.failures:
+            self._pending[self._number] = (key, value)
+        self._clock.after(self._delay(), self._write_done, self._owner, self._number, then)
+
+    def read(self, key: str, then: ReadDone) -> None:
+        """`then(True, value or None)`, or `then(False, None)` if it is refused."""
+        self._clock.after(self._delay(), self._read_done, self._owner, key, self.failures > 0, then)
+
+    def owner_crashed(self) -> None:
+        """Nobody waits for answers any more; what was under way is kept or not."""
+        self._owner += 1
+        pending, self._pending = self._pending, {}
+        for number, (key, value) in pending.items():
+            if self._rng.random() < 0.5:
+                self._keep(number, key, value)
+
+    def _delay(self) -> float:
+        return self.latency_s * self.slowness * self._rng.uniform(0.5, 3.0)
+
+    def _write_done(self, owner: int, number: int, then: Written) -> None:
+        if owner != self._owner:
+            return
+        pending = self._pending.pop(number, None)
+        if pending is not None:
+            self._keep(number, *pending)
+        then(pending is not None)
+
+    def _keep(self, number: int, key: str, value: bytes) -> None:
+        """Of two writes of one key the one asked later counts, whichever is done later."""
+        if number > self._applied.get(key, 0):
+            self._applied[key] = number
+            self.kept[key] = value
+
+    def _read_done(self, owner: int, key: str, failed: bool, then: ReadDone) -> None:
+        if owner == self._owner:
+            then(not failed, None if failed else self.kept.get(key))

@@ -1,0 +1,230 @@
+"""A world: the processes of one run, on one clock and one network.
+
+A `Process` is a slot of the launcher: it has a name and, while it runs, one incarnation of its app with its `Links`. It
+is at once what the app calls its `Host`, what the links call their `Transport`, and what the network calls an
+`Endpoint`. Its clock is off by an amount of its own, since no two machines agree.
+
+    paused    nothing is heard and no tick happens; on waking everything that came meanwhile is heard, in order
+    crashed   the app and all its state are gone; peers hear it, or (silently) do not
+    started   again, with the next incarnation; an app that finds itself fenced is ended and started so, too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from random import Random
+from typing import Any
+
+from terrazzo.sim.clock import Clock
+from terrazzo.sim.network import Network
+from terrazzo.sim.storage import Disk
+from terrazzo.sim.trace import Keep, Trace
+from terrazzo.wire.app import App
+from terrazzo.wire.connection import LinkLimits
+from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.links import Links
+
+
+class FaultLevel(Enum):
+    """How hostile a world is."""
+
+    NONE = "none"
+    MILD = "mild"
+    HARSH = "harsh"
+
+
+Factory = Callable[["Process"], App]
+
+
+class Process:
+    """One slot in which incarnations of an app run."""
+
+    def __init__(
+        self,
+        world: World,
+        kind: AppKind,
+        index: int,
+        factory: Factory,
+        *,
+        tick_s: float,
+        limits: LinkLimits,
+        links_type: type[Links],
+    ) -> None:
+        self.name = f"{kind.name.lower()}-{index}"
+        self.id = AppId(kind, index, 0)
+        self.rng = world.rng(f"process {self.name}")
+        self.offset_s = self.rng.uniform(0.0, 100.0)
+        self.app: App | None = None
+        self.restart_s = 1.0
+        self._world = world
+        self._factory = factory
+        self._tick_s = tick_s
+        self._limits = limits
+        self._links_type = links_type
+        self._links: Links | None = None
+        self._pauses = 0
+        self._missed: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        world.network.listen(self.name, lambda: self if self.app is not None else None)
+
+    # The launcher's side.
+
+    def start(self) -> None:
+        """Runs the next incarnation."""
+        if self.app is not None:
+            return
+        self.id = self.id._replace(incarnation=self.id.incarnation + 1)
+        self._world.trace.add(self.name, "started", id=self.id)
+        self.app = self._factory(self)
+        self._links = self._links_type(self.id, self.app, self, self, limits=self._limits)
+        self._world.clock.after(self._tick_s * self.rng.random(), self._tick, self.id)
+
+    def crash(self, *, silently: bool) -> None:
+        """Ends the incarnation and everything it knew."""
+        if self.app is None:
+            return
+        self._world.trace.add(self.name, "crashed", id=self.id)
+        self.app = self._links = None
+        self._missed.clear()
+        self._world.network.end_all(self.name, silently=silently)
+        if self.name in self._world.disks:
+            self._world.disks[self.name].owner_crashed()
+
+    def pause(self, seconds: float) -> None:
+        """Holds the process for a while."""
+        self._pauses += 1
+        self._world.trace.add(self.name, "paused", seconds=round(seconds, 3))
+        self._world.clock.after(seconds, self._resume)
+
+    def _resume(self) -> None:
+        self._pauses -= 1
+        if self._pauses == 0:
+            self._world.trace.add(self.name, "woke")
+            missed, self._missed = self._missed, []
+            for act, args in missed:
+                act(*args)
+
+    def _tick(self, id: AppId) -> None:
+        if self._defer(self._tick, id) or id != self.id or self._links is None:
+            return
+        self._links.on_tick()
+        if not self._end_if_fenced():
+            self._world.clock.after(self._tick_s, self._tick, id)
+
+    def _defer(self, act: Callable[..., None], *args: Any) -> bool:
+        if self._pauses:
+            self._missed.append((act, args))
+        return self._pauses > 0
+
+    def _end_if_fenced(self) -> bool:
+        if self._links is None or not self._links.fenced:
+            return False
+        self._world.trace.add(self.name, "fenced", id=self.id)
+        self.crash(silently=False)
+        self._world.clock.after(self.restart_s, self.start)
+        return True
+
+    # Host: what the app sees.
+
+    @property
+    def now(self) -> float:
+        """The time on this machine's clock."""
+        return self._world.clock.now + self.offset_s
+
+    def log(self, event: str, /, **facts: object) -> None:
+        """Goes into the trace."""
+        self._world.trace.add(self.name, event, **facts)
+
+    def fence(self, app: AppId) -> None:
+        """See Host."""
+        assert self._links is not None
+        self._links.fence(app)
+
+    def join(self, peer: AppId) -> None:
+        """See Host."""
+        assert self._links is not None
+        self._links.join(peer)
+
+    # Transport: what the links need.
+
+    def dial(self, peer: AppId) -> int:
+        """A connection to whoever runs in the peer's slot."""
+        return self._world.network.dial(self.name, f"{peer.kind.name.lower()}-{peer.index}")
+
+    def write(self, connection: int, data: bytes) -> None:
+        """See Transport."""
+        self._world.network.write(connection, data)
+
+    def close(self, connection: int) -> None:
+        """See Transport."""
+        self._world.network.close(connection)
+
+    # Endpoint: what the network reports.
+
+    def on_accepted(self, number: int) -> None:
+        """See Endpoint."""
+        if not self._defer(self.on_accepted, number) and self._links is not None:
+            self._links.on_accepted(number)
+
+    def on_opened(self, number: int) -> None:
+        """See Endpoint."""
+        if not self._defer(self.on_opened, number) and self._links is not None:
+            self._links.on_opened(number)
+
+    def on_closed(self, number: int) -> None:
+        """See Endpoint."""
+        if not self._defer(self.on_closed, number) and self._links is not None:
+            self._links.on_closed(number)
+
+    def on_data(self, number: int, data: bytes) -> None:
+        """See Endpoint."""
+        if not self._defer(self.on_data, number, data) and self._links is not None:
+            self._links.on_data(number, data)
+            self._end_if_fenced()
+
+
+class World:
+    """Everything of one run."""
+
+    def __init__(self, seed: int, level: FaultLevel = FaultLevel.NONE, keep: Keep = Keep.OFF) -> None:
+        self.seed = seed
+        self.level = level
+        self.clock = Clock()
+        self.trace = Trace(self.clock, keep)
+        self.network = Network(self.clock, self.rng("network"))
+        self.processes: dict[str, Process] = {}
+        self.disks: dict[str, Disk] = {}
+
+    def rng(self, name: str) -> Random:
+        """A stream of randomness of its own for each purpose, so that one does not disturb another."""
+        return Random(f"{self.seed}/{name}")
+
+    def disk(self, name: str) -> Disk:
+        """The disk of the process of that name; the same one for all its incarnations."""
+        if name not in self.disks:
+            self.disks[name] = Disk(self.clock, self.rng(f"disk {name}"))
+        return self.disks[name]
+
+    def datagrams(self) -> tuple[float, float, float, float]:
+        """Latency, jitter, loss and duplication for datagrams of the outside, as bad as the level says."""
+        rng = self.rng("datagrams")
+        latency_s, jitter_s = 10 ** rng.uniform(-3, -1), 10 ** rng.uniform(-3, -1)
+        worst = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.1, FaultLevel.HARSH: 1.0}[self.level]
+        return latency_s, jitter_s, worst * rng.choice([0.1, 0.3, 0.3]), worst * rng.choice([0.0, 0.1, 0.3])
+
+    def add(
+        self,
+        kind: AppKind,
+        index: int,
+        factory: Factory,
+        *,
+        tick_s: float,
+        limits: LinkLimits | None = None,
+        links_type: type[Links] = Links,
+    ) -> Process:
+        """A new process, started."""
+        limits = limits or LinkLimits()
+        process = Process(self, kind, index, factory, tick_s=tick_s, limits=limits, links_type=links_type)
+        self.processes[process.name] = process
+        process.start()
+        return process

@@ -1,0 +1,78 @@
+"""What a link stands on: the transport that a driver gives, and what is remembered of each connection and each peer.
+
+The rules are told in `links.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from terrazzo.wire.ids import AppId
+
+
+@dataclass(frozen=True)
+class LinkLimits:
+    """How long and how much; a driver may choose others."""
+
+    heartbeat_s: float = 1.0
+    silence_s: float = 5.0
+    greeting_s: float = 3.0
+    redial_s: float = 0.5
+    join_s: float = 10.0
+    waiting_bytes_max: int = 16 << 20
+    late_tick_s: float = 1.0
+
+
+class Transport(Protocol):
+    """Moves frames; a connection is a number that the transport gave it. Ends of connections are reported later."""
+
+    def dial(self, peer: AppId) -> int:
+        """Begins a connection; `on_opened` or `on_closed` follows."""
+
+    def write(self, connection: int, data: bytes) -> None:
+        """Sends one frame, in order."""
+
+    def close(self, connection: int) -> None:
+        """Ends a connection after what was written; nothing more is reported of it here."""
+
+
+class State(Enum):
+    """Where a connection is in its life."""
+
+    DIALLING = "dialling"
+    GREETING = "greeting"
+    WAITING = "waiting"
+    UP = "up"
+
+
+class Connection:
+    """One connection, dialled by either side."""
+
+    __slots__ = ("heard_at", "number", "peer", "since", "state", "wrote_at")
+
+    def __init__(self, number: int, state: State, peer: AppId | None, now: float) -> None:
+        self.number = number
+        self.state = state
+        self.peer = peer
+        self.since = self.heard_at = self.wrote_at = now
+
+
+class Link:
+    """What the app sees: a peer, the connection that carries it now, and what waits for one."""
+
+    __slots__ = ("connection", "peer", "redial_at", "since", "waiting", "waiting_bytes")
+
+    def __init__(self, peer: AppId, now: float) -> None:
+        self.peer = peer
+        self.since = now
+        self.redial_at = now
+        self.connection: Connection | None = None
+        self.waiting: list[bytes] = []
+        self.waiting_bytes = 0
+
+    @property
+    def is_up(self) -> bool:
+        """Whether what is sent now goes out now."""
+        return self.connection is not None and self.connection.state is State.UP

@@ -1,0 +1,92 @@
+"""Messages of the entity channel, between any two apps that are home to parts of entities (10-11), and its packed form.
+
+The rules are told in `channel.py`. Every field of a Frame is small; with one short payload a frame is about 40 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from terrazzo.wire.ids import AppId, PartId
+from terrazzo.wire.messages import Message, message
+
+
+class Outgoing(NamedTuple):
+    """The sender's stream, in every frame while there is one, so that a frame never hides that it exists."""
+
+    generation: int
+    first: int  # lowest number not yet acknowledged
+    born: int  # number with which the sender's present life began; 0 in the first life
+    number: int  # of the first payload
+    payloads: tuple[bytes, ...]
+    is_last: bool  # everything is acknowledged and the stream is to be forgotten
+
+
+@message(10)
+class Frame(Message, frozen=True):
+    """One step of a channel from one part to another."""
+
+    to: PartId
+    source: PartId
+    home: AppId  # where `source` lives
+    version: int  # since which move it lives there
+    heard: int  # highest version of `to` that this channel has taken in
+    hops: int
+    stream: Outgoing | None = None
+    ack: tuple[int, int] | None = None  # generation of the other's stream, next number not taken
+    closed: int | None = None  # generation of the other's stream that is forgotten now
+    renew: tuple[int, int] | None = None  # generation that is not accepted, horizon that a new one must exceed
+    asks: bool = False  # answer, so that it is known that this version was heard
+    is_over: bool = False  # `source` is destroyed: nothing beyond `ack` was or will be delivered
+    is_noted: bool = False  # answers is_over
+
+
+@message(11, max_size=256)
+class Astray(Message, frozen=True):
+    """A frame came here for a part that does not live here, and nobody here knows where it does."""
+
+    part: PartId
+
+
+class PackedOutgoing(NamedTuple):
+    """The sending half of a channel at rest."""
+
+    generation: int
+    first: int
+    born: int
+    sent: int
+    is_last: bool
+    buffer: tuple[bytes, ...]
+
+
+class PackedIncoming(NamedTuple):
+    """The receiving half of a channel at rest."""
+
+    generation: int
+    expected: int
+    untaken: int
+    is_resuming: bool
+    held: dict[int, bytes]
+
+
+class PackedChannel(NamedTuple):
+    """One channel at rest."""
+
+    peer: PartId
+    pinned: bool
+    heard: int
+    confirmed: int
+    place: tuple[int, AppId | None]
+    outgoing: PackedOutgoing | None
+    incoming: PackedIncoming | None
+
+
+class PackedPart(NamedTuple):
+    """Everything a part's mail consists of: what a move carries and a backup keeps."""
+
+    part: PartId
+    version: int
+    generation: int
+    horizon: int
+    inbox: tuple[tuple[PartId, int, bytes], ...]
+    channels: tuple[PackedChannel, ...]

@@ -1,0 +1,89 @@
+"""Who is who: apps and the parts of entities.
+
+An `AppId` names one life of one process: a kind, an index that the launcher gave, and an incarnation that grows each
+time that (kind, index) is started again. Two incarnations are two different peers: nothing that the dead one said is
+ever taken for a word of its successor.
+
+A `PartId` names one part of an entity for ever, wherever it lives. A `Version` counts a part's moves and its lives in
+one number, so that comparing two of them says which home is the newer:
+
+    version = life << 32 | moves       a move adds one; a restore after a crash begins the next life with moves = 0
+
+All three are plain tuples and integers: cheap to hash, and their hashes do not depend on the process.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple, NewType
+
+EntityId = NewType("EntityId", int)
+Version = NewType("Version", int)
+
+MOVES_BITS = 32
+NEVER_HEARD = Version(-1)
+"""Older than any version: what a part knows about a peer it never heard."""
+
+ANY_INCARNATION = 0
+"""In a dialled AppId: whichever incarnation is there. Real incarnations begin at 1."""
+
+
+class AppKind(IntEnum):
+    """The kinds of processes (DESIGN, section 2)."""
+
+    LOGIN_APP = 1
+    DB_APP = 2
+    BASE_APP_MGR = 3
+    BASE_APP = 4
+    CELL_APP_MGR = 5
+    CELL_APP = 6
+    CONSOLE = 7
+
+
+class AppId(NamedTuple):
+    """One life of one process."""
+
+    kind: AppKind
+    index: int  # type: ignore[assignment]  # the word hides tuple.index, which nobody misses
+    incarnation: int
+
+    @property
+    def slot(self) -> tuple[AppKind, int]:
+        """What survives a restart: the kind and the index."""
+        return (self.kind, self.index)
+
+    def __str__(self) -> str:
+        return f"{self.kind.name.lower()}-{self.index}.{self.incarnation}"
+
+
+class Part(IntEnum):
+    """The parts of an entity that live in the cluster."""
+
+    BASE = 0
+    CELL = 1
+
+
+class PartId(NamedTuple):
+    """One part of one entity, wherever it is."""
+
+    entity: EntityId
+    part: Part
+
+    def __str__(self) -> str:
+        return f"{self.entity}.{self.part.name.lower()}"
+
+
+def life_of(version: int) -> int:
+    """How many times the part had been restored; -1 for a part that was never heard."""
+    return version >> MOVES_BITS
+
+
+def next_move(version: int) -> Version:
+    """The version of a part that arrives at a new home."""
+    assert (version + 1) >> MOVES_BITS == version >> MOVES_BITS, "a part has moved four thousand million times"
+    return Version(version + 1)
+
+
+def first_of_life(life: int) -> Version:
+    """The version with which a restored part begins; beats every version of an earlier life."""
+    return Version(life << MOVES_BITS)

@@ -1,0 +1,65 @@
+"""A part's mailbox: its end of all its channels, and its inbox. What moves when the part moves."""
+
+from __future__ import annotations
+
+from terrazzo.wire.channel import Channel
+from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.ids import AppId, PartId, Version
+
+Letter = tuple[PartId, int, bytes]
+"""Who sent it, in which generation, and what."""
+
+
+class Mailbox:
+    """One part's end of all its channels; what moves when the part moves."""
+
+    __slots__ = ("channels", "generation", "horizon", "inbox", "is_ending", "part", "version")
+
+    def __init__(self, part: PartId, version: int = 0) -> None:
+        self.part = part
+        self.version = Version(version)
+        self.generation = 0
+        self.horizon = 0
+        self.inbox: list[Letter] = []  # admitted and not yet taken
+        self.channels: dict[PartId, Channel] = {}
+        self.is_ending = False
+
+    def take(self, inbox_max: int) -> list[tuple[PartId, bytes]]:
+        """Hands over what has arrived; only now is it acknowledged. Behind a full inbox, what waited comes in."""
+        taken, self.inbox = self.inbox, []
+        for source, generation, _ in taken:
+            channel = self.channels.get(source)
+            if channel is not None and channel.incoming is not None and channel.incoming.generation == generation:
+                channel.incoming.untaken -= 1
+                channel.owes_frame = True
+        if len(taken) >= inbox_max:
+            for channel in self.channels.values():
+                channel.admit_held(inbox_max)
+        return [(source, payload) for source, _, payload in taken]
+
+    def draw_generation(self, now: float, above: int = 0) -> int:
+        """A generation that this part has never used."""
+        self.generation = max(int(now * 1000), self.generation + 1, above + 1)
+        return self.generation
+
+
+def pack_mailbox(box: Mailbox, places: dict[PartId, tuple[int, AppId | None]], version: int) -> PackedPart:
+    """The whole mailbox at rest, under the version it will have where it is continued."""
+    return PackedPart(
+        box.part,
+        version,
+        box.generation,
+        box.horizon,
+        tuple(box.inbox),
+        tuple(channel.pack(places[peer]) for peer, channel in box.channels.items()),
+    )
+
+
+def unpack_mailbox(packed: PackedPart, now: float, channel_type: type[Channel]) -> Mailbox:
+    """The mailbox, continued."""
+    box = Mailbox(packed.part, packed.version)
+    box.generation, box.horizon = packed.generation, packed.horizon
+    box.inbox.extend(packed.inbox)
+    for channel in packed.channels:
+        box.channels[channel.peer] = channel_type.unpack(box, channel, now)
+    return box

@@ -1,0 +1,204 @@
+"""The table of messages between apps, and the bundle in which they travel.
+
+A message is a frozen msgspec struct with a small fixed number, written once where it is declared:
+
+    @message(20)
+    class Locate(Message, frozen=True):
+        part: PartId
+
+A module holds the messages of one pair of parties, so that reading it tells what passes between them. The numbers:
+
+    1-9    between any two apps (wire/common.py)          10-19  the entity channel (wire/entity_messages.py)
+    20 up  each pair of apps takes a ten of its own
+
+A bundle is all that one app has for one peer in one tick. It is one msgpack value, so any tool can read it:
+
+    bundle  = array of items            an empty array is a heartbeat
+    item    = [number, body]            body is the struct as an array, fields in the order of declaration
+
+What comes in is checked and counted, never trusted: a bundle that is too big or is not such an array is refused as a
+whole; an unknown, oversized or malformed item is refused by itself and the rest is read.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, TypeVar
+
+import msgspec
+
+from terrazzo.errors import DecodeError, UsageError
+
+MESSAGE_MAX = 1 << 20
+"""Bytes of one message, unless its declaration says less."""
+
+BUNDLE_MAX = 8 << 20
+"""Bytes of one bundle; a tick with more to say to one peer sends several."""
+
+_ARRAY_32 = b"\xdd"
+_HEADER_SIZE = 5
+
+Item = tuple[int, msgspec.Raw]
+M = TypeVar("M", bound="type[Message]")
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Base of everything that passes between two apps."""
+
+
+class Refusal(Enum):
+    """Why something that came in was not accepted."""
+
+    BUNDLE_OVERSIZED = "bundle oversized"
+    BUNDLE_MALFORMED = "bundle malformed"
+    UNKNOWN = "unknown message"
+    OVERSIZED = "message oversized"
+    MALFORMED = "message malformed"
+    UNEXPECTED = "message unexpected"
+
+
+class _Kind:
+    """One registered type: its number, its decoder, its limit."""
+
+    __slots__ = ("decoder", "max_size", "number", "type")
+
+    def __init__(self, number: int, kind: type[Message], max_size: int) -> None:
+        self.number = number
+        self.type = kind
+        self.max_size = max_size
+        self.decoder = msgspec.msgpack.Decoder(kind)
+
+
+class Registry:
+    """Every message that may pass, by number and by type."""
+
+    def __init__(self) -> None:
+        self._by_number: dict[int, _Kind] = {}
+        self._by_type: dict[type[Message], _Kind] = {}
+        self._encoder = msgspec.msgpack.Encoder()
+        self._items = msgspec.msgpack.Decoder(list[Item])
+
+    def register(self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX) -> None:
+        """Gives `kind` its number, for ever; a number or a type given twice is a mistake of ours."""
+        if number in self._by_number:
+            taken = self._by_number[number].type.__name__
+            raise UsageError(f"message number {number} of {kind.__name__} is already {taken}'s; choose another")
+        if kind in self._by_type:
+            raise UsageError(f"{kind.__name__} is registered already, as {self._by_type[kind].number}")
+        self._by_number[number] = self._by_type[kind] = _Kind(number, kind, max_size)
+
+    def encode(self, message: Message) -> bytes:
+        """One item. Raises UsageError at the caller for what no peer would accept."""
+        kind = self._by_type.get(type(message))
+        if kind is None:
+            raise UsageError(f"{type(message).__name__} is not a registered message; declare it with @message(number)")
+        item = self._encoder.encode((kind.number, message))
+        if len(item) > kind.max_size:
+            raise UsageError(f"{type(message).__name__} of {len(item)} bytes is over its limit of {kind.max_size}")
+        return item
+
+    def decode_item(self, number: int, raw: bytes | msgspec.Raw) -> Message | Refusal:
+        """One message out of its number and body, or why not."""
+        kind = self._by_number.get(number)
+        if kind is None:
+            return Refusal.UNKNOWN
+        if len(memoryview(raw)) > kind.max_size:
+            return Refusal.OVERSIZED
+        try:
+            message: Message = kind.decoder.decode(raw)
+        except (ValueError, RecursionError, MemoryError):
+            return Refusal.MALFORMED
+        return message
+
+    def decode_bundle(self, data: bytes) -> Iterator[Message | Refusal]:
+        """Each item as a message or as the reason for its refusal. Raises DecodeError for a broken bundle."""
+        if len(data) > BUNDLE_MAX:
+            raise DecodeError(Refusal.BUNDLE_OVERSIZED.value)
+        # A count that the bytes do not back would be allocated for: an item has at least three bytes.
+        if data[:1] == _ARRAY_32 and int.from_bytes(data[1:_HEADER_SIZE], "big") > len(data) // 3:
+            raise DecodeError(f"{Refusal.BUNDLE_MALFORMED.value}: it has fewer bytes than items")
+        try:
+            items = self._items.decode(data)
+        except (ValueError, RecursionError) as error:
+            raise DecodeError(f"{Refusal.BUNDLE_MALFORMED.value}: {error}") from None
+        return (self.decode_item(number, raw) for number, raw in items)
+
+    def decode_nested(self, data: bytes) -> Message | Refusal:
+        """One item that travelled inside another message, such as the question inside a request."""
+        try:
+            number, raw = msgspec.msgpack.decode(data, type=Item)
+        except (ValueError, RecursionError):
+            return Refusal.MALFORMED
+        return self.decode_item(number, raw)
+
+    def digest(self) -> int:
+        """A number that differs when two builds do not speak the same messages."""
+        words = []
+        for number in sorted(self._by_number):
+            kind = self._by_number[number].type
+            fields = ",".join(f"{field.name}:{field.type!r}" for field in msgspec.structs.fields(kind))
+            words.append(f"{number} {kind.__name__}({fields})")
+        return zlib.crc32("\n".join(words).encode())
+
+
+REGISTRY = Registry()
+"""The one table of this process."""
+
+
+def message(number: int, *, max_size: int = MESSAGE_MAX) -> Callable[[M], M]:
+    """Class decorator: declares a message and its number."""
+
+    def declare(kind: M) -> M:
+        REGISTRY.register(number, kind, max_size)
+        return kind
+
+    return declare
+
+
+def bundle_of(items: list[bytes]) -> bytes:
+    """Encoded items as one bundle."""
+    return b"".join((_ARRAY_32, len(items).to_bytes(4, "big"), *items))
+
+
+HEARTBEAT = bundle_of([])
+"""A bundle with nothing in it: "I am here"."""
+
+
+def bundles_of(items: list[bytes]) -> list[bytes]:
+    """Encoded items as one bundle, or as several where one would be over the limit."""
+    if sum(map(len, items)) + _HEADER_SIZE <= BUNDLE_MAX:
+        return [bundle_of(items)]
+    bundles: list[bytes] = []
+    batch: list[bytes] = []
+    size = _HEADER_SIZE
+    for item in items:
+        if size + len(item) > BUNDLE_MAX:
+            bundles.append(bundle_of(batch))
+            batch, size = [], _HEADER_SIZE
+        batch.append(item)
+        size += len(item)
+    return [*bundles, bundle_of(batch)]
+
+
+class Refusals:
+    """Counts of what was refused, by peer and reason; bounded by forgetting the peer that is longest quiet."""
+
+    PEERS_MAX = 1024
+
+    def __init__(self) -> None:
+        self.by_peer: dict[Any, dict[Refusal, int]] = {}
+
+    def count(self, peer: Any, reason: Refusal) -> int:
+        """Counts one more and returns how many of this reason the peer has now."""
+        reasons = self.by_peer.pop(peer, None) or {}
+        reasons[reason] = reasons.get(reason, 0) + 1
+        self.by_peer[peer] = reasons
+        if len(self.by_peer) > self.PEERS_MAX:
+            del self.by_peer[next(iter(self.by_peer))]
+        return reasons[reason]
+
+    def total(self) -> int:
+        """All that was refused."""
+        return sum(sum(reasons.values()) for reasons in self.by_peer.values())

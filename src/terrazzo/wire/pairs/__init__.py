@@ -1,0 +1,9 @@
+"""What passes between two kinds of apps: one module a pair, so that reading one file tells all of it.
+
+The numbers are given once and for ever; each pair has a ten of its own (`wire/messages.py` keeps the table).
+
+    login_db      20    base_cellmgr  60    cell_cell    100
+    db_basemgr    30    cellmgr_cell  70
+    basemgr_base  40    base_cell     80
+    base_db       50
+"""

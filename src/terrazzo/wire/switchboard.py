@@ -1,0 +1,464 @@
+"""The switchboard: carries the frames of all mailboxes of one app to wherever their peers live.
+
+A part lives at one app at a time. The switchboard holds the mailboxes of the parts that live here, and a **place** for
+each part it has to do with: the highest version it knows and the app of that version. One table serves both ends:
+
+    frame for a part that lives here        → its channel takes it in
+    frame for a part that left              → the place it left behind is the forwarding stub: passed on, hop counted
+    frame for a part unknown here           → Astray, to where the frame came from
+    our own frame, place known              → to that app            our own frame, place unknown → locate()
+
+So old homes forward for `stub_s`; who has moved tells its peers (see `channel.py`); and when neither helps (a
+forwarder died, a stub expired, a link broke in between) there is a resolver of last resort, injected: `locate(part)`
+asks whoever knows for sure (a base's manager, a real's base) and answers later with `learn(...)` or `gone(...)`. It
+is called when no place is known, when frames go astray, and when several attempts had no answer.
+
+A forward never goes back to the app it came from, and ends after `hops_max` hops; what is lost so is sent again.
+
+The resolver may say `gone` of a destroyed part only after `on_ended`, or when its last home is dead: until then the
+ending mailbox itself answers, and it alone knows exactly what was delivered.
+
+Work is done at the tick: `on_tick` sends one round of frames for each channel that has something to say (a dict keeps
+them in order: runs must repeat), and looks at those whose time has come (a heap).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from heapq import heappop, heappush
+from math import inf
+from typing import Protocol
+
+import msgspec
+
+from terrazzo.errors import UsageError
+from terrazzo.wire.app import Host, Outbox
+from terrazzo.wire.channel import Channel, ChannelLimits
+from terrazzo.wire.entity_messages import Astray, Frame, PackedPart
+from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, Version, first_of_life, life_of, next_move
+from terrazzo.wire.mailbox import Mailbox, pack_mailbox, unpack_mailbox
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(PackedPart)
+_SWEEP_S = 1.0
+_LOCAL_ROUNDS = 8
+"""How often two parts of one app may answer each other within a tick; what is left waits for the next."""
+
+
+class Exchange(Protocol):
+    """What an app does for its switchboard."""
+
+    def locate(self, part: PartId) -> None:
+        """Find out where `part` lives; answer with `learn` or `gone`, now or later, or not at all."""
+
+    def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
+        """These messages of `source`, and no others, were not and will not be delivered to `to`."""
+
+    def on_ended(self, part: PartId) -> None:
+        """A destroyed part has nothing left to send and every peer knows; the resolver may say `gone` now."""
+
+
+class Place:
+    """Where a part lives, as far as is known here."""
+
+    __slots__ = ("app", "channels", "expires_at", "locate_at", "version")
+
+    def __init__(self, expires_at: float) -> None:
+        self.version: int = NEVER_HEARD
+        self.app: AppId | None = None
+        self.channels: dict[PartId, Channel] = {}
+        self.locate_at = -inf
+        self.expires_at = expires_at
+
+
+class Switchboard:
+    """All mailboxes of one app."""
+
+    def __init__(
+        self,
+        me: AppId,
+        host: Host,
+        outbox: Outbox,
+        exchange: Exchange,
+        *,
+        limits: ChannelLimits | None = None,
+        channel_type: type[Channel] = Channel,
+    ) -> None:
+        self.me = me
+        self.limits = limits or ChannelLimits()
+        self.boxes: dict[PartId, Mailbox] = {}
+        self.places: dict[PartId, Place] = {}
+        self.counts = {"forwarded": 0, "astray": 0, "too many hops": 0, "resent": 0, "located": 0}
+        self._host = host
+        self._outbox = outbox
+        self._exchange = exchange
+        self._channel_type = channel_type
+        self._dirty: dict[tuple[PartId, PartId], Channel] = {}
+        self._timers: list[tuple[float, int, Channel]] = []
+        self._timer_serial = 0
+        self._local: deque[Frame] = deque()
+        self._ended: dict[PartId, tuple[int, float]] = {}
+        self._sweep_at = host.now + _SWEEP_S
+
+    # What the app does with parts.
+
+    def create(self, part: PartId, life: int = 0) -> None:
+        """A new part begins its life here; one whose former self was destroyed needs a higher life than that had."""
+        if part in self.boxes:
+            raise UsageError(f"{part} lives here already")
+        self._settle(Mailbox(part, first_of_life(life)))
+
+    def pin(self, part: PartId, peer: PartId) -> None:
+        """Keeps the channel between the two for good: both always know where the other is (a base and its real)."""
+        channel = self._channel(self.boxes[part], peer)
+        channel.pinned = True
+        self._mark(channel)
+
+    def send(self, source: PartId, to: PartId, payload: bytes) -> None:
+        """Delivers `payload` to `to`, after everything `source` has sent to it before, or reports that it cannot."""
+        box = self.boxes.get(source)
+        if box is None or box.is_ending:
+            raise UsageError(f"{source} does not live here; only where it lives can it send")
+        if len(payload) > self.limits.payload_bytes_max:
+            most = self.limits.payload_bytes_max
+            raise UsageError(f"a payload of {len(payload)} bytes; the most is {most}, send parts")
+        channel = self._channel(box, to)
+        channel.send(payload, self._host.now, self.limits)
+        self._mark(channel)
+
+    def take(self, part: PartId) -> list[tuple[PartId, bytes]]:
+        """What has arrived for `part`, in order, with who sent it. What is not taken moves with the part."""
+        box = self.boxes[part]
+        taken = box.take(self.limits.inbox_max)
+        for source, _ in taken:
+            if source in box.channels:
+                self._mark(box.channels[source])
+        return taken
+
+    def pack(self, part: PartId) -> bytes:
+        """The part's mailbox as of now, for a backup."""
+        box = self.boxes[part]
+        return self._packed(box, box.version)
+
+    def depart(self, part: PartId, to: AppId) -> bytes:
+        """The part leaves for `to`: its mailbox in bytes for `arrive` there. What still comes here is forwarded."""
+        box = self.boxes[part]
+        if box.is_ending:
+            raise UsageError(f"{part} is destroyed; it ends where it is")
+        version = next_move(box.version)
+        packed = self._packed(box, version)
+        self._remove(box)
+        self._place(part).app = to
+        self._place(part).version = version
+        self._place(part).expires_at = self._host.now + self.limits.stub_s
+        return packed
+
+    def arrive(self, packed: bytes) -> bool:
+        """Continues a mailbox here. False when this arrival, or a later one, has been seen already: it is a copy."""
+        state = _DECODER.decode(packed)
+        place = self._place(state.part)
+        is_back = place.app is not None and place.version == state.version and state.part not in self.boxes
+        if place.version >= state.version and not (is_back and place.app != self.me):
+            return False
+        self._continue(state)
+        return True
+
+    def restore(self, packed: bytes, life: int | None = None) -> Version:
+        """Continues a mailbox from a backup after a crash, in a new life that beats every survivor of the old one.
+
+        `life` is best a number that the manager of the recovery counts up; without it, one more than any known here."""
+        state = _DECODER.decode(packed)
+        known = max(state.version, self._place(state.part).version)
+        version = first_of_life(life_of(known) + 1 if life is None else life)
+        if version <= known:
+            raise UsageError(f"{state.part} cannot be restored as life {life}: version {known:#x} is known")
+        box = self._continue(state._replace(version=version))
+        for channel in box.channels.values():
+            channel.begin_life()
+        return version
+
+    def destroy(self, part: PartId) -> None:
+        """The part is no more: it takes nothing, its last messages are sent, and every peer is told."""
+        box = self.boxes[part]
+        box.is_ending = True
+        box.inbox.clear()
+        for channel in box.channels.values():
+            self._mark(channel)
+        self._end_if_done(box)
+
+    # What the app hears from its resolver, its links, its manager.
+
+    def learn(self, part: PartId, version: int, app: AppId) -> None:
+        """`part` lives at `app` since `version`."""
+        if app == self.me or part in self.boxes:
+            return  # what lives here we know ourselves; a rumour that runs ahead of an arrival must not pass for it
+        place = self._place(part)
+        if version < place.version or (version == place.version and place.app is not None):
+            return
+        place.version, place.app = version, app
+        for channel in place.channels.values():
+            if channel.awaits_answer:
+                self._retry_at(channel, self._host.now)
+
+    def gone(self, part: PartId, reason: str) -> None:
+        """There is no such part any more; whoever waits for it is told."""
+        place = self.places.get(part)
+        if place is None or part in self.boxes:
+            return
+        for channel in list(place.channels.values()):
+            lost = channel.outgoing.buffer if channel.outgoing is not None else []
+            self._forget(channel)
+            if lost:
+                self._exchange.on_undelivered(channel.box.part, part, lost, reason)
+            self._end_if_done(channel.box)
+
+    def on_link_lost(self, app: AppId) -> None:
+        """What was on its way to `app` may be lost: what waits for an answer from there is said again soon."""
+        for place in self.places.values():
+            if place.app == app:
+                for channel in place.channels.values():
+                    if channel.awaits_answer:
+                        self._retry_at(channel, self._host.now + self.limits.resend_s / 4)
+
+    def on_app_dead(self, app: AppId) -> None:
+        """`app` is declared dead: nothing lives there any more."""
+        for place in self.places.values():
+            if place.app == app:
+                place.app = None
+                for channel in place.channels.values():
+                    if channel.awaits_answer:
+                        self._retry_at(channel, self._host.now)
+
+    def on_message(self, source: AppId, message: Frame | Astray) -> None:
+        """A message of this channel's kind from another app."""
+        if isinstance(message, Frame):
+            self._on_frame(message, source)
+            return
+        place = self.places.get(message.part)
+        if place is not None and place.app == source and message.part not in self.boxes:
+            place.app = None
+            for channel in place.channels.values():
+                if channel.awaits_answer:
+                    self._retry_at(channel, self._host.now)
+
+    def on_tick(self) -> None:
+        """Sends what is to be sent; repeats, retires and forgets what is due."""
+        now = self._host.now
+        while self._timers and self._timers[0][0] <= now:
+            due, _, channel = heappop(self._timers)
+            if channel.due == due:
+                self._on_due(channel, now)
+        for _ in range(_LOCAL_ROUNDS):
+            if not (self._dirty or self._local):
+                break
+            dirty, self._dirty = self._dirty, {}
+            for channel in dirty.values():
+                self._speak(channel, now)
+            for _ in range(len(self._local)):
+                self._on_frame(self._local.popleft(), self.me)
+        if now >= self._sweep_at:
+            self._sweep(now)
+
+    # Frames in.
+
+    def _on_frame(self, frame: Frame, via: AppId) -> None:
+        box = self.boxes.get(frame.to)
+        if box is None and frame.to in self._ended:
+            self._repeat_end(frame)
+            return
+        if box is None:
+            self._pass_on(frame, via)
+            return
+        if frame.home != self.me:
+            self._follow(frame)
+        channel = self._channel(box, frame.source)
+        lost = channel.on_frame(frame, self._host.now, self.limits)
+        if lost:
+            self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
+        if frame.is_noted and box.is_ending:
+            self._forget(channel)
+            self._end_if_done(box)
+        else:
+            self._mark(channel)
+
+    def _repeat_end(self, frame: Frame) -> None:
+        """Says once more, for a part that has ended, that it is over; but two that have ended need not go on."""
+        if frame.is_noted:
+            return
+        box = Mailbox(frame.to, self._ended[frame.to][0])
+        box.is_ending = True
+        channel = self._channel_type(box, frame.source, pinned=False, now=self._host.now)
+        channel.on_frame(frame, self._host.now, self.limits)
+        if channel.owes_frame:
+            for answer in channel.frames(self.me, self.limits):
+                self._post(answer, frame.home)
+
+    def _follow(self, frame: Frame) -> None:
+        """A frame says where its source lives: the highest version is believed."""
+        place = self._place(frame.source)
+        if frame.version > place.version or (frame.version == place.version and place.app is None):
+            place.version, place.app = frame.version, frame.home
+            place.locate_at = -inf
+
+    def _pass_on(self, frame: Frame, via: AppId) -> None:
+        place = self.places.get(frame.to)
+        if place is not None and place.app is not None and place.app not in (self.me, via):
+            if frame.hops >= self.limits.hops_max:
+                self.counts["too many hops"] += 1
+                return
+            self.counts["forwarded"] += 1
+            self._outbox.send(place.app, msgspec.structs.replace(frame, hops=frame.hops + 1))
+            return
+        self.counts["astray"] += 1
+        self._host.log("astray", part=frame.to, source=frame.source, via=via)
+        if frame.home != self.me and (place is None or place.app in (None, self.me)):
+            self._outbox.send(frame.home, Astray(frame.to))
+
+    # Frames out.
+
+    def _mark(self, channel: Channel) -> None:
+        self._dirty[channel.box.part, channel.peer] = channel
+
+    def _speak(self, channel: Channel, now: float) -> None:
+        """One round of a channel: says what there is to say, then sets its timer or forgets it."""
+        is_new = channel.awaits_answer and channel.due == inf
+        if is_new or channel.owes_frame or channel.has_unsent(self.limits):
+            place = self._place(channel.peer)
+            if place.app is None:
+                self._locate(channel.peer, place, now)
+            else:
+                if channel.heard == NEVER_HEARD:
+                    channel.heard = place.version  # a channel without history takes the resolver's word
+                for frame in channel.frames(self.me, self.limits):
+                    self._post(frame, place.app)
+        if channel.is_empty:
+            self._forget(channel)
+        elif not channel.awaits_answer:
+            self._rest(channel, now)
+        elif channel.due == inf:
+            self._set_timer(channel, now + self._backoff(channel))
+
+    def _post(self, frame: Frame, app: AppId) -> None:
+        if app == self.me:
+            self._local.append(frame)
+        else:
+            self._outbox.send(app, frame)
+
+    def _backoff(self, channel: Channel) -> float:
+        return min(self.limits.resend_s * 2.0 ** min(channel.attempts, 10), self.limits.resend_max_s)
+
+    def _on_due(self, channel: Channel, now: float) -> None:
+        """The timer of a channel: repeats what had no answer; begins to retire what is idle."""
+        channel.due = inf
+        if channel.awaits_answer:
+            answered_by = channel.waiting_since + self._backoff(channel)
+            if now < answered_by:
+                self._set_timer(channel, answered_by)
+                return
+            channel.attempts += 1
+            self.counts["resent"] += 1
+            if channel.attempts % self.limits.locate_after == 0:
+                self._locate(channel.peer, self._place(channel.peer), now)
+            channel.send_again()
+            channel.owes_frame = True
+            self._mark(channel)
+            return
+        self._rest(channel, now)
+
+    def _rest(self, channel: Channel, now: float) -> None:
+        at = channel.rest(now, self.limits)
+        if at is None:
+            channel.due = inf
+            self._mark(channel)
+        elif at != channel.due:
+            self._set_timer(channel, at)
+
+    def _locate(self, peer: PartId, place: Place, now: float) -> None:
+        if now >= place.locate_at:
+            place.locate_at = now + self.limits.locate_s
+            self.counts["located"] += 1
+            self._exchange.locate(peer)
+
+    def _retry_at(self, channel: Channel, at: float) -> None:
+        channel.waiting_since = -inf
+        if at < channel.due:
+            self._set_timer(channel, at)
+
+    def _set_timer(self, channel: Channel, at: float) -> None:
+        channel.due = at
+        if at != inf:
+            self._timer_serial += 1
+            heappush(self._timers, (at, self._timer_serial, channel))
+
+    # Boxes, channels, places.
+
+    def _settle(self, box: Mailbox) -> None:
+        self.boxes[box.part] = box
+        place = self._place(box.part)
+        place.version, place.app = box.version, self.me
+
+    def _continue(self, state: PackedPart) -> Mailbox:
+        box = unpack_mailbox(state, self._host.now, self._channel_type)
+        self._settle(box)
+        for channel in box.channels.values():
+            self._place(channel.peer).channels[box.part] = channel
+            self._mark(channel)
+        for packed in state.channels:
+            version, app = packed.place
+            if app is not None:
+                self.learn(packed.peer, version, app)
+        return box
+
+    def _packed(self, box: Mailbox, version: int) -> bytes:
+        places = {}
+        for peer in box.channels:
+            place = self._place(peer)
+            places[peer] = (place.version, place.app)
+        return _ENCODER.encode(pack_mailbox(box, places, version))
+
+    def _remove(self, box: Mailbox) -> None:
+        del self.boxes[box.part]
+        for channel in list(box.channels.values()):
+            self._unhook(channel)
+
+    def _channel(self, box: Mailbox, peer: PartId) -> Channel:
+        channel = box.channels.get(peer)
+        if channel is None:
+            channel = self._channel_type(box, peer, pinned=False, now=self._host.now)
+            box.channels[peer] = channel
+            self._place(peer).channels[box.part] = channel
+        return channel
+
+    def _forget(self, channel: Channel) -> None:
+        channel.box.channels.pop(channel.peer, None)
+        self._unhook(channel)
+
+    def _unhook(self, channel: Channel) -> None:
+        channel.due = inf
+        self._dirty.pop((channel.box.part, channel.peer), None)
+        place = self.places.get(channel.peer)
+        if place is not None and place.channels.get(channel.box.part) is channel:
+            del place.channels[channel.box.part]
+            place.expires_at = max(place.expires_at, self._host.now + self.limits.stub_s)
+
+    def _place(self, part: PartId) -> Place:
+        place = self.places.get(part)
+        if place is None:
+            place = self.places[part] = Place(self._host.now + self.limits.stub_s)
+        return place
+
+    def _end_if_done(self, box: Mailbox) -> None:
+        if box.is_ending and not box.channels and self.boxes.get(box.part) is box:
+            del self.boxes[box.part]
+            self._ended[box.part] = (box.version, self._host.now + self.limits.stub_s)
+            self._exchange.on_ended(box.part)
+
+    def _sweep(self, now: float) -> None:
+        """Forgets stubs, hints and tombstones whose time is over."""
+        self._sweep_at = now + _SWEEP_S
+        for part in [part for part, place in self.places.items() if place.expires_at <= now]:
+            if not self.places[part].channels and part not in self.boxes:
+                del self.places[part]
+        for part in [part for part, (_, expires_at) in self._ended.items() if expires_at <= now]:
+            del self._ended[part]
+            self._place(part).app = None
