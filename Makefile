@@ -39,8 +39,15 @@ check: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/test_tidy.py
 
-bench: $(READY)
+bench: $(VENV)/.rivals
 	$(BIN)/terrazzo bench codec
+	$(BIN)/terrazzo bench channel
+
+# The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
+$(VENV)/.rivals: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyenet
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

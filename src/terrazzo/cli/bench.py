@@ -43,3 +43,17 @@ def codec(as_json: bool, rounds: int) -> None:
     from terrazzo.bench.codec import measure
 
     show(measure(rounds), as_json)
+
+
+@bench.command()
+@json_option
+@click.option("--rounds", default=10, show_default=True, help="Turns that each contender gets.")
+@click.option("--seconds", default=0.2, show_default=True, help="How long a contender sends in each turn, about.")
+@click.option("--messages", default=0, help="Send so many in each turn instead.")
+@click.option("--pings", default=200, show_default=True, help="Round trips in each turn.")
+@click.option("--only", multiple=True, help="Only this contender; repeatable.")
+def channel(as_json: bool, rounds: int, seconds: float, messages: int, pings: int, only: tuple[str, ...]) -> None:
+    """64-byte reliable messages: our client channel and links against websockets, aioquic and pyenet."""
+    from terrazzo.bench.channel import measure
+
+    show(measure(rounds=rounds, seconds=seconds, messages=messages, pings=pings, only=only), as_json)

@@ -49,6 +49,7 @@ from terrazzo.wire.messages import (
 )
 
 Slot = tuple[AppKind, int]
+_NOT_FOR_THE_APP = {Refusal, Hello, Welcome, Refused}
 
 
 class Links:
@@ -161,16 +162,15 @@ class Links:
     # Within.
 
     def _deliver(self, connection: Connection, items: Iterator[Message | Refusal]) -> None:
-        peer = connection.peer
+        peer, number, open_connections = connection.peer, connection.number, self._connections
         assert peer is not None
+        on_message = self._app.on_message
         for item in items:
-            if isinstance(item, Refusal):
-                self._refuse(connection, item)
-            elif isinstance(item, Hello | Welcome | Refused):
-                self._refuse(connection, Refusal.UNEXPECTED)
+            if type(item) not in _NOT_FOR_THE_APP:
+                on_message(peer, item)  # type: ignore[arg-type]  # every other type is a Message
             else:
-                self._app.on_message(peer, item)
-            if connection.number not in self._connections:
+                self._refuse(connection, item if isinstance(item, Refusal) else Refusal.UNEXPECTED)
+            if number not in open_connections:
                 return  # the app has fenced this very peer: the rest is from the dead
 
     def _greet(self, connection: Connection, item: Message | Refusal) -> None:

@@ -1,0 +1,167 @@
+"""Runs one app: its ticks, its links, its end. What `sim.world.Process` does with virtual time, this does with real.
+
+    start ──▶ running: ticks by the schedule, messages as they come ──▶ ended
+                                stop() ── STOPPED: one last tick says what the app has to say, links end in order
+                                fenced ── FENCED: a survivor of its own death; nothing more is said
+                        app raises     ── FAILED: a broken invariant of ours; nothing more is said, `run` raises it
+
+The driver is what the app calls its `Host` and what hears the connections. It calls the app from the event loop only,
+one call at a time, with a `now` that stands still during the call. All that an app writes leaves with the tick, as one
+bundle to each peer (`wire.links` does this). How late ticks are made up for says `schedule.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from enum import Enum
+from random import Random
+from typing import Any
+
+from terrazzo.runtime.links import LinkTransport, Log, Place, Places, TransportLimits
+from terrazzo.runtime.schedule import Schedule
+from terrazzo.runtime.shell import Clock
+from terrazzo.wire.app import App, Host
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.links import LinkLimits, Links
+
+LATE_TICKS_MAX = 3
+"""Missed ticks that are made up for in a row."""
+
+
+class Ending(Enum):
+    """How an app's life ended."""
+
+    STOPPED = "stopped"
+    FENCED = "fenced"
+    FAILED = "failed"
+
+
+class Driver:
+    """One app and everything around it, on a running loop."""
+
+    def __init__(
+        self,
+        id: AppId,
+        factory: Callable[[Host], App],
+        *,
+        tick_s: float,
+        places: Places,
+        seed: int,
+        log: Log,
+        link_limits: LinkLimits | None = None,
+        transport_limits: TransportLimits | None = None,
+        late_ticks_max: int = LATE_TICKS_MAX,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.id = id
+        self.rng = Random(f"{seed}/{id}")
+        self.now = clock()
+        self.log = log
+        self.ending: Ending | None = None
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._tick_s = tick_s
+        self._late_ticks_max = late_ticks_max
+        self._timer: asyncio.TimerHandle | None = None
+        self._ended = asyncio.Event()
+        self._error: BaseException | None = None
+        self._transport = LinkTransport(self, places, log=log, rng=self.rng, limits=transport_limits)
+        self.app = factory(self)
+        self.links = Links(id, self.app, self, self._transport, limits=link_limits)
+        self.schedule = Schedule(self.now, tick_s, late_ticks_max)
+
+    # The life.
+
+    async def start(self, listen: Sequence[Place] = ()) -> list[Place]:
+        """Listens, then ticks; gives the places with the ports that were taken."""
+        places = [await self._transport.listen(place) for place in listen]
+        self.log("started", id=self.id, places=places)
+        self.schedule = Schedule(self._clock(), self._tick_s, self._late_ticks_max)
+        self._wait_for_tick()
+        return places
+
+    def stop(self) -> None:
+        """Asks for the end in order; `run` returns when it has come."""
+        self._end(Ending.STOPPED)
+
+    async def run(self) -> Ending:
+        """Waits for the end, brings it about in order, and gives its kind; raises what the app has raised."""
+        try:
+            await self._ended.wait()
+        finally:
+            self._end(Ending.STOPPED)  # also when whoever waits here is cancelled
+            if self.ending is Ending.STOPPED:
+                self._call(self.links.on_tick)
+            await self._transport.stop()
+            self.log("ended", id=self.id, how=self.ending)
+        if self._error is not None:
+            raise self._error
+        assert self.ending is not None
+        return self.ending
+
+    def _end(self, how: Ending) -> None:
+        if self.ending is None:
+            self.ending = how
+            if self._timer is not None:
+                self._timer.cancel()
+            self._ended.set()
+
+    # Ticks.
+
+    def _wait_for_tick(self) -> None:
+        if self.ending is None:
+            self._timer = self._loop.call_later(max(self.schedule.due_at - self._clock(), 0.0), self._tick)
+
+    def _tick(self) -> None:
+        self._hear(self.links.on_tick)
+        given_up = self.schedule.advance(self._clock())
+        if given_up:
+            self.log("ticks given up", count=given_up)
+        self._wait_for_tick()
+
+    # Host: what the app sees, besides `now`, `rng` and `log`.
+
+    def join(self, peer: AppId) -> None:
+        """See Host."""
+        self.links.join(peer)
+
+    def fence(self, app: AppId) -> None:
+        """See Host."""
+        self.links.fence(app)
+
+    # Hearer: what becomes of connections.
+
+    def on_accepted(self, number: int) -> None:
+        """See Hearer."""
+        self._hear(self.links.on_accepted, number)
+
+    def on_opened(self, number: int) -> None:
+        """See Hearer."""
+        self._hear(self.links.on_opened, number)
+
+    def on_closed(self, number: int) -> None:
+        """See Hearer."""
+        self._hear(self.links.on_closed, number)
+
+    def on_data(self, number: int, data: bytes) -> None:
+        """See Hearer."""
+        self._hear(self.links.on_data, number, data)
+
+    def _hear(self, act: Callable[..., None], *args: Any) -> None:
+        if self.ending is None:
+            self._call(act, *args)
+            if self.links.fenced:
+                self._end(Ending.FENCED)
+
+    def _call(self, act: Callable[..., None], *args: Any) -> None:
+        """Into the app: what it raises ends it, for its state can no longer be trusted."""
+        self.now = self._clock()
+        try:
+            act(*args)
+        except Exception as error:
+            self.log("failed", id=self.id, error=repr(error))
+            self._error = error
+            self._end(Ending.FAILED)
+            self.ending = Ending.FAILED

@@ -1,0 +1,190 @@
+"""The client channel over UDP: a server's socket with all its sessions, and a client's with one.
+
+The sockets are read and written directly, without asyncio's datagram transports: a turn reads all that is there (up to
+READS_MAX, so that the rest of the loop gets its turn too), lets the endpoint answer, and writes it all. A socket that
+takes no more keeps the rest in order and nothing is polled meanwhile; what cannot be sent at all counts as lost,
+and the channel deals with loss.
+
+Nothing that comes in here can raise: what is not a packet is dropped and counted by the endpoint, what the system
+complains about (a peer's port that is closed) is counted here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from typing import Any, Generic
+
+from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Out, Pace, ServerShell
+from terrazzo.wire.client import ClientEndpoint, ServerEndpoint
+from terrazzo.wire.client.session import Address
+
+READS_MAX = 64
+"""Datagrams read in one turn. A quarter of what a sender may have in flight: it hears of them while it still has some
+window left, and both ends work at the same time. With no limit they take turns, at half the speed."""
+
+DATAGRAM_BYTES = 2048
+"""More than a packet may have; a larger datagram is cut to this and refused for its size."""
+
+BUFFER_BYTES = 4 << 20
+"""What the system is asked to hold for us while we are busy; it may give less."""
+
+
+class DatagramSocket(Generic[Out]):
+    """A socket on the running loop, with a queue for when it takes no more.
+
+    `read(socket)` hands datagrams on until there are none (BlockingIOError); `write(socket, packet)` sends one;
+    `on_turn` follows a read, and a queue that has become empty.
+    """
+
+    def __init__(
+        self,
+        made: socket.socket,
+        *,
+        read: Callable[[socket.socket], None],
+        write: Callable[[socket.socket, Out], object],
+        on_turn: Callable[[], None],
+    ) -> None:
+        self.socket = made
+        self.errors = 0
+        self.unsent: list[Out] = []
+        self._read, self._write, self._on_turn = read, write, on_turn
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(made.fileno(), self._on_readable)
+
+    def send(self, packets: list[Out]) -> None:
+        """Sends packets in order, now or when the system takes them."""
+        at = 0
+        write, made = self._write, self.socket
+        while at < len(packets):
+            try:
+                write(made, packets[at])
+            except BlockingIOError:
+                self.unsent += packets[at:]
+                self._loop.add_writer(made.fileno(), self._on_writable)
+                return
+            except OSError:
+                self.errors += 1
+            at += 1
+
+    def close(self) -> None:
+        """Gives up the socket; what it did not take is lost."""
+        self.unsent.clear()
+        self._loop.remove_reader(self.socket.fileno())
+        self._loop.remove_writer(self.socket.fileno())
+        self.socket.close()
+
+    def _on_readable(self) -> None:
+        try:
+            self._read(self.socket)
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.errors += 1  # what the network says about an earlier packet; the next turn reads on
+        self._on_turn()
+
+    def _on_writable(self) -> None:
+        self._loop.remove_writer(self.socket.fileno())
+        packets, self.unsent = self.unsent, []
+        self.send(packets)
+        if not self.unsent:
+            self._on_turn()
+
+
+def make_socket(family: int) -> socket.socket:
+    """A datagram socket with room for a burst."""
+    made = socket.socket(family, socket.SOCK_DGRAM)
+    made.setblocking(False)
+    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        made.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
+    return made
+
+
+class UdpServer(ServerShell):
+    """A server's socket; listens at once. `host` is a numeric address, port 0 takes any that is free."""
+
+    def __init__(
+        self, endpoint: ServerEndpoint, on_turn: OnTurn, *, host: str = "127.0.0.1", port: int = 0, pace: Pace = AT_ONCE
+    ) -> None:
+        super().__init__(endpoint, on_turn, pace=pace)
+        flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=flags)[0]
+        made = make_socket(family)
+        try:
+            made.bind(place)
+        except OSError:
+            made.close()
+            raise
+        self.address: Any = made.getsockname()
+        self.datagrams: DatagramSocket[tuple[Address, bytes]] = DatagramSocket(
+            made, read=self._read, write=_write_to, on_turn=self._heard
+        )
+
+    def _read(self, made: socket.socket) -> None:
+        receive, hand_over, now = made.recvfrom, self.endpoint.on_datagram, self._clock()
+        for _ in range(READS_MAX):
+            data, address = receive(DATAGRAM_BYTES)
+            hand_over(address, data, now)
+
+    def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
+        self.datagrams.send(packets)
+
+    def _may_send(self) -> bool:
+        return not self.datagrams.unsent
+
+    def _release(self) -> None:
+        self.datagrams.close()
+
+
+class UdpClient(ClientShell):
+    """A client's socket, connected to one server; the handshake begins at once."""
+
+    def __init__(self, endpoint: ClientEndpoint, on_turn: OnTurn, server: Any, *, pace: Pace = AT_ONCE) -> None:
+        super().__init__(endpoint, on_turn, pace=pace)
+        self._server = server
+        self._open()
+
+    def rebind(self) -> None:
+        """Takes another local address, as a machine does that changes networks; the session goes on."""
+        if self._released:
+            return
+        self.datagrams.close()
+        self._open()
+
+    def _open(self) -> None:
+        made = make_socket(socket.AF_INET6 if ":" in self._server[0] else socket.AF_INET)
+        try:
+            made.connect(self._server)
+        except OSError:
+            made.close()
+            raise
+        self.datagrams: DatagramSocket[bytes] = DatagramSocket(
+            made, read=self._read, write=socket.socket.send, on_turn=self._heard
+        )
+        self.flush()
+
+    def _read(self, made: socket.socket) -> None:
+        receive, hand_over, now = made.recv, self.endpoint.on_datagram, self._clock()
+        for _ in range(READS_MAX):
+            hand_over(receive(DATAGRAM_BYTES), now)
+
+    def _transmit(self, packets: list[bytes]) -> None:
+        self.datagrams.send(packets)
+
+    def _may_send(self) -> bool:
+        return not self.datagrams.unsent
+
+    def _release(self) -> None:
+        self.datagrams.close()
+
+
+async def resolve(host: str, port: int) -> Any:
+    """The first address of a host by name, for `UdpClient`."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+    return found[0][4]
+
+
+def _write_to(made: socket.socket, packet: tuple[Any, bytes]) -> int:
+    return made.sendto(packet[1], packet[0])
