@@ -119,11 +119,19 @@ def test_any_bytes_as_a_change_are_applied_or_refused_whole(data):
             st.sampled_from([noise, bytes([flags, len(steps)]) + path + noise, bytes([flags]) + path + noise])
         )
     try:
+        read = state.decode_internal(noise) if form == "internal" else None
+        read = read or state.decode_external(noise, is_slice=form == "slice")
+    except DecodeError:
+        read = None
+    assert state.encode() == before
+    try:
         if form == "internal":
             state.apply_internal(noise)
         else:
             state.apply_external(noise, is_slice=form == "slice")
+        assert read is not None
     except DecodeError:
+        assert read is None
         assert state.encode() == before
     for place, prop in enumerate(layout.properties):
         prop.codec.check(prop.codec.decode(prop.codec.encode(state.get(place))))

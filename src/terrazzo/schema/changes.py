@@ -231,14 +231,16 @@ class _Found:
 
     def change(self, data: bytes) -> Change:
         """The change itself, its value decoded and encoded again."""
+        if self.bounds is None:
+            payload = self.walk.codec.encode(self.walk.new_value(data, self.offset))
+        else:
+            new = self.walk.new_elements(*self.bounds, data, self.offset)
+            payload = self.walk.codec.encode_elements(new)
         (_, prop), *steps = self.walk.trail
         counts = tuple(len(container) for container, _ in steps)
         indexes = tuple(index for _, index in steps)
         if self.bounds is not None:
-            new = self.walk.new_elements(*self.bounds, data, self.offset)
-            payload = self.walk.codec.encode_elements(new)
             return Change(SLICE, prop, indexes, (*counts, len(self.walk.value)), *self.bounds, payload)
-        payload = self.walk.codec.encode(self.walk.new_value(data, self.offset))
         if not steps:
             return Change(WHOLE, prop, (), (), 0, 0, payload)
         return Change(NESTED, prop, indexes[:-1], counts, indexes[-1], 0, payload)
