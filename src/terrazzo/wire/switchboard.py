@@ -183,6 +183,7 @@ class Switchboard:
         box.is_ending = True
         box.inbox.clear()
         for channel in box.channels.values():
+            channel.owes_frame = True  # a channel at rest would only say it with its next probe, minutes later
             self._mark(channel)
         self._end_if_done(box)
 
@@ -460,5 +461,7 @@ class Switchboard:
             if not self.places[part].channels and part not in self.boxes:
                 del self.places[part]
         for part in [part for part, (_, expires_at) in self._ended.items() if expires_at <= now]:
-            del self._ended[part]
-            self._place(part).app = None
+            version, _ = self._ended.pop(part)
+            place = self.places.get(part)
+            if place is not None and place.version <= version:  # unless it lives again, in a later life
+                place.app = None

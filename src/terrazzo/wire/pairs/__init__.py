@@ -5,5 +5,5 @@ The numbers are given once and for ever; each pair has a ten of its own (`wire/m
     login_db      20    base_cellmgr  60    cell_cell    100
     db_basemgr    30    cellmgr_cell  70
     basemgr_base  40    base_cell     80
-    base_db       50
+    base_db       50                              console_any  120
 """

@@ -1,0 +1,92 @@
+"""What all apps of the cluster have in common: requests, and a table from kinds of messages to what to do with them.
+
+    class LoginApp(ClusterApp):
+        def __init__(self, me, host):
+            super().__init__(me, host)
+            self.on(SpacesReady, self._on_spaces_ready)          # a message:  handler(source, message)
+            self.answers(LogOn, self._on_log_on)                 # a request:  handler(question); answer it now or later
+
+A kind of message that is in no table is counted and reported, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from terrazzo.wire.app import Host, Outbox
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message, Refusal, Refusals
+from terrazzo.wire.pairs.console_any import View, WantView
+from terrazzo.wire.requests import Question, Requests
+
+M = TypeVar("M", bound=Message)
+
+
+class ClusterApp:
+    """A process of the cluster without I/O; see `wire.app.App` for who drives it."""
+
+    def __init__(self, me: AppId, host: Host) -> None:
+        self.me = me
+        self.host = host
+        self.outbox = Outbox()
+        self.requests = Requests(host, self.outbox)
+        self.refusals = Refusals()
+        self._handlers: dict[type[Message], Callable[[AppId, Any], None]] = {}
+        self._answerers: dict[type[Message], Callable[[Question], None]] = {}
+        self.answers(WantView, self._on_want_view)
+
+    def on(self, kind: type[M], handler: Callable[[AppId, M], None]) -> None:
+        """Messages of this kind go to `handler(source, message)`."""
+        self._handlers[kind] = handler
+
+    def answers(self, kind: type[Message], handler: Callable[[Question], None]) -> None:
+        """Requests of this kind go to `handler(question)`, which answers or refuses it, now or in a later tick."""
+        self._answerers[kind] = handler
+
+    def view(self) -> dict[str, Any]:
+        """What the console and tests may see of this app: plain data."""
+        return {}
+
+    def _on_want_view(self, question: Question) -> None:
+        self.requests.answer(question, View(msgspec.json.encode(self.view())))
+
+    def send(self, peer: AppId, message: Message) -> None:
+        """Say something to a peer at the end of the tick."""
+        self.outbox.send(peer, message)
+
+    def on_message(self, source: AppId, message: Message) -> None:
+        """See App."""
+        received = self.requests.receive(source, message)
+        if received is None:
+            return
+        if isinstance(received, Question):
+            answerer = self._answerers.get(type(received.message))
+            if answerer is None:
+                self._refuse(source, received.message)
+                self.requests.refuse(received, "nobody here answers that")
+            else:
+                answerer(received)
+            return
+        handler = self._handlers.get(type(received))
+        if handler is None:
+            self._refuse(source, received)
+        else:
+            handler(source, received)
+
+    def _refuse(self, source: AppId, message: Message) -> None:
+        count = self.refusals.count(source, Refusal.UNEXPECTED)
+        self.host.log("unexpected message", source=str(source), kind=type(message).__name__, count=count)
+
+    def on_link_up(self, peer: AppId) -> None:
+        """See App."""
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """See App. A subclass that overrides it calls this, too: what was asked of the peer has failed."""
+        self.requests.on_link_lost(peer)
+
+    def on_tick(self) -> None:
+        """See App. A subclass that overrides it calls this, too."""
+        self.requests.on_tick()

@@ -1,0 +1,139 @@
+"""BaseApp ↔ CellApp, and the two parts of one entity (80–99).
+
+Some pass between the apps; most pass between the base and the cell part of an entity, over their entity channel
+(`wire/switchboard.py`), so that they arrive once and in order wherever either part has moved. Those are the payloads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from terrazzo.wire.messages import Message, message
+
+Position = tuple[float, float, float]
+
+
+# Between the apps.
+
+
+@message(80)
+class CreateReal(Message, frozen=True):
+    """Request, BaseApp → CellApp: give this entity a cell part. Answered by RealCreated; refused, it has none.
+
+    `life` is counted by the base: each cell part it asks for has a higher one, so that the mailbox of a new one beats
+    every trace of the former.
+    """
+
+    entity: int
+    type_id: int
+    space: int
+    position: Position
+    yaw: float
+    properties: bytes
+    """The whole cell layout."""
+    dbid: int
+    life: int
+
+
+@message(81, max_size=256)
+class RealCreated(Message, frozen=True):
+    """The cell part is there."""
+
+
+class Move(NamedTuple):
+    """Where a client says its avatar is."""
+
+    entity: int
+    position: Position
+    yaw: float
+
+
+@message(82)
+class Moves(Message, frozen=True):
+    """BaseApp → CellApp, once per tick: the latest word of each client whose real is thought to be there.
+
+    Who has only a ghost passes it to the real; who has neither drops it: the next one is due in a tick.
+    """
+
+    moves: tuple[Move, ...]
+
+
+class ClientUpdate(NamedTuple):
+    """Unreliable messages for one client."""
+
+    entity: int
+    witness: int
+    messages: tuple[bytes, ...]
+
+
+@message(83)
+class ClientUpdates(Message, frozen=True):
+    """CellApp → BaseApp, once per tick: what may be lost on the way to the clients (positions)."""
+
+    updates: tuple[ClientUpdate, ...]
+
+
+# Payloads from the base part to the cell part.
+
+
+@message(84)
+class CallCell(Message, frozen=True):
+    """Call a cell method by its internal index. `caller`: the client's own entity if a client calls, else 0."""
+
+    method: int
+    args: bytes
+    caller: int = 0
+
+
+@message(85, max_size=256)
+class SetWitness(Message, frozen=True):
+    """A client is there (or not): begin (or end) to tell it what is around. `witness` grows with each client that
+    comes.
+
+    Everything meant for a client carries the number of its witness, so that a later client never gets the mail of an
+    earlier one.
+    """
+
+    witness: int
+    is_on: bool
+
+
+@message(86, max_size=256)
+class DestroyReal(Message, frozen=True):
+    """Take the cell part down; it answers with CellData(is_last=True)."""
+
+
+@message(87, max_size=256)
+class WantCellData(Message, frozen=True):
+    """Send CellData: for saving, or for a backup."""
+
+
+# Payloads from the cell part to the base part.
+
+
+@message(90)
+class CallBase(Message, frozen=True):
+    """Call a base method by its internal index."""
+
+    method: int
+    args: bytes
+
+
+@message(91)
+class ToClient(Message, frozen=True):
+    """Reliable messages for the client, of one tick, in order (`sync.protocol`)."""
+
+    witness: int
+    messages: tuple[bytes, ...]
+
+
+@message(92)
+class CellData(Message, frozen=True):
+    """The cell part as it is: everything that is needed to save it or to make it again."""
+
+    space: str
+    position: Position
+    yaw: float
+    properties: bytes
+    is_last: bool
+    """The cell part is gone: destroyed by the game or on request."""

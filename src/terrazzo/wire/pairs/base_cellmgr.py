@@ -1,0 +1,30 @@
+"""BaseApp ↔ CellAppMgr: where an entity enters a space (60–69)."""
+
+from __future__ import annotations
+
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message, message
+
+
+@message(60, max_size=1024)
+class FindEntry(Message, frozen=True):
+    """Request: who covers this point of this space. Answered by Entry."""
+
+    space: str
+    x: float
+    z: float
+
+
+@message(61, max_size=1024)
+class Entry(Message, frozen=True):
+    """This CellApp does."""
+
+    space: int
+    app: AppId
+
+
+@message(62, max_size=256)
+class SpacesReady(Message, frozen=True):
+    """CellAppMgr → BaseAppMgr and BaseApps: every space of the game has its cells."""
+
+    count: int

@@ -1,0 +1,45 @@
+"""BaseApp ↔ DBApp: saving, leaving, and numbers for new entities (50–59)."""
+
+from __future__ import annotations
+
+from terrazzo.wire.messages import Message, message
+
+
+@message(50)
+class Save(Message, frozen=True):
+    """Request: keep these saved properties. Answered by Saved when they are safe. dbid 0: a new entity."""
+
+    type_id: int
+    dbid: int
+    record: bytes
+
+
+@message(51, max_size=256)
+class Saved(Message, frozen=True):
+    """What was to be saved is safe."""
+
+    dbid: int
+
+
+@message(52, max_size=256)
+class LoggedOff(Message, frozen=True):
+    """The proxy of this stored entity is gone, and everything of it was saved before: it may log on again."""
+
+    type_id: int
+    dbid: int
+    entity: int
+
+
+@message(53, max_size=256)
+class WantIds(Message, frozen=True):
+    """Request: a run of entity ids that nobody else has or had. Answered by Ids."""
+
+    count: int
+
+
+@message(54, max_size=256)
+class Ids(Message, frozen=True):
+    """Ids `first` … `first + count - 1`."""
+
+    first: int
+    count: int
