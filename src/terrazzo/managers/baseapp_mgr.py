@@ -1,0 +1,278 @@
+"""BaseAppMgr: which BaseApp a player's proxy lives on.
+
+The path of one placement; the first two steps are the same tick:
+
+    DBApp ── PlaceProxy ──▶ waiting ── on_tick: least loaded BaseApp ── CreateProxy ──▶ asked
+                               ▲                                                         │
+                               └── refused by the BaseApp: none was made, try another ───┤
+    DBApp ◀── ProxyPlaced ───────────────────────────────────────────── ProxyCreated ────┤
+    DBApp ◀── refused, with a sentence ───────────── link lost, or no answer in time ────┘
+
+The rules:
+
+- *One proxy.* Another BaseApp is asked only when it is certain that the one before has made none: it said so, or the
+  question had not left yet (questions leave in `on_tick`, together with the choice, so what waits when a link is lost
+  simply chooses among those who are left). After a lost link or a timeout the proxy may exist: asking another could
+  make a second one of the same stored entity, so the player is told to try again instead.
+- *Nobody waits for ever.* A placement has PLACE_S in all, tries included. What is answered later is not passed on; a
+  proxy that was made after all waits for a client who does not come, and ends by itself.
+- *A burst spreads.* Loads are reported once a second, players come in crowds: each proxy asked for or made since a
+  BaseApp's last report counts as PROXY_LOAD on top of what it reported.
+- *Bootstrap once.* When the spaces are ready (CellAppMgr says so) and a BaseApp is there, the first one is told to run
+  the game's `on_ready`. It is never told to another, even if the first is lost right then: it may have begun, and a
+  world populated twice is worse than one that an operator starts again.
+- A CellAppMgr that is lost changes nothing here: the spaces are still there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from terrazzo.managers.loads import is_load, smoothed
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.messages import MESSAGE_MAX, Message
+from terrazzo.wire.pairs.base_cellmgr import SpacesReady
+from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, ProxyCreated
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
+from terrazzo.wire.requests import Failure, Question
+
+PLACE_S = 8.0
+"""How long a placement may take, tries included."""
+
+WAITING_MAX = 1000
+"""Placements that may come within one tick; those beyond are refused at once."""
+
+RECORD_MAX = MESSAGE_MAX - 1024
+"""Bytes of a saved entity that can be passed on to a BaseApp inside a request."""
+
+PROXY_LOAD = 0.002
+"""What one more player is thought to cost until the BaseApp reports: five hundred fill it."""
+
+
+class Why(Enum):
+    """Reasons for which a placement was refused, as they are counted."""
+
+    NOT_READY = "spaces not ready"
+    NO_BASE_APP = "no BaseApp"
+    CROWD = "too many at once"
+    RECORD = "record too big"
+    REFUSED = "refused by every BaseApp"
+    NONSENSE = "answered wrongly"
+    TIMEOUT = "timeout"
+    LINK_LOST = "link lost"
+    ABANDONED = "nobody waits for it any more"
+
+
+@dataclass
+class _BaseApp:
+    """What is known of one BaseApp."""
+
+    address: BaseAppReady
+    load: float | None = None
+    bases: int = 0
+    clients: int = 0
+    asked: int = 0
+    """Proxies that it was asked for and has not answered yet."""
+    made: int = 0
+    """Proxies that it has made since its last report."""
+
+    @property
+    def expected_load(self) -> float:
+        """Its load with everything that it has not reported yet."""
+        return (self.load or 0.0) + (self.asked + self.made) * PROXY_LOAD
+
+
+@dataclass
+class _Placement:
+    """One PlaceProxy on its way."""
+
+    number: int
+    question: Question
+    wanted: PlaceProxy
+    deadline: float
+    refused_by: dict[AppId, str] = field(default_factory=dict)
+    is_abandoned: bool = False
+    """The link with the asker is lost: it has given up, and an answer would mean nothing to it."""
+
+
+class BaseAppMgr(ClusterApp):
+    """See the module."""
+
+    def __init__(self, me: AppId, host: Host) -> None:
+        super().__init__(me, host)
+        self.placed = 0
+        self.refused: dict[Why, int] = dict.fromkeys(Why, 0)
+        self._apps: dict[AppId, _BaseApp] = {}
+        self._waiting: deque[_Placement] = deque()
+        self._asked: dict[int, _Placement] = {}
+        """Placements for which a BaseApp was asked, by their numbers."""
+        self._number = 0
+        self._spaces_ready = False
+        self._bootstrapped: AppId | None = None
+        self.on(BaseAppReady, self._on_baseapp_ready)
+        self.on(BaseAppLoad, self._on_load)
+        self.on(SpacesReady, self._on_spaces_ready)
+        self.answers(PlaceProxy, self._on_place_proxy)
+
+    # App.
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """See App. A lost BaseApp is forgotten before what it was asked fails, so that nothing chooses it again."""
+        if self._apps.pop(peer, None) is not None:
+            self.host.log("baseapp lost", app=str(peer), left=len(self._apps))
+        for placement in [*self._waiting, *self._asked.values()]:
+            if placement.question.source == peer:
+                placement.is_abandoned = True
+        super().on_link_lost(peer)
+
+    def on_tick(self) -> None:
+        """See App."""
+        super().on_tick()
+        if self._spaces_ready and self._apps and self._bootstrapped is None:
+            self._bootstrapped = next(iter(self._apps))
+            self.host.log("bootstrap", app=str(self._bootstrapped))
+            self.send(self._bootstrapped, Bootstrap())
+        while self._waiting:
+            self._place(self._waiting.popleft())
+
+    # Who is there.
+
+    def _on_baseapp_ready(self, source: AppId, message: BaseAppReady) -> None:
+        known = self._apps.get(source)
+        if source.kind is not AppKind.BASE_APP:
+            self._refuse(source, message)
+        elif known is not None:
+            known.address = message
+        else:
+            self._apps[source] = _BaseApp(message)
+            self.host.log("baseapp joined", app=str(source), joined=len(self._apps))
+
+    def _on_load(self, source: AppId, message: BaseAppLoad) -> None:
+        known = self._apps.get(source)
+        if known is None or not is_load(message.load):
+            self._refuse(source, message)
+            return
+        known.load = smoothed(known.load, message.load)
+        known.bases, known.clients = message.bases, message.clients
+        known.made = 0  # the report comes on the same link after the answers did: what was made is in it
+
+    def _on_spaces_ready(self, source: AppId, message: SpacesReady) -> None:
+        if source.kind is not AppKind.CELL_APP_MGR:
+            self._refuse(source, message)
+            return
+        self._spaces_ready = True
+
+    # Placing.
+
+    def _on_place_proxy(self, question: Question) -> None:
+        wanted = question.message
+        assert isinstance(wanted, PlaceProxy)
+        self._number += 1
+        placement = _Placement(self._number, question, wanted, self.host.now + PLACE_S)
+        if len(wanted.record) > RECORD_MAX:
+            sentence = f"what is saved of this player is {len(wanted.record)} bytes, more than {RECORD_MAX}"
+            self._give_up(placement, Why.RECORD, sentence)
+        elif len(self._waiting) >= WAITING_MAX:
+            self._give_up(placement, Why.CROWD, "too many players are logging in at once; try again in a moment")
+        else:
+            self._waiting.append(placement)
+
+    def _place(self, placement: _Placement) -> None:
+        """Asks the best BaseApp that has not refused yet, or gives up with a sentence."""
+        if placement.is_abandoned:
+            self._give_up(placement, Why.ABANDONED, "")
+        elif not self._spaces_ready:
+            self._give_up(placement, Why.NOT_READY, "the world is still starting; try again in a few seconds")
+        elif not self._apps:
+            self._give_up(placement, Why.NO_BASE_APP, "no BaseApp is running, so nobody can log in; start one")
+        elif self.host.now >= placement.deadline:
+            self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
+        else:
+            # Equal loads are decided by players, then by who joined first: min keeps the first of equals.
+            left = [(app, known) for app, known in self._apps.items() if app not in placement.refused_by]
+            if left:
+                best = min(left, key=lambda each: (each[1].expected_load, each[1].clients))
+                self._ask(placement, *best)
+            else:
+                *_, newest = placement.refused_by.values()
+                self._give_up(placement, Why.REFUSED, newest)
+
+    def _ask(self, placement: _Placement, app: AppId, known: _BaseApp) -> None:
+        wanted = placement.wanted
+        known.asked += 1
+        self._asked[placement.number] = placement
+        self.requests.ask(
+            app,
+            CreateProxy(wanted.type_id, wanted.dbid, wanted.record),
+            timeout_s=placement.deadline - self.host.now,
+            then=lambda answer: self._on_answer(placement, app, known, answer),
+            failed=lambda failure, why: self._on_failure(placement, app, known, failure, why),
+        )
+
+    def _on_answer(self, placement: _Placement, app: AppId, known: _BaseApp, answer: Message) -> None:
+        del self._asked[placement.number]
+        known.asked -= 1
+        if not isinstance(answer, ProxyCreated):
+            self._refuse(app, answer)  # what it has made, nobody knows: as after a lost link, no other is asked
+            self._give_up(placement, Why.NONSENSE, f"{app} answered {type(answer).__name__}; report this mistake")
+            return
+        known.made += 1
+        if placement.is_abandoned:
+            self._give_up(placement, Why.ABANDONED, "")
+            return
+        self.placed += 1
+        address = known.address
+        placed = ProxyPlaced(
+            answer.entity, answer.key, address.host, address.udp_port, address.ws_port, index=app.index
+        )
+        self.requests.answer(placement.question, placed)
+
+    def _on_failure(self, placement: _Placement, app: AppId, known: _BaseApp, failure: Failure, why: str) -> None:
+        del self._asked[placement.number]
+        known.asked -= 1
+        if failure is Failure.REFUSED:
+            # It says that it has made none, so that asking another is safe.
+            placement.refused_by[app] = why[:1000]
+            self._waiting.append(placement)
+        elif failure is Failure.LINK_LOST:
+            # It may have made one, and may live on behind the broken link: no second one elsewhere.
+            self._give_up(placement, Why.LINK_LOST, f"{app} was lost while it let the player in; try again")
+        else:
+            # It may have made one just now, or be about to: no second one elsewhere, either.
+            self._give_up(placement, Why.TIMEOUT, f"{app} did not answer within {PLACE_S:g} s; try again later")
+
+    def _give_up(self, placement: _Placement, why: Why, sentence: str) -> None:
+        self.refused[why] += 1
+        wanted = placement.wanted
+        self.host.log("proxy not placed", type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
+        if not placement.is_abandoned:
+            self.requests.refuse(placement.question, sentence)
+
+    def view(self) -> dict[str, Any]:
+        """Everything as plain data (what JSON can hold), for the console."""
+        return {
+            "are_spaces_ready": self._spaces_ready,
+            "bootstrapped": str(self._bootstrapped) if self._bootstrapped else None,
+            "placed": self.placed,
+            "placing": len(self._waiting) + len(self._asked),
+            "refused": {why.value: count for why, count in self.refused.items() if count},
+            "apps": [
+                {
+                    "app": str(app),
+                    "index": app.index,
+                    "host": known.address.host,
+                    "udp_port": known.address.udp_port,
+                    "ws_port": known.address.ws_port,
+                    "load": known.load,
+                    "bases": known.bases,
+                    "clients": known.clients,
+                    "unreported": known.asked + known.made,
+                }
+                for app, known in self._apps.items()
+            ],
+        }

@@ -1,0 +1,232 @@
+"""CellAppMgr: makes the spaces, knows who runs which part of them, and says where an entity enters.
+
+How the cluster starts, seen from here:
+
+                    CellAppReady × cells             CellReady from every cell
+    GATHERING ─────────────────────────▶ SPLITTING ────────────────────────────▶ READY
+        ▲                                    │
+        └────── one that has a cell is lost ─┘
+
+    GATHERING   CellApps say CellAppReady. When as many have joined as were asked for, each space of the game is
+                shared out over them by area, and each of them gets every tree (SpaceTree).
+    SPLITTING   They make their cells and say CellReady. Nothing lives in the spaces yet, so when one of them is lost
+                the manager gathers anew, and the next trees have the next version: a CellReady of an older one is
+                recognised and means nothing.
+    READY       BaseAppMgr and the BaseApps are told (SpacesReady), those that link later as soon as they do. FindEntry
+                is answered from the trees.
+
+The rules:
+
+- A CellApp that is lost in READY keeps its cells in the trees: entities live there, and it may only be the link that is
+  gone. Until it is back, nobody is sent there. Bringing its entities back elsewhere is not done here yet.
+- Its next incarnation is another app, without cells; such spares are kept, and counted, for when cells are added.
+- This manager joins BaseAppMgr, again and again until it is there; all others come by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from math import isfinite
+from typing import Any
+
+from terrazzo.errors import UsageError
+from terrazzo.game import Space
+from terrazzo.managers.spaces import CellAppState, SpaceState
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
+from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellReady
+from terrazzo.wire.requests import Question
+from terrazzo.world.bsp import BspTree
+from terrazzo.world.rect import checked_bounds
+
+BASE_APP_MGR = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
+
+
+class State(Enum):
+    """How far the spaces are; see the module."""
+
+    GATHERING = "gathering"
+    SPLITTING = "splitting"
+    READY = "ready"
+
+
+class CellAppMgr(ClusterApp):
+    """See the module."""
+
+    def __init__(self, me: AppId, host: Host, spaces: Sequence[Space], cells: int) -> None:
+        super().__init__(me, host)
+        if cells < 1:
+            raise UsageError(f"a cluster of {cells} CellApps runs no space; ask for at least one")
+        self.state = State.GATHERING
+        self._cells = cells
+        self._spaces = {space.name: SpaceState(id, space) for id, space in enumerate(spaces, 1)}
+        if len(self._spaces) != len(spaces):
+            raise UsageError("two spaces of the game have one name; give each its own")
+        for space in spaces:
+            checked_bounds(space.bounds)
+        self._by_id = {space.id: space for space in self._spaces.values()}
+        self._apps: dict[AppId, CellAppState] = {}
+        self._awaited: dict[tuple[AppId, int], None] = {}
+        """Cells, by app and space, that are being made."""
+        self._told: dict[AppId, None] = {}
+        """BaseApps and BaseAppMgr with whom a link stands."""
+        self._is_joining = False
+        self.on(CellAppReady, self._on_cellapp_ready)
+        self.on(CellReady, self._on_cell_ready)
+        self.on(CellAppLoad, self._on_load)
+        self.answers(FindEntry, self._on_find_entry)
+
+    # App.
+
+    def on_link_up(self, peer: AppId) -> None:
+        """BaseApps and BaseAppMgr want to know when the spaces are ready, however late they come."""
+        if peer.kind not in (AppKind.BASE_APP, AppKind.BASE_APP_MGR):
+            return
+        self._told[peer] = None
+        if peer.kind is AppKind.BASE_APP_MGR:
+            self._is_joining = False
+        if self.state is State.READY:
+            self.send(peer, SpacesReady(len(self._spaces)))
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """See App."""
+        super().on_link_lost(peer)
+        self._told.pop(peer, None)
+        if peer.kind is AppKind.BASE_APP_MGR:
+            self._is_joining = False
+        elif peer in self._apps:
+            self._on_cellapp_lost(peer)
+
+    def on_tick(self) -> None:
+        """See App."""
+        super().on_tick()
+        if not self._is_joining and not any(peer.kind is AppKind.BASE_APP_MGR for peer in self._told):
+            self._is_joining = True
+            self.host.join(BASE_APP_MGR)
+
+    # CellApps come and go.
+
+    def _on_cellapp_ready(self, source: AppId, message: CellAppReady) -> None:
+        if source.kind is not AppKind.CELL_APP:
+            self._refuse(source, message)
+            return
+        known = self._apps.get(source)
+        if known is None:
+            self._apps[source] = CellAppState()
+            self.host.log("cellapp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
+            if self.state is State.GATHERING and len(self._apps) >= self._cells:
+                self._split()
+        elif known.is_lost:
+            known.is_lost = False
+            self.host.log("cellapp is back", app=str(source))
+            self._send_trees(source)
+
+    def _on_cellapp_lost(self, app: AppId) -> None:
+        names = [space.policy.name for space in self._spaces.values() if space.has(app)]
+        if self.state is State.READY and names:
+            self._apps[app].is_lost = True
+            self.host.log(
+                "cellapp lost",
+                app=str(app),
+                spaces=names,
+                help="nobody can enter its cells until its link is back; if its process has ended, restart the cluster",
+            )
+            return
+        del self._apps[app]
+        if self.state is State.SPLITTING and names:
+            self.state = State.GATHERING
+            self._awaited.clear()
+            for space in self._spaces.values():
+                space.tree = None
+        self.host.log("cellapp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
+        if self.state is State.GATHERING and len(self._apps) >= self._cells:
+            self._split()
+
+    # The spaces are made.
+
+    def _split(self) -> None:
+        """Shares each space out over the first who joined; by index, so that a map reads the same at each start."""
+        self.state = State.SPLITTING
+        apps = sorted(list(self._apps)[: self._cells])
+        for space in self._spaces.values():
+            space.plant(BspTree.build(space.policy.bounds, apps))
+            self._awaited.update(((app, space.id), None) for app in apps)
+        for app in apps:
+            self._send_trees(app)
+        self._become_ready_if_all_are()
+
+    def _send_trees(self, app: AppId) -> None:
+        """To a CellApp, every tree that it is in."""
+        for space in self._spaces.values():
+            if space.has(app):
+                self.send(app, space.as_message())
+
+    def _on_cell_ready(self, source: AppId, message: CellReady) -> None:
+        space = self._by_id.get(message.space)
+        if space is None or source not in self._apps or message.version > space.version:
+            self._refuse(source, message)
+        elif message.version == space.version:
+            self._awaited.pop((source, space.id), None)
+            self._become_ready_if_all_are()
+
+    def _become_ready_if_all_are(self) -> None:
+        if self.state is State.SPLITTING and not self._awaited:
+            self.state = State.READY
+            self.host.log("spaces ready", spaces=list(self._spaces), cells=self._cells)
+            for peer in self._told:
+                self.send(peer, SpacesReady(len(self._spaces)))
+
+    # Where an entity enters.
+
+    def _on_find_entry(self, question: Question) -> None:
+        asked = question.message
+        assert isinstance(asked, FindEntry)
+        answer = self._entry_at(asked)
+        if isinstance(answer, Entry):
+            self.requests.answer(question, answer)
+        else:
+            self.host.log("no entry", space=asked.space[:100], x=asked.x, z=asked.z, reason=answer)
+            self.requests.refuse(question, answer)
+
+    def _entry_at(self, asked: FindEntry) -> Entry | str:
+        """The way in, or a sentence that says why there is none."""
+        space = self._spaces.get(asked.space)
+        if space is None:
+            known = ", ".join(map(repr, self._spaces)) or "none"
+            return f"there is no space {asked.space[:100]!r}; the game's spaces are: {known[:500]}"
+        if not isfinite(asked.x) or not isfinite(asked.z):
+            return f"x = {asked.x}, z = {asked.z} is no place in space {asked.space!r}; give finite numbers"
+        if self.state is not State.READY or space.tree is None:
+            return f"spaces are not ready yet: {self._progress()}; try again in a moment"
+        app = space.tree.leaf_at(asked.x, asked.z).app
+        if self._apps[app].is_lost:
+            return f"the link with {app}, which runs this part of space {asked.space!r}, is lost; try again later"
+        return Entry(space.id, app)
+
+    def _progress(self) -> str:
+        if self.state is State.GATHERING:
+            return f"{len(self._apps)} of {self._cells} CellApps have joined"
+        if self.state is State.SPLITTING:
+            return f"{len(self._awaited)} cells are still being made"
+        return "all cells are there"
+
+    # Loads, and what the console shows.
+
+    def _on_load(self, source: AppId, message: CellAppLoad) -> None:
+        known = self._apps.get(source)
+        is_known = known is not None and all(cell.space in self._by_id for cell in message.cells)
+        if known is None or not is_known or not known.take_in(message):
+            self._refuse(source, message)
+
+    def view(self) -> dict[str, Any]:
+        """Everything as plain data, for the console."""
+        return {
+            "state": self.state.value,
+            "progress": self._progress(),
+            "cells_wanted": self._cells,
+            "apps": [known.view(app) for app, known in self._apps.items()],
+            "spaces": [space.view(self._apps) for space in self._spaces.values()],
+        }
