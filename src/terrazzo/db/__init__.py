@@ -1,0 +1,9 @@
+"""DBApp: accounts, stored entities, who is logged on, numbers for new entities.
+
+dbapp.py      the app: saves, ids, and the links it needs
+logon.py      one player at the door, from name and password to a proxy that waits
+store.py      what is asked of a database, as operations; and the queue between the app and whoever runs them
+sqlite.py     the database in one file
+memory.py     the database of tests and of the simulator
+passwords.py  scrypt
+"""

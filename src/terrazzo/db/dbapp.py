@@ -1,0 +1,214 @@
+"""DBApp: what is to outlast the cluster goes through here, and nothing is confirmed before it is safe.
+
+    from            hears                     says, when it is durable
+    LoginApp        LogOn            ──▶      LoggedOn, or refused with a sentence for the player   (`logon.py`)
+    BaseApp         Save             ──▶      Saved
+                    LoggedOff        ──▶      nothing
+                    WantIds          ──▶      Ids
+    BaseAppMgr      (is asked PlaceProxy, for players who log on)
+
+The rules:
+
+- *P5.* Saved is said when the store has the record on disk, never before. Saves of one entity take effect in the order
+  in which they arrive, since the store keeps the order of all of them; so does LoggedOff, which therefore frees the
+  player after the last save, and the next log-on loads what that save wrote.
+- *One life of the cluster.* The first incarnation of DBApp begins with a cluster in which nobody is logged on: records
+  left by a former run are cleared. A later incarnation is a restart in the middle of play: it keeps the records of
+  those who were placed. A new incarnation of a BaseApp has none of the players of the one before.
+- *Bounded.* With `backlog_max` operations waiting, further saves and requests for ids are refused: the asker tries
+  again.
+
+What a driver does: it makes the store (a `StoreQueue` with its workers), and stops DBApp last, when `is_busy` is false.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from terrazzo.db.logon import LogOnLimits, LogOns
+from terrazzo.db.store import PLACE_UNKNOWN, ClearLogOns, SaveEntity, Store, TakeIds
+from terrazzo.schema.model import Schema
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.messages import MESSAGE_MAX
+from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
+from terrazzo.wire.pairs.login_db import LogOn
+from terrazzo.wire.requests import Question
+
+MANAGER = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
+
+RECORD_MAX = MESSAGE_MAX - 1024
+"""Bytes of a record: it must fit, with what is around it, into the message that places it one day."""
+
+DBID_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class DBLimits:
+    """How much."""
+
+    backlog_max: int = 10_000
+    ids_max: int = 65_536
+    """Ids in one run."""
+    log_on: LogOnLimits = field(default_factory=LogOnLimits)
+
+
+class DBApp(ClusterApp):
+    """See the module."""
+
+    def __init__(
+        self,
+        me: AppId,
+        host: Host,
+        *,
+        schema: Schema,
+        player_type_id: int,
+        allow_new_players: bool,
+        store: Store,
+        limits: DBLimits | None = None,
+    ) -> None:
+        super().__init__(me, host)
+        self.saved = 0
+        self.ids_given = 0
+        self._schema = schema
+        self._store = store
+        self._limits = limits or DBLimits()
+        self._is_joining = False
+        self._base_apps: dict[int, int] = {}
+        self.log_ons = LogOns(
+            host,
+            self.requests,
+            store,
+            schema,
+            schema.by_id[player_type_id],
+            allow_new_players=allow_new_players,
+            limits=self._limits.log_on,
+        )
+        self.answers(LogOn, self.log_ons.on_log_on)
+        self.answers(Save, self._on_save)
+        self.answers(WantIds, self._on_want_ids)
+        self.on(LoggedOff, self._on_logged_off)
+        self._clear_log_ons(None if me.incarnation == 1 else PLACE_UNKNOWN)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something was asked of the store or of the manager and is not done."""
+        return bool(len(self._store) or len(self.log_ons))
+
+    def view(self) -> dict[str, object]:
+        """What a console shows."""
+        return {
+            "saved": self.saved,
+            "backlog": len(self._store),
+            "ids_given": self.ids_given,
+            "logging_on": len(self.log_ons),
+            "logged_on": len(self.log_ons.players),
+            "created": self.log_ons.created,
+            "refused": {why.name.lower(): count for why, count in self.log_ons.refused.items()},
+            "has_manager": self.log_ons.manager is not None,
+        }
+
+    # App.
+
+    def on_link_up(self, peer: AppId) -> None:
+        """See App."""
+        if peer.slot == MANAGER.slot:
+            self.log_ons.manager = peer
+            self._is_joining = False
+        elif peer.kind is AppKind.BASE_APP:
+            known = self._base_apps.get(peer.index)
+            self._base_apps[peer.index] = peer.incarnation
+            if known is not None and known < peer.incarnation:
+                self._on_new_base_app(peer)
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """See App."""
+        if peer == self.log_ons.manager:
+            self.log_ons.manager = None
+        if peer.slot == MANAGER.slot:
+            self._is_joining = False
+        super().on_link_lost(peer)
+        self.log_ons.on_link_lost(peer)
+
+    def on_tick(self) -> None:
+        """See App."""
+        super().on_tick()
+        if self.log_ons.manager is None and not self._is_joining:
+            self._is_joining = True
+            self.host.join(MANAGER)
+        self._store.poll()
+        self.log_ons.on_tick()
+
+    # Saving.
+
+    def _on_save(self, question: Question) -> None:
+        save = question.message
+        assert isinstance(save, Save)
+        entity = self._schema.by_id.get(save.type_id)
+        if entity is None or not entity.persistent:
+            self._refuse_question(question, f"there is no entity type {save.type_id} that is saved")
+        elif not 0 <= save.dbid <= DBID_MAX:
+            self._refuse_question(question, f"{save.dbid} is no dbid; a new entity is saved with 0")
+        elif len(save.record) > RECORD_MAX:
+            self._refuse_question(question, f"a record of {len(save.record)} bytes is over the limit of {RECORD_MAX}")
+        elif len(self._store) >= self._limits.backlog_max:
+            self._refuse_question(question, "the database is behind; save again in a moment")
+        else:
+            self._store.submit(
+                SaveEntity(entity.name, save.dbid, save.record),
+                lambda dbid: self._on_saved(question, entity.name, dbid),
+                lambda reason: self._refuse_question(question, reason),
+            )
+
+    def _on_saved(self, question: Question, type_name: str, dbid: int | None) -> None:
+        if dbid is None:
+            self._refuse_question(question, f"no {type_name} is stored under the dbid given; a new one is saved with 0")
+            return
+        self.saved += 1
+        self.requests.answer(question, Saved(dbid))
+
+    def _on_logged_off(self, source: AppId, message: LoggedOff) -> None:
+        if 0 < message.dbid <= DBID_MAX and 0 < message.entity <= DBID_MAX:
+            self.log_ons.on_logged_off(message)
+        else:
+            self._refuse(source, message)
+
+    # Ids.
+
+    def _on_want_ids(self, question: Question) -> None:
+        wanted = question.message
+        assert isinstance(wanted, WantIds)
+        if not 0 < wanted.count <= self._limits.ids_max:
+            self._refuse_question(question, f"ids come in runs of 1 to {self._limits.ids_max}, not {wanted.count}")
+        elif len(self._store) >= self._limits.backlog_max:
+            self._refuse_question(question, "the database is behind; ask again in a moment")
+        else:
+            self._store.submit(
+                TakeIds(wanted.count),
+                lambda first: self._on_ids(question, Ids(first, wanted.count)),
+                lambda reason: self._refuse_question(question, reason),
+            )
+
+    def _on_ids(self, question: Question, ids: Ids) -> None:
+        self.ids_given += ids.count
+        self.requests.answer(question, ids)
+
+    # Within.
+
+    def _on_new_base_app(self, peer: AppId) -> None:
+        """The bases of its former life died with it. It gets its first ids over this link, so none of its proxies can
+        have been recorded yet."""
+        self.log_ons.forget_base_app(peer.index)
+        self._clear_log_ons(peer.index)
+
+    def _clear_log_ons(self, base_app: int | None) -> None:
+        self._store.submit(
+            ClearLogOns(base_app),
+            lambda left: self.host.log("log-ons cleared", base_app=base_app, left=left),
+            lambda reason: self.host.log("store failed", reason=reason, act="clearing log-ons"),
+        )
+
+    def _refuse_question(self, question: Question, reason: str) -> None:
+        self.host.log("request refused", source=str(question.source), kind=type(question.message).__name__, why=reason)
+        self.requests.refuse(question, reason)

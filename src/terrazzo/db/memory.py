@@ -1,0 +1,124 @@
+"""A database in memory: for tests, and for the simulator, where it outlives the processes that use it.
+
+It does what `sqlite.py` does, operation by operation; the same tests run over both. While `failing` says why, nothing
+is done and every operation fails with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from terrazzo.db.store import (
+    ENTITY_ID_MAX,
+    PLACE_UNKNOWN,
+    Account,
+    AddLogOn,
+    ClearLogOn,
+    ClearLogOns,
+    CreateAccount,
+    FindAccount,
+    LoadEntity,
+    Operation,
+    PlaceLogOn,
+    SaveEntity,
+    StoreError,
+    TakeIds,
+    fold_name,
+)
+
+
+class MemoryDatabase:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self.failing = ""
+        self.accounts: dict[str, Account] = {}
+        self.entities: dict[int, tuple[str, bytes]] = {}
+        self.log_ons: dict[int, tuple[int, int]] = {}
+        """dbid → entity (0: not placed yet) and index of the BaseApp."""
+        self.next_entity_id = 1
+        self._acts: dict[type[Operation[Any]], Callable[[Any], Any]] = {
+            FindAccount: self._find_account,
+            CreateAccount: self._create_account,
+            LoadEntity: self._load_entity,
+            SaveEntity: self._save_entity,
+            AddLogOn: self._add_log_on,
+            PlaceLogOn: self._place_log_on,
+            ClearLogOn: self._clear_log_on,
+            ClearLogOns: self._clear_log_ons,
+            TakeIds: self._take_ids,
+        }
+
+    def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        """See Database."""
+        return [self._run(operation) for operation in operations]
+
+    def close(self) -> None:
+        """See Database."""
+
+    def _run(self, operation: Operation[Any]) -> Any:
+        if self.failing:
+            return StoreError(self.failing)
+        try:
+            return self._acts[type(operation)](operation)
+        except StoreError as problem:
+            return problem
+
+    def _find_account(self, wanted: FindAccount) -> Account | None:
+        return self.accounts.get(fold_name(wanted.name))
+
+    def _create_account(self, new: CreateAccount) -> Account | None:
+        folded = fold_name(new.name)
+        if folded in self.accounts:
+            return None
+        dbid = self._add_entity(new.type_name, new.record)
+        self.accounts[folded] = Account(new.name, new.password_hash, new.type_name, dbid)
+        return self.accounts[folded]
+
+    def _load_entity(self, wanted: LoadEntity) -> bytes | None:
+        type_name, record = self.entities.get(wanted.dbid, ("", b""))
+        return record if type_name == wanted.type_name else None
+
+    def _save_entity(self, save: SaveEntity) -> int | None:
+        if save.dbid == 0:
+            return self._add_entity(save.type_name, save.record)
+        if self.entities.get(save.dbid, ("", b""))[0] != save.type_name:
+            return None
+        self.entities[save.dbid] = (save.type_name, save.record)
+        return save.dbid
+
+    def _add_entity(self, type_name: str, record: bytes) -> int:
+        dbid = len(self.entities) + 1
+        self.entities[dbid] = (type_name, record)
+        return dbid
+
+    def _add_log_on(self, new: AddLogOn) -> bool:
+        if new.dbid in self.log_ons:
+            return False
+        self.log_ons[new.dbid] = (0, PLACE_UNKNOWN)
+        return True
+
+    def _place_log_on(self, placed: PlaceLogOn) -> bool:
+        if placed.dbid not in self.log_ons:
+            return False
+        self.log_ons[placed.dbid] = (placed.entity, placed.base_app)
+        return True
+
+    def _clear_log_on(self, gone: ClearLogOn) -> bool:
+        if self.log_ons.get(gone.dbid, (-1, 0))[0] not in (0, gone.entity):
+            return False
+        del self.log_ons[gone.dbid]
+        return True
+
+    def _clear_log_ons(self, gone: ClearLogOns) -> int:
+        kept = {dbid: place for dbid, place in self.log_ons.items() if gone.base_app not in (None, place[1])}
+        self.log_ons = kept
+        return len(kept)
+
+    def _take_ids(self, wanted: TakeIds) -> int:
+        first = self.next_entity_id
+        if first + wanted.count - 1 > ENTITY_ID_MAX:
+            raise StoreError("there are no more entity ids")
+        self.next_entity_id += wanted.count
+        return first

@@ -1,0 +1,277 @@
+"""What DBApp asks of a database, and the queue between the two. Nothing here waits, and nothing here starts a thread.
+
+An **operation** is a plain record that says what to do and, by its type parameter, what comes of it. A **database**
+(`sqlite.py`, `memory.py`) runs operations one after the other and returns when what they did is durable: it blocks. A
+**store** is what the app sees: it takes operations and calls back at a later tick. `StoreQueue` makes a store out of a
+database and somebody who works:
+
+    app, in its tick                      queue                          worker: a thread, the simulator, a test
+    submit(operation, then, failed) ──▶   waiting, by lane   ── on_work(lane) ──▶  work(lane): runs a batch,
+    poll() ── then(result) ─────────◀──   done               ◀─────────────────    returns when it is durable
+           └─ failed(reason)
+
+There are two lanes, because a password costs some fifty milliseconds of pure computing, and no save should wait for it:
+
+    DATABASE    operations take effect and complete in the order submitted; a batch is one transaction
+    PASSWORDS   hashing and checking; no order is promised
+
+Of every `submit` exactly one of `then` and `failed` is called, once, from inside `poll` and nowhere else; if the
+process dies first, the operation was done as a whole or not at all. `then` means durable (P5). `failed` means that
+nothing of it was done.
+
+`work` may run in any thread, in one at a time for each lane: the two share nothing but the ends of deques. A runtime
+has a thread for each lane that sleeps until `on_work`; the simulator calls `work` after a latency of its choice, and
+lets a crash fall between two operations with `work(lane, limit=…)` on a queue that nobody polls any more.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from terrazzo.errors import TerrazzoError
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+ENTITY_ID_MAX = 2**31 - 1
+"""Entity ids are positive and fit an int32; when the last is taken there are no more."""
+
+PLACE_UNKNOWN = -1
+"""The BaseApp of a log-on whose proxy is not placed yet."""
+
+BATCH_MAX = 256
+"""Operations in one transaction."""
+
+
+class StoreError(TerrazzoError):
+    """An operation was not done, and why: a full disk, a damaged file, no more ids."""
+
+
+class Account(NamedTuple):
+    """Somebody who may log on, and the stored entity they become."""
+
+    name: str
+    password_hash: str
+    type_name: str
+    dbid: int
+
+
+class Operation(Generic[T_co]):
+    """Something to do; `T_co` is what comes of it."""
+
+
+@dataclass(frozen=True)
+class FindAccount(Operation[Account | None]):
+    """The account of this name; case does not matter."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class CreateAccount(Operation[Account | None]):
+    """A new account with a new entity, both or neither. None: the name is taken."""
+
+    name: str
+    password_hash: str
+    type_name: str
+    record: bytes
+
+
+@dataclass(frozen=True)
+class LoadEntity(Operation[bytes | None]):
+    """The record of an entity; None: there is no such entity of this type."""
+
+    type_name: str
+    dbid: int
+
+
+@dataclass(frozen=True)
+class SaveEntity(Operation[int | None]):
+    """Keeps a record under its dbid; dbid 0 makes a new entity. Gives the dbid; None: there is no such entity."""
+
+    type_name: str
+    dbid: int
+    record: bytes
+
+
+@dataclass(frozen=True)
+class AddLogOn(Operation[bool]):
+    """The entity is being logged on, its proxy not placed yet. False: it is logged on already."""
+
+    dbid: int
+
+
+@dataclass(frozen=True)
+class PlaceLogOn(Operation[bool]):
+    """The proxy of a logged-on entity is `entity`, on the BaseApp of this index. False: it is not logged on."""
+
+    dbid: int
+    entity: int
+    base_app: int
+
+
+@dataclass(frozen=True)
+class ClearLogOn(Operation[bool]):
+    """The entity is logged on no more. False, and nothing done: it was not, or another proxy than `entity` is."""
+
+    dbid: int
+    entity: int
+
+
+@dataclass(frozen=True)
+class ClearLogOns(Operation[int]):
+    """Nobody of this BaseApp (PLACE_UNKNOWN: of those not placed; None: nobody at all) is logged on any more. Gives how
+    many are left."""
+
+    base_app: int | None
+
+
+@dataclass(frozen=True)
+class TakeIds(Operation[int]):
+    """The first of `count` entity ids in a row that nobody has or had."""
+
+    count: int
+
+
+@dataclass(frozen=True)
+class HashPassword(Operation[str]):
+    """What to keep of a password."""
+
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class CheckPassword(Operation[bool]):
+    """Whether this is the password. Without a hash it is not, and to find that out takes just as long."""
+
+    password: str = field(repr=False)
+    password_hash: str | None = field(repr=False)
+
+
+class Lane(Enum):
+    """Operations of different lanes do not wait for each other."""
+
+    DATABASE = "database"
+    PASSWORDS = "passwords"
+
+
+class Database(Protocol):
+    """Runs the operations of the DATABASE lane, and blocks while it does."""
+
+    def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        """Runs them in order; of each the result, or a StoreError. What was done is durable when this returns."""
+
+    def close(self) -> None:
+        """Gives up the database."""
+
+
+class Passwords(Protocol):
+    """Runs the operations of the PASSWORDS lane (`passwords.Hasher`)."""
+
+    def hash(self, password: str) -> str: ...
+    def check(self, password: str, password_hash: str | None) -> bool: ...
+
+
+class Store(Protocol):
+    """What the app sees."""
+
+    def submit(self, operation: Operation[T], then: Callable[[T], None], failed: Callable[[str], None]) -> None:
+        """Begins an operation; one of the two is called from a later `poll`."""
+
+    def poll(self) -> None:
+        """Calls back for everything that is done."""
+
+    def __len__(self) -> int:
+        """How many operations were submitted and have not called back."""
+
+
+class _Job:
+    """An operation on its way."""
+
+    __slots__ = ("failed", "operation", "outcome", "then")
+
+    def __init__(self, operation: Operation[Any], then: Callable[[Any], None], failed: Callable[[str], None]) -> None:
+        self.operation = operation
+        self.then = then
+        self.failed = failed
+        self.outcome: Any = None
+
+
+class StoreQueue:
+    """A store over a database; see the module."""
+
+    def __init__(
+        self, database: Database, passwords: Passwords, on_work: Callable[[Lane], None] = lambda lane: None
+    ) -> None:
+        self._database = database
+        self._passwords = passwords
+        self._on_work = on_work
+        self._waiting: dict[Lane, deque[_Job]] = {lane: deque() for lane in Lane}
+        self._done: deque[_Job] = deque()
+        self._outstanding = 0
+
+    def __len__(self) -> int:
+        return self._outstanding
+
+    # The app's side.
+
+    def submit(self, operation: Operation[T], then: Callable[[T], None], failed: Callable[[str], None]) -> None:
+        """See Store."""
+        lane = Lane.PASSWORDS if isinstance(operation, HashPassword | CheckPassword) else Lane.DATABASE
+        self._outstanding += 1
+        self._waiting[lane].append(_Job(operation, then, failed))
+        self._on_work(lane)
+
+    def poll(self) -> None:
+        """See Store. What is done while this runs waits for the next call."""
+        for _ in range(len(self._done)):
+            job = self._done.popleft()
+            self._outstanding -= 1
+            if isinstance(job.outcome, StoreError):
+                job.failed(str(job.outcome))
+            else:
+                job.then(job.outcome)
+
+    # The worker's side.
+
+    def work(self, lane: Lane, limit: int = BATCH_MAX) -> bool:
+        """Runs what waits in a lane, at most `limit` of it; False when there was nothing."""
+        waiting = self._waiting[lane]
+        jobs = [waiting.popleft() for _ in range(min(len(waiting), limit))]
+        if lane is Lane.DATABASE and jobs:
+            outcomes = self._database.transact([job.operation for job in jobs])
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                job.outcome = outcome
+                self._done.append(job)
+        elif jobs:
+            for job in jobs:
+                job.outcome = self._compute(job.operation)
+                self._done.append(job)
+        return bool(jobs)
+
+    def _compute(self, operation: Operation[Any]) -> Any:
+        try:
+            if isinstance(operation, HashPassword):
+                return self._passwords.hash(operation.password)
+            assert isinstance(operation, CheckPassword)
+            return self._passwords.check(operation.password, operation.password_hash)
+        except StoreError as problem:
+            return problem
+
+
+def run(database: Database, operation: Operation[T]) -> T:
+    """One operation, at once: for tools and tests. Raises the StoreError if it was not done."""
+    [result] = database.transact([operation])
+    if isinstance(result, StoreError):
+        raise result
+    return result  # type: ignore[no-any-return]  # the operation says what its result is
+
+
+def fold_name(name: str) -> str:
+    """The form in which two names that people would take for one are equal."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

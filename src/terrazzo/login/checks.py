@@ -1,0 +1,49 @@
+"""What a login request must be before anybody spends work on it, and what is said when it is not.
+
+A request is one message of at most REQUEST_BYTES_MAX bytes, the JSON of a `LoginRequest`. A name has 1 to NAME_MAX
+printable characters, with no blank at either end; a password has 1 to PASSWORD_MAX characters of any kind.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from terrazzo.sync.protocol import LoginRequest
+
+REQUEST_BYTES_MAX = 4096
+"""Enough for the longest good request, even with every character written as an escape."""
+NAME_MAX = 32
+PASSWORD_MAX = 128
+
+_DECODER = msgspec.json.Decoder(LoginRequest)
+
+
+class Refused(Enum):
+    """Why a player does not get in; what the player reads."""
+
+    MALFORMED = "The server did not understand the login request; use a client of this version."
+    NAME = f"A name has 1 to {NAME_MAX} printable characters and no blank at either end."
+    PASSWORD = f"A password has 1 to {PASSWORD_MAX} characters."
+    DIGEST = "The client and the server were built from different entity definitions; get the client of this server."
+    RATE = "Too many attempts from this address; wait a little and try again."
+    TOO_MANY = "Too many players are logging in; try again in a moment."
+    NOT_READY = "The game is starting or stopping; try again in a moment."
+    NO_ANSWER = "The game did not answer in time; try again in a moment."
+    BY_DATABASE = "The game does not let this player in."
+
+
+def read_request(message: bytes) -> LoginRequest | Refused:
+    """The request, or why it is none."""
+    if len(message) > REQUEST_BYTES_MAX:
+        return Refused.MALFORMED
+    try:
+        request = _DECODER.decode(message)
+    except (ValueError, RecursionError):
+        return Refused.MALFORMED
+    if not 1 <= len(request.name) <= NAME_MAX or not request.name.isprintable() or request.name != request.name.strip():
+        return Refused.NAME
+    if not 1 <= len(request.password) <= PASSWORD_MAX:
+        return Refused.PASSWORD
+    return request

@@ -1,0 +1,163 @@
+"""Saves, ids and links of DBApp: nothing is confirmed before it is safe."""
+
+from __future__ import annotations
+
+from terrazzo.db.dbapp import DBID_MAX, RECORD_MAX, DBLimits
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy
+from tests.db.harness import BASE, MANAGER, Office
+
+
+def test_a_save_is_confirmed_when_it_is_durable_and_not_before():
+    office = Office()
+    number = office.ask(BASE, Save(1, 0, b"one"))
+    for _ in range(3):
+        office.tick(works=False)
+        assert office.answer(BASE, number) is None
+        assert office.app.is_busy
+    assert office.database.entities == {}
+    office.tick()
+    assert office.answer(BASE, number) == Saved(1)
+    assert office.database.entities == {1: ("Avatar", b"one")}
+    assert not office.app.is_busy
+
+
+def test_saves_of_one_entity_keep_their_order():
+    office = Office()
+    office.ask(BASE, Save(1, 0, b"0"))
+    office.tick()
+    other = AppId(AppKind.BASE_APP, 9, 1)
+    numbers = [office.ask(other if count % 2 else BASE, Save(1, 1, str(count).encode())) for count in range(1, 6)]
+    office.tick()
+    assert office.database.entities[1] == ("Avatar", b"5")
+    answers = [office.answer(other if count % 2 else BASE, number) for count, number in enumerate(numbers, 1)]
+    assert answers == [Saved(1)] * 5
+    assert office.app.view()["saved"] == 6
+
+
+def test_the_next_log_on_loads_what_the_last_save_wrote():
+    office = Office()
+    office.arrive()
+    office.ask(BASE, Save(1, 1, b"last"))
+    office.app.on_message(BASE, LoggedOff(1, 1, 77))
+    office.log_on()
+    office.ticks()
+    [(_, place)] = office.placements()
+    assert place.record == b"last"
+
+
+def test_a_save_that_failed_is_refused_with_the_reason():
+    office = Office()
+    office.database.failing = "the disk is full"
+    number = office.ask(BASE, Save(1, 0, b"one"))
+    office.tick()
+    assert office.answer(BASE, number) == "the disk is full"
+
+
+def test_saves_that_cannot_be_are_refused():
+    office = Office(limits=DBLimits(backlog_max=10_000))
+    cases = [
+        (Save(99, 0, b""), "there is no entity type 99 that is saved"),
+        (Save(2, 0, b""), "there is no entity type 2 that is saved"),
+        (Save(1, -1, b""), "-1 is no dbid"),
+        (Save(1, DBID_MAX + 1, b""), "is no dbid"),
+        (Save(1, 0, bytes(RECORD_MAX + 1)), "over the limit"),
+        (Save(1, 5, b""), "no Avatar is stored under the dbid given"),
+    ]
+    for message, words in cases:
+        number = office.ask(BASE, message)
+        office.tick()
+        assert words in str(office.answer(BASE, number)), message
+    assert office.database.entities == {}
+
+
+def test_the_largest_record_can_still_be_placed():
+    office = Office()
+    number = office.ask(BASE, Save(1, 0, bytes(RECORD_MAX)))
+    office.tick()
+    assert office.answer(BASE, number) == Saved(1)
+    REGISTRY.encode(PlaceProxy(2**15, DBID_MAX, bytes(RECORD_MAX)))
+
+
+def test_a_store_that_is_behind_refuses_more():
+    office = Office(limits=DBLimits(backlog_max=3))
+    numbers = [office.ask(BASE, Save(1, 0, b"x")) for _ in range(4)]
+    ids = office.ask(BASE, WantIds(1))
+    office.tick(works=False)
+    assert "behind" in str(office.answer(BASE, numbers[3]))
+    assert "behind" in str(office.answer(BASE, ids))
+    office.tick()
+    assert [office.answer(BASE, number) for number in numbers[:3]] == [Saved(1), Saved(2), Saved(3)]
+
+
+def test_ids_are_given_to_one_only_and_after_a_restart_go_on():
+    office = Office()
+    first, second = office.ask(BASE, WantIds(100)), office.ask(BASE, WantIds(10))
+    office.tick()
+    assert office.answer(BASE, first) == Ids(1, 100)
+    assert office.answer(BASE, second) == Ids(101, 10)
+    office = Office(database=office.database)
+    third = office.ask(BASE, WantIds(1))
+    office.tick()
+    assert office.answer(BASE, third) == Ids(111, 1)
+
+
+def test_ids_are_promised_only_when_they_are_durable():
+    office = Office()
+    number = office.ask(BASE, WantIds(100))
+    office.tick(works=False)
+    assert office.answer(BASE, number) is None
+    office.tick()
+    assert office.answer(BASE, number) == Ids(1, 100)
+
+
+def test_runs_of_ids_have_a_limit():
+    office = Office(limits=DBLimits(ids_max=100))
+    for count in (0, -1, 101):
+        number = office.ask(BASE, WantIds(count))
+        office.tick()
+        assert "runs of 1 to 100" in str(office.answer(BASE, number))
+    assert office.database.next_entity_id == 1
+
+
+def test_no_more_ids_is_a_refusal():
+    office = Office()
+    office.database.next_entity_id = 2**31 - 1
+    number = office.ask(BASE, WantIds(2))
+    office.tick()
+    assert office.answer(BASE, number) == "there are no more entity ids"
+
+
+def test_a_log_off_with_impossible_numbers_is_counted_and_changes_nothing():
+    office = Office()
+    office.arrive()
+    for dbid, entity in ((0, 77), (-1, 77), (1, 0), (1 << 63, 77), (1, 1 << 63)):
+        office.app.on_message(BASE, LoggedOff(1, dbid, entity))
+    office.ticks(2)
+    assert office.database.log_ons == {1: (77, BASE.index)}
+    assert office.app.refusals.total() == 5
+
+
+def test_the_manager_is_joined_once_and_again_when_lost():
+    office = Office(has_manager=False)
+    office.ticks(3)
+    anyone = MANAGER._replace(incarnation=ANY_INCARNATION)
+    assert office.host.joined == [anyone]
+    office.app.on_link_lost(anyone)
+    office.ticks(3)
+    assert office.host.joined == [anyone] * 2
+    office.app.on_link_up(MANAGER)
+    office.ticks(3)
+    office.app.on_link_lost(MANAGER)
+    assert office.app.view()["has_manager"] is False
+    office.ticks(3)
+    assert office.host.joined == [anyone] * 3
+
+
+def test_an_unknown_message_changes_nothing():
+    office = Office()
+    number = office.ask(BASE, PlaceProxy(1, 1, b""))
+    office.tick()
+    assert office.answer(BASE, number) == "nobody here answers that"
