@@ -1,0 +1,315 @@
+"""The BaseApp: home of bases and of the players' connections.
+
+    hears                                            says
+    BaseAppMgr  CreateProxy, Bootstrap               BaseAppReady, BaseAppLoad, ProxyCreated
+    CellAppMgr  Entry, SpacesReady                   FindEntry
+    DBApp       Saved, Ids                           Save, LoggedOff, WantIds
+    CellApps    RealCreated, ClientUpdates, frames   CreateReal, Moves, frames (entity channel)
+    clients     sessions of the endpoints            `sync.protocol`
+
+One tick, in order: what clients said, what cell parts sent, what is due; then the moves of the tick to each CellApp
+and the frames of the entity channels. The driver moves the datagrams of the endpoints, before and after.
+
+Where another entity's cell part is, a BaseApp does not know. A client may call it only when it sees it, so it is asked
+for where the caller's own cell part lives: there it is real or has a ghost that knows the real. When that leads
+nowhere several times, the call is reported as failed. Asking the entity's own base, through the BaseAppMgr, comes with
+refs; bases that move, and backups, come with theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from terrazzo.base.alarms import Alarms
+from terrazzo.base.api import Server
+from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.idstock import IdStock
+from terrazzo.base.keys import Entropy, KeyRing
+from terrazzo.base.limits import KEY_S, KEYS_MAX, WAITING_MAX
+from terrazzo.base.nursery import Nursery
+from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
+from terrazzo.game import LoadedGame
+from terrazzo.sync.gamecode import run_game_code
+from terrazzo.sync.protocol import MethodTable, encode_logged_off
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId, first_of_life
+from terrazzo.wire.pairs.base_cell import ClientUpdates, Move, Moves
+from terrazzo.wire.pairs.base_cellmgr import SpacesReady
+from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
+from terrazzo.wire.switchboard import Switchboard
+
+NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
+"""Who must be there for everything to work; joined again whenever the link is lost."""
+
+JOIN_S = 1.0
+LOAD_S = 1.0
+STOP_S = 3.0
+"""How long a stop waits for cell parts."""
+
+GUESSES_MAX = 5
+
+
+class ClientEndpoint(Protocol):
+    """What the app needs of `wire.client.ServerEndpoint`."""
+
+    def events(self) -> list[Event]:
+        """What has happened since the last call, in order."""
+
+
+class Address(NamedTuple):
+    """Where clients reach this app."""
+
+    host: str
+    udp_port: int
+    ws_port: int
+
+
+class BaseApp(ClusterApp):
+    """One BaseApp."""
+
+    def __init__(
+        self,
+        me: AppId,
+        host: Host,
+        game: LoadedGame,
+        endpoints: Sequence[ClientEndpoint],
+        *,
+        entropy: Entropy,
+        address: Address,
+    ) -> None:
+        super().__init__(me, host)
+        self.game = game
+        self.methods = MethodTable(game.schema)
+        self.switchboard = Switchboard(me, host, self.outbox, self)
+        self.alarms = Alarms(host)
+        self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
+        self.ids = IdStock(self)
+        self.nursery = Nursery(self)
+        self.peers: dict[AppKind, AppId] = {}
+        self.bases: dict[EntityId, BaseEntity] = {}
+        self.sessions: dict[tuple[int, int], ProxyEntity] = {}
+        self.moves: dict[int, Move] = {}
+        self.spaces_ready = 0
+        self.bad_messages = 0
+        self.old_mail = 0
+        self.is_stopping = False
+        self._endpoints = endpoints
+        self._address = address
+        self._guesses: dict[PartId, int] = {}
+        self._join_at = self._load_at = host.now
+        self.answers(CreateProxy, self.nursery.on_create_proxy)
+        self.on(Bootstrap, self._on_bootstrap)
+        self.on(SpacesReady, self._on_spaces_ready)
+        self.on(ClientUpdates, self._on_client_updates)
+        self.on(Frame, self.switchboard.on_message)
+        self.on(Astray, self.switchboard.on_message)
+
+    # Links.
+
+    def on_link_up(self, peer: AppId) -> None:
+        """See App."""
+        if peer.kind not in NEEDED:
+            return
+        self.peers[peer.kind] = peer
+        if peer.kind is AppKind.BASE_APP_MGR:
+            self.send(peer, BaseAppReady(*self._address))
+        elif peer.kind is AppKind.DB_APP:
+            self.nursery.repeat_logged_off(peer)
+            self.ids.serve()
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """See App."""
+        super().on_link_lost(peer)
+        if self.peers.get(peer.kind) == peer:
+            del self.peers[peer.kind]
+            self.host.log("link lost", peer=str(peer), note="what needs it waits until it is there again")
+        if peer.kind is AppKind.CELL_APP:
+            self._on_cell_app_lost(peer)
+        else:
+            self.switchboard.on_link_lost(peer)
+
+    def _on_cell_app_lost(self, peer: AppId) -> None:
+        here = [each for each in self.bases.values() if each.cell.where == peer]
+        if here:
+            self.host.log("CellApp lost", app=str(peer), cell_parts=len(here), note="their bases go on without them")
+        for each in list(self.bases.values()):
+            each.cell.on_app_lost(peer)
+        self.switchboard.on_app_dead(peer)
+
+    def _join_missing(self) -> None:
+        if self.host.now >= self._join_at:
+            self._join_at = self.host.now + JOIN_S
+            for kind in NEEDED:
+                if kind not in self.peers:
+                    self.host.join(AppId(kind, 0, ANY_INCARNATION))
+
+    # Managers.
+
+    def _on_spaces_ready(self, source: AppId, message: SpacesReady) -> None:
+        self.spaces_ready = message.count
+
+    def _on_bootstrap(self, source: AppId, message: Bootstrap) -> None:
+        on_ready: Callable[[Any], None] | None = self.game.policy.on_ready
+        if on_ready is not None:
+            run_game_code(self.host, "the game's on_ready", on_ready, Server(self))
+
+    # Clients.
+
+    def _hear_clients(self) -> None:
+        for number, endpoint in enumerate(self._endpoints):
+            for event in endpoint.events():
+                if isinstance(event, Connected):
+                    self._on_connected(number, event.session, event.app_data)
+                elif event.session is not None:
+                    proxy = self.sessions.get((number, event.session.id))
+                    if proxy is not None and isinstance(event, Received):
+                        proxy.on_messages(event.messages)
+                    elif proxy is not None and isinstance(event, Closed):
+                        del self.sessions[number, event.session.id]
+                        proxy.on_session_closed(event.reason.name)
+
+    def _on_connected(self, number: int, session: ClientSession, key: bytes) -> None:
+        id = self.keys.take(key, self.host.now)
+        proxy = None if id is None else self.bases.get(id)
+        if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
+            self.count_bad()
+            self.host.log("wrong login key", note="used, expired or invented")
+            session.send(encode_logged_off(Farewell.WRONG_KEY, "this login key is not valid (any more): log in again"))
+            session.close(self.host.now)
+            return
+        self.sessions[number, session.id] = proxy
+        proxy.attach(session, (number, session.id))
+
+    def count_bad(self) -> None:
+        """Somebody outside sent what is not acceptable."""
+        self.bad_messages += 1
+
+    def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
+        for update in message.updates:
+            proxy = self.bases.get(EntityId(update.entity))
+            if isinstance(proxy, ProxyEntity):
+                proxy.on_client_update(update.witness, update.messages)
+
+    # The tick.
+
+    def on_tick(self) -> None:
+        """See App."""
+        self._join_missing()
+        self._hear_clients()
+        self._deliver_mail()
+        super().on_tick()
+        self.alarms.on_tick()
+        self.ids.serve()
+        self._send_moves()
+        self._tell_load()
+        self.switchboard.on_tick()
+
+    def _deliver_mail(self) -> None:
+        for part in [part for part, box in self.switchboard.boxes.items() if box.inbox]:
+            entity = self.bases.get(part.entity)
+            if entity is None:
+                continue  # it is ending: its mailbox answers for it
+            for source, payload in self.switchboard.take(part):
+                if entity.life is not Life.GONE:
+                    entity.on_mail(source, payload)
+
+    def _send_moves(self) -> None:
+        moves, self.moves = self.moves, {}
+        by_app: dict[AppId, list[Move]] = {}
+        for move in moves.values():
+            entity = self.bases.get(EntityId(move.entity))
+            app = None if entity is None else entity.cell.where
+            if app is not None:
+                by_app.setdefault(app, []).append(move)
+        for app, those in by_app.items():
+            self.send(app, Moves(tuple(those)))
+
+    def _tell_load(self) -> None:
+        manager = self.peers.get(AppKind.BASE_APP_MGR)
+        if manager is not None and self.host.now >= self._load_at:
+            self._load_at = self.host.now + LOAD_S
+            bases, clients = len(self.bases), len(self.sessions)
+            # Until an app can measure its CPU, a share of what one core is believed to carry.
+            self.send(manager, BaseAppLoad(bases, clients, bases / 20_000 + clients / 2_000))
+
+    # Exchange: what the switchboard asks and tells.
+
+    def locate(self, part: PartId) -> None:
+        """See Exchange."""
+        entity = self.bases.get(part.entity)
+        if part.part is Part.CELL and entity is not None:
+            entity.cell.locate()
+        elif part.part is Part.CELL:
+            self._guess(part)
+        else:
+            self.switchboard.gone(part, "its base is not on this BaseApp")
+
+    def _guess(self, part: PartId) -> None:
+        """Another entity's cell part: where the cell part of its caller is, it is known."""
+        place = self.switchboard.places[part]
+        callers = (self.bases.get(source.entity) for source in list(place.channels))
+        app = next((each.cell.where for each in callers if each is not None and each.cell.where is not None), None)
+        count = self._guesses.pop(part, 0) + 1
+        if app is None or count > GUESSES_MAX:
+            self.switchboard.gone(part, "nobody here knows where it is")
+            return
+        self._guesses[part] = count
+        if len(self._guesses) > WAITING_MAX:
+            del self._guesses[next(iter(self._guesses))]
+        # Most have lived once only; for another life the two ends find out, at the cost of a round trip.
+        self.switchboard.learn(part, max(place.version, first_of_life(0)), app)
+
+    def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
+        """See Exchange."""
+        entity = self.bases.get(source.entity)
+        if entity is not None:
+            entity.on_undelivered(to, payloads, reason)
+        else:
+            self.host.log("not delivered", entity=source.entity, to=str(to), count=len(payloads), reason=reason)
+
+    def on_ended(self, part: PartId) -> None:
+        """See Exchange."""
+
+    # The end, and the console.
+
+    def stop(self) -> None:
+        """Begin to end: clients are told, cell parts come down, what is stored is saved. `is_stopped` tells when."""
+        self.is_stopping = True
+        for each in list(self.bases.values()):
+            if isinstance(each, ProxyEntity):
+                each.destroy(Farewell.STOPPING, "the server is stopping")
+            else:
+                each.destroy()
+        self.alarms.after(STOP_S, self._hurry)
+
+    def _hurry(self) -> None:
+        for each in list(self.bases.values()):
+            each.cell.give_up("the server is stopping")
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing is left to be saved."""
+        return self.is_stopping and not self.bases
+
+    def view(self) -> dict[str, Any]:
+        """What there is, for the console: plain values."""
+        types: dict[str, int] = {}
+        for each in self.bases.values():
+            types[each.schema.name] = types.get(each.schema.name, 0) + 1
+        return {
+            "app": str(self.me),
+            "bases": types,
+            "clients": len(self.sessions),
+            "waiting_for_client": len(self.keys),
+            "waiting_for_id": self.ids.waiting,
+            "ids": len(self.ids),
+            "saving": sum(not each.saver.is_idle for each in self.bases.values()),
+            "save_failures": sum(each.saver.failures for each in self.bases.values()),
+            "bad_messages": self.bad_messages,
+            "old_mail": self.old_mail,
+            "links": {kind.name.lower(): str(self.peers[kind]) for kind in NEEDED if kind in self.peers},
+        }

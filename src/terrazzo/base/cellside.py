@@ -1,0 +1,280 @@
+"""The cell part of an entity, as its base knows it: asked for, there, taken down, lost.
+
+    NONE ──create──▶ FINDING ──Entry──▶ CREATING ──RealCreated──▶ THERE ──DestroyReal──▶ LEAVING ──last CellData──▶ NONE
+     ▲                  │ refused, too late   │ refused             │ last CellData, unasked ──▶ NONE
+     └──────────────────┴─────────────────────┘                     │ its CellApp out of reach ──▶ LOST
+
+The rules:
+
+- *One life after the other.* Each cell part that is asked for has a higher `life`, with which its mailbox begins. A new
+  one is asked for only when the channel to the one before is over: its last words must not meet its successor.
+- *Nobody guesses.* Where a point is covered is asked again as long as there is time, that does no harm. Whether a cell
+  part was made is asked once: when the answer is lost, it may be there, so it is taken down over its channel, and only
+  when it said its last word, or is known never to have been, is the failure reported.
+- *A lost one may come back.* When the link with its CellApp breaks, the base goes on without it. If it is heard again
+  (it had moved on, or the link was only broken) it is there again. If the game asks for a new one meanwhile, the
+  former is given up. Declaring a CellApp dead, fencing it, and restoring what was there from backups comes with the
+  recovery of crashes; until then a lost cell part loses what it changed since its values were last heard.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING
+
+from terrazzo.base.drafts import Place
+from terrazzo.errors import DecodeError, UsageError
+from terrazzo.schema.state import State
+from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, first_of_life
+from terrazzo.wire.messages import REGISTRY, Message
+from terrazzo.wire.pairs.base_cell import CellData, CreateReal, DestroyReal, RealCreated
+from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
+from terrazzo.wire.requests import Failure
+
+if TYPE_CHECKING:
+    from terrazzo.base.entity import BaseEntity
+
+ENTRY_S = 10.0
+"""How long a place is looked for until the game is told that there is none."""
+
+_ANSWER_S = 5.0
+_AGAIN_S = 0.2
+_TOO_SOON = "it was taken down before it was there"
+
+
+class Body(Enum):
+    """Where the cell part is in its life."""
+
+    NONE = "none"
+    FINDING = "finding"
+    CREATING = "creating"
+    THERE = "there"
+    LEAVING = "leaving"
+    LOST = "lost"
+
+
+class CellSide:
+    """What a base knows and does about its cell part."""
+
+    def __init__(self, entity: BaseEntity) -> None:
+        self.part = PartId(EntityId(entity.id), Part.CELL)
+        self.state = Body.NONE
+        self.life = -1
+        self._entity = entity
+        self._app = entity.app
+        self._attempt = 0
+        self._deadline = 0.0
+        self._wanted: Place | None = None
+        self._made_at: AppId | None = None
+        self._failure = ""  # why the one that is being made, or taken down, is not to be
+
+    @property
+    def where(self) -> AppId | None:
+        """The CellApp that has it, as far as is known."""
+        place = self._app.switchboard.places.get(self.part)
+        return None if place is None or self.state not in (Body.THERE, Body.LEAVING) else place.app
+
+    def send(self, message: Message) -> None:
+        """Say something to the cell part, over the entity channel."""
+        try:
+            self._app.switchboard.send(self._entity.part_id, self.part, REGISTRY.encode(message))
+        except ChannelFull as problem:
+            self._app.host.log("cell part takes nothing", entity=str(self._entity), problem=str(problem))
+
+    # Up.
+
+    def create(self, place: Place) -> None:
+        """Ask for a cell part there; what comes of it is told to the entity."""
+        if self.state not in (Body.NONE, Body.LOST):
+            raise UsageError(
+                f"{self._entity} has a cell part already (it is {self.state.value}): wait for on_cell_lost"
+            )
+        if self.state is Body.LOST:
+            self._app.switchboard.gone(self.part, "given up for a new one")
+        self.state = Body.FINDING
+        self._wanted = place
+        self._failure = ""
+        self._attempt += 1
+        self._deadline = self._app.host.now + ENTRY_S
+        self._find(self._attempt)
+
+    def _find(self, attempt: int, why: str = "") -> None:
+        """Asks who covers the place, or waits until somebody can be asked."""
+        if attempt != self._attempt or self._wanted is None:
+            return
+        manager = self._app.peers.get(AppKind.CELL_APP_MGR)
+        if self._app.host.now >= self._deadline:
+            self._end(Body.NONE, why or "the CellAppMgr is out of reach: is it running?")
+        elif self.part in self._app.switchboard.boxes[self._entity.part_id].channels:
+            self._find_later(attempt, "the cell part before it has not said its last word")
+        elif manager is None:
+            self._find_later(attempt, why)
+        else:
+            x, _, z = self._wanted.position
+            self._app.requests.ask(
+                manager,
+                FindEntry(self._wanted.space, x, z),
+                timeout_s=_ANSWER_S,
+                then=partial(self._on_entry, attempt),
+                failed=partial(self._on_no_entry, attempt),
+            )
+
+    def _find_later(self, attempt: int, why: str) -> None:
+        self._app.alarms.after(_AGAIN_S, partial(self._find, attempt, why))
+
+    def _on_no_entry(self, attempt: int, failure: Failure, why: str) -> None:
+        if attempt != self._attempt:
+            return
+        if failure is Failure.REFUSED:
+            self._end(Body.NONE, why)
+        else:
+            self._find_later(attempt, f"the CellAppMgr did not answer ({failure.value})")
+
+    def _on_entry(self, attempt: int, message: Message) -> None:
+        if attempt != self._attempt or self._wanted is None:
+            return
+        if not isinstance(message, Entry):
+            self._end(Body.NONE, f"the CellAppMgr answered {type(message).__name__}")
+            return
+        self.state = Body.CREATING
+        self.life += 1
+        self._made_at = message.app
+        try:
+            self._app.requests.ask(
+                message.app,
+                self._request(self._wanted, message.space),
+                timeout_s=_ANSWER_S,
+                then=partial(self._on_created, attempt),
+                failed=partial(self._on_not_created, attempt),
+            )
+        except UsageError as problem:
+            self._end(Body.NONE, f"its properties cannot be sent: {problem}")
+
+    def _request(self, place: Place, space: int) -> CreateReal:
+        entity = self._entity
+        return CreateReal(
+            entity=entity.id,
+            type_id=entity.schema.type_id,
+            space=space,
+            position=place.position,
+            yaw=place.yaw,
+            properties=entity.draft.cell.encode(),
+            dbid=entity.draft.dbid,
+            life=self.life,
+        )
+
+    def _on_created(self, attempt: int, message: Message) -> None:
+        if attempt != self._attempt:
+            return
+        if not isinstance(message, RealCreated):
+            self._end(Body.NONE, f"the CellApp answered {type(message).__name__}")
+            return
+        self._meet()
+        self.state = Body.THERE
+        if self._failure:
+            self.take_down()
+        else:
+            self._entity.draft.place = self._wanted
+            self._entity.on_cell_created()
+
+    def _on_not_created(self, attempt: int, failure: Failure, why: str) -> None:
+        if attempt != self._attempt:
+            return
+        if failure is Failure.REFUSED:
+            self._end(Body.NONE, self._failure or why)
+            return
+        # It may have been made: take it down where it would be. If it never was, the frame goes astray and `locate`
+        # finds that out.
+        self._meet()
+        self._failure = f"{self._made_at} did not answer ({failure.value})"
+        self.state = Body.LEAVING
+        self.send(DestroyReal())
+
+    def _meet(self) -> None:
+        """Both parts always know where the other is, from here on."""
+        assert self._made_at is not None
+        self._app.switchboard.learn(self.part, first_of_life(self.life), self._made_at)
+        self._app.switchboard.pin(self._entity.part_id, self.part)
+
+    # Down.
+
+    def take_down(self) -> None:
+        """The cell part is not wanted any more, whatever has become of it so far."""
+        if self.state is Body.THERE:
+            self.state = Body.LEAVING
+            self.send(DestroyReal())
+        elif self.state is Body.CREATING:
+            self._failure = _TOO_SOON
+        elif self.state is Body.FINDING:
+            self._end(Body.NONE, _TOO_SOON)
+        elif self.state is Body.LOST:
+            self.state = Body.NONE
+            self._app.switchboard.gone(self.part, "its CellApp is lost")
+
+    def on_data(self, data: CellData) -> None:
+        """The cell part as it is, or as it was at its end."""
+        entity = self._entity
+        if self.state not in (Body.CREATING, Body.THERE, Body.LEAVING):
+            self._app.host.log("unexpected cell data", entity=str(entity), state=self.state.value)
+            return
+        entity.draft.place = Place(data.space, data.position, data.yaw)
+        try:
+            values = entity.schema.cell_layout.row.decode(data.properties)
+        except DecodeError as problem:
+            self._app.host.log("bad cell data", entity=str(entity), problem=str(problem), keeps="the values before")
+        else:
+            entity.draft.cell.release()
+            entity.draft.cell = State(entity.schema.cell_layout, values=values)
+        if data.is_last:
+            self._end(Body.NONE, self._failure or "it ended as soon as it began")
+
+    def give_up(self, why: str) -> None:
+        """There is no time to wait for its last word."""
+        if self.state not in (Body.NONE, Body.LOST):
+            self._app.host.log("cell part given up", entity=str(self._entity), why=why, state=self.state.value)
+            self._end(Body.NONE, why)
+
+    def _end(self, state: Body, failure: str) -> None:
+        had_body = self.state in (Body.THERE, Body.LEAVING) and not self._failure
+        self.state = state
+        self._attempt += 1
+        self._wanted = None
+        self._failure = ""
+        self._entity.on_cell_gone(had_body=had_body, failure=failure)
+
+    # What the app hears about it.
+
+    def on_app_lost(self, app: AppId) -> None:
+        """The link with a CellApp is gone."""
+        place = self._app.switchboard.places.get(self.part)
+        if place is None or place.app != app:
+            return
+        if self.state is Body.THERE:
+            self._end(Body.LOST, "")
+        elif self.state is Body.LEAVING:
+            self.give_up(f"the link with {app} is lost")
+        if self.state in (Body.NONE, Body.FINDING):
+            self._app.switchboard.gone(self.part, f"the link with {app} is lost")
+
+    def on_heard(self) -> None:
+        """It has said something: if it was thought lost, it is not."""
+        if self.state is Body.LOST:
+            self._app.host.log("cell part is back", entity=str(self._entity))
+            self.state = Body.THERE
+            self._entity.on_cell_created()
+
+    def locate(self) -> None:
+        """The switchboard asks where it is."""
+        switchboard = self._app.switchboard
+        place = switchboard.places[self.part]
+        if self.state is Body.NONE:
+            switchboard.gone(self.part, "it has no cell part")
+        elif self._failure and place.app is None:
+            failure = self._failure
+            switchboard.gone(self.part, failure)  # it went astray where it would have been: it never was
+            self._end(Body.NONE, failure)
+        elif self.state in (Body.THERE, Body.LEAVING) and self._made_at is not None:
+            # Where it began there is a trace of where it went, and it speaks up itself when it has moved.
+            switchboard.learn(self.part, max(place.version, first_of_life(self.life)), self._made_at)

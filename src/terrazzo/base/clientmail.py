@@ -1,0 +1,120 @@
+"""What a client may say to its proxy, and what becomes of it.
+
+    2 move ──▶ the latest of a tick goes to the cell part's CellApp          9 ready, 11 bye ──▶ the proxy
+    12 … 133 cell method, 134 … 254 base method:
+
+        whose entity?      its own; another's only on the cell side, and only one that it has been shown
+        which method?      by exposed index; of another's entity only those exposed to all clients
+        its arguments      decoded: bytes that are no arguments never reach the game
+        how often?         each method has its rate; what is over it is dropped and counted
+
+Nothing is trusted. What no honest client says raises a DecodeError: the proxy counts it, and sends away who goes on.
+An honest client may be late, though: it moves a body that is gone, or calls an entity that just left its sight. That
+is dropped and counted, no more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo.base.cellside import Body
+from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, RateLimit
+from terrazzo.errors import DecodeError, UsageError
+from terrazzo.schema.indexes import METHOD_IDS
+from terrazzo.schema.model import EntitySchema, Exposed, Side
+from terrazzo.sync.protocol import Call, ToServer, split_message, take_entity, take_place
+from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.pairs.base_cell import Move
+
+if TYPE_CHECKING:
+    from terrazzo.base.proxy import ProxyEntity
+
+
+class ClientMail:
+    """Reads what one client sends."""
+
+    def __init__(self, proxy: ProxyEntity) -> None:
+        self.dropped = {"rate": 0, "late": 0}
+        self._proxy = proxy
+        self._app = proxy.app
+        self._flood = RateLimit(MESSAGE_RATE, proxy.app.host.now)
+        self._rates: dict[tuple[str, Side, int], RateLimit] = {}
+
+    def read(self, message: bytes) -> None:
+        """Does what the message says. Raises DecodeError for what no honest client sends."""
+        if not self._flood.allow(self._app.host.now):
+            raise DecodeError(f"more than {MESSAGE_RATE:.0f} messages a second", 0)
+        number, body = split_message(message)
+        if number == ToServer.READY:
+            self._expect_end(body)
+            self._proxy.on_ready()
+        elif number == ToServer.BYE:
+            self._expect_end(body)
+            self._proxy.on_bye()
+        elif not self._proxy.is_ready:
+            raise DecodeError(f"message {number} before ready", 0)
+        elif number == ToServer.MOVE:
+            self._on_move(body)
+        elif number >= METHOD_IDS[Side.BASE].first:
+            self._on_base_call(number, body)
+        elif number >= METHOD_IDS[Side.CELL].first:
+            self._on_cell_call(number, body)
+        else:
+            raise DecodeError(f"there is no message {number}", 0)
+
+    def _expect_end(self, rest: bytes) -> None:
+        if rest:
+            raise DecodeError(f"{len(rest)} bytes too many", 1)
+
+    def _on_move(self, body: bytes) -> None:
+        position, yaw, rest = take_place(body)
+        self._expect_end(rest)
+        if self._proxy.cell.state is Body.THERE:
+            self._app.moves[self._proxy.id] = Move(self._proxy.id, position, yaw)
+        else:
+            self.dropped["late"] += 1
+
+    def _on_base_call(self, number: int, body: bytes) -> None:
+        entity, _ = take_entity(body)
+        if entity != self._proxy.id:
+            raise DecodeError(f"a call of the base of entity {entity}, which is not the client's own", 0)
+        call = self._app.methods.find(self._proxy.schema, Side.BASE, number, body)
+        args = call.method.decode_args(call.data)
+        if self._is_within_rate(self._proxy.schema, Side.BASE, call):
+            self._proxy.call(call.method, args)
+
+    def _on_cell_call(self, number: int, body: bytes) -> None:
+        entity, _ = take_entity(body)
+        schema = self._proxy.schema_of(entity)
+        if schema is None:
+            self.dropped["late"] += 1
+            return
+        call = self._app.methods.find(schema, Side.CELL, number, body)
+        is_own = entity == self._proxy.id
+        if not is_own and call.method.exposed not in (Exposed.ALL_CLIENTS, Exposed.DEFAULT):
+            raise DecodeError(f"{schema.name}.{call.method.name} is not exposed to other clients", 0)
+        call.method.decode_args(call.data)
+        if not self._is_within_rate(schema, Side.CELL, call):
+            return
+        if self._proxy.cell.state is not Body.THERE:
+            self.dropped["late"] += 1
+            return
+        index = schema.methods(Side.CELL).index(call.method)
+        try:
+            self._proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, call.data, caller=self._proxy.id)
+        except UsageError as problem:  # thousands wait already: it takes nothing
+            self.dropped["late"] += 1
+            self._app.host.log("call dropped", entity=str(self._proxy), method=call.method.name, problem=str(problem))
+
+    def _is_within_rate(self, schema: EntitySchema, side: Side, call: Call) -> bool:
+        key = (schema.name, side, call.numbered.index)
+        rate = self._rates.get(key)
+        if rate is None:
+            rate = self._rates[key] = RateLimit(call.method.rate or CALL_RATE, self._app.host.now)
+        if rate.allow(self._app.host.now):
+            return True
+        self.dropped["rate"] += 1
+        if self.dropped["rate"] & (self.dropped["rate"] - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
+            name, count = call.method.name, self.dropped["rate"]
+            self._app.host.log("call over its rate", entity=str(self._proxy), method=name, count=count)
+        return False

@@ -1,0 +1,114 @@
+"""An entity before it has a number: the values of both its parts, and where its cell part shall be.
+
+A draft is checked as it is made, so that a mistake is told to whoever made it, at once; the creation itself may have
+to wait for an entity id. The values of the cell part lie in a State of the cell's layout: the base keeps them while
+there is no cell part, gives them to the one that is made, and gets them back when it goes.
+
+The place is saved beside the properties: "@space" its name in UTF-8, "@position" x, y, z and yaw as float64.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, NamedTuple
+
+from terrazzo.errors import DecodeError, UsageError
+from terrazzo.game import LoadedGame
+from terrazzo.schema.model import EntitySchema
+from terrazzo.schema.record import decode_record, encode_record
+from terrazzo.schema.state import State
+
+SPACE = "@space"
+POSITION = "@position"
+
+_POSITION = struct.Struct("<4d")
+_COORDINATE_MAX = 1e9
+
+
+class Place(NamedTuple):
+    """Where a cell part is, was, or shall be."""
+
+    space: str
+    position: tuple[float, float, float]
+    yaw: float = 0.0
+
+
+@dataclass
+class Draft:
+    """What an entity begins with."""
+
+    schema: EntitySchema
+    base: State
+    cell: State
+    place: Place | None = None
+    dbid: int = 0
+
+
+def new_draft(schema: EntitySchema, properties: dict[str, Any]) -> Draft:
+    """Defaults, and what was given by name; raises for what no part has or no type allows."""
+    draft = Draft(schema, State(schema.base_layout), State(schema.cell_layout))
+    for name, value in properties.items():
+        set_property(draft, name, value)
+    return draft
+
+
+def set_property(draft: Draft, name: str, value: Any) -> None:
+    """Give a property of either part a value."""
+    for state in (draft.base, draft.cell):
+        if name in state.index:
+            state[name] = value
+            return
+    have = ", ".join([*draft.base.index, *draft.cell.index]) or "none"
+    raise UsageError(f"{draft.schema.name} has no property {name!r}; it has {have}")
+
+
+def load_draft(schema: EntitySchema, dbid: int, record: bytes, report: Callable[[str, str], None]) -> Draft:
+    """What was saved. Raises DecodeError for bytes that are no record; whatever else is odd is reported."""
+    values, extra = decode_record(schema, record, report)
+    draft = new_draft(schema, {})
+    draft.dbid = dbid
+    for name, value in values.items():
+        state = draft.base if name in draft.base.index else draft.cell
+        if name in state.index:
+            state[name] = value
+    draft.place = _load_place(extra, report)
+    return draft
+
+
+def save_draft(draft: Draft) -> bytes:
+    """The record of both parts and the place."""
+    values = {name: state[name] for state in (draft.cell, draft.base) for name in state}
+    extra: dict[str, bytes] = {}
+    if draft.place is not None:
+        extra[SPACE] = draft.place.space.encode()
+        extra[POSITION] = _POSITION.pack(*draft.place.position, draft.place.yaw)
+    return encode_record(draft.schema, values, extra)
+
+
+def _load_place(extra: dict[str, bytes], report: Callable[[str, str], None]) -> Place | None:
+    if SPACE not in extra or POSITION not in extra:
+        return None
+    try:
+        x, y, z, yaw = _POSITION.unpack(extra[POSITION])
+        return checked_place(extra[SPACE].decode(), (x, y, z), yaw)
+    except (struct.error, UnicodeDecodeError, DecodeError, UsageError) as problem:
+        report(POSITION, str(problem))
+        return None
+
+
+def checked_place(space: object, position: Sequence[float], yaw: float, game: LoadedGame | None = None) -> Place:
+    """A place that can be asked for; with `game`, in a space that it has."""
+    if game is not None and space not in [each.name for each in game.policy.spaces]:
+        have = ", ".join(each.name for each in game.policy.spaces)
+        raise UsageError(f"there is no space {space!r}; the game has {have}")
+    try:
+        x, y, z = (float(each) for each in position)
+        angle = float(yaw)
+    except (TypeError, ValueError):
+        raise UsageError(f"a position is three numbers (x, y, z) and a yaw one, not {position!r} and {yaw!r}") from None
+    if not all(isfinite(each) and abs(each) <= _COORDINATE_MAX for each in (x, y, z, angle)):
+        raise UsageError(f"a position must be finite, not {position!r} with yaw {yaw!r}")
+    return Place(str(space), (x, y, z), angle)

@@ -1,0 +1,45 @@
+"""The numbers of a BaseApp that bound what others can make it do, and the bucket that counts a rate."""
+
+from __future__ import annotations
+
+KEYS_MAX = 4096
+"""Proxies that wait for their client at one time."""
+
+KEY_S = 60.0
+"""How long a login key is good for."""
+
+READY_S = 30.0
+"""How long a client that has come may take until it is ready."""
+
+BAD_MAX = 20
+"""Messages that cannot be understood, or must not be said, until a client is sent away."""
+
+CALL_RATE = 50.0
+"""Calls a second of one method by one client, where the method does not say."""
+
+MESSAGE_RATE = 400.0
+"""Messages a second of one client, all kinds together. What is over it counts as bad."""
+
+WAITING_MAX = 4096
+"""Creations that wait for entity ids."""
+
+
+class RateLimit:
+    """So many a second, and at most a second's worth at once (but always one)."""
+
+    __slots__ = ("_at", "_left", "_most", "_rate")
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate = rate
+        self._most = max(rate, 1.0)
+        self._left = self._most
+        self._at = now
+
+    def allow(self, now: float) -> bool:
+        """Whether one more is within the rate; if so it is counted."""
+        self._left = min(self._most, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True

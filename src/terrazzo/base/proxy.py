@@ -1,0 +1,324 @@
+"""A base with a client: the session of one player's program.
+
+    WAITING ──key shown──▶ ATTACHED ──ready──▶ READY ──bye──▶ LEAVING ──base gone──▶ ABSENT
+       │ 60 s                 │ lost, 30 s       │ lost, sent away ──────────────────▶ ABSENT
+       ▼                      ▼
+    the base goes          the base goes         on_client_ready and on_client_lost come in pairs
+
+The rules:
+
+- *The key is shown once*, and whoever shows it is the client. A proxy whose client never came was never played: it goes
+  unsaved, so that what a late one would write cannot undo what was written since.
+- *Base player first.* From then on each change of a BASE_AND_CLIENT property goes to the client, in order with calls.
+- *The witness number.* Each time the cell part is told that a client is there, the number is one higher, and what the
+  cell says for a client bears it. What bears another was meant for the client before, or comes from the cell part
+  before: it is dropped (race 20).
+- *What the client has been shown* is read off the messages on their way through (enter, leave), so that a client
+  can call only entities it sees, and so that the type of the callee is known.
+- *The last word* is LOGGED_OFF with a reason. To a client that said bye it comes when everything is saved: by then it
+  may log in again.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Protocol
+
+from terrazzo._speed.values import Change
+from terrazzo.base.alarms import Alarm
+from terrazzo.base.api import Base
+from terrazzo.base.cellside import Body
+from terrazzo.base.clientmail import ClientMail
+from terrazzo.base.drafts import Draft
+from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S
+from terrazzo.errors import DecodeError, ValueRejected
+from terrazzo.schema.model import EntitySchema, Method, Side
+from terrazzo.sync import protocol
+from terrazzo.wire.ids import EntityId
+from terrazzo.wire.pairs.base_cell import SetWitness
+from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
+
+if TYPE_CHECKING:
+    from terrazzo.base.baseapp import BaseApp
+
+
+class ClientSession(Protocol):
+    """What a proxy needs of `wire.client.Session`."""
+
+    @property
+    def id(self) -> int:
+        """Its number at its endpoint."""
+
+    def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
+    def close(self, now: float) -> None: ...
+
+
+class Presence(Enum):
+    """Where the client is in its life."""
+
+    WAITING = "waiting"
+    ATTACHED = "attached"
+    READY = "ready"
+    LEAVING = "leaving"
+    ABSENT = "absent"
+
+
+class Farewell(IntEnum):
+    """The reason in LOGGED_OFF."""
+
+    BYE = 1  # the client left, and everything is saved
+    DESTROYED = 2  # the game ended the entity
+    SENT_AWAY = 3  # the game ended the session
+    BAD_MESSAGES = 4
+    TOO_SLOW = 5  # it was not ready in time
+    WRONG_KEY = 6
+    STOPPING = 7  # the server ends
+
+
+class ProxyEntity(BaseEntity):
+    """One base that can have a client."""
+
+    part: Base
+
+    def __init__(self, app: BaseApp, id: EntityId, draft: Draft, part_class: type[Base]) -> None:
+        self.presence = Presence.ABSENT
+        self.is_logged_on = False
+        self.witness = 0
+        self.bad = 0
+        self.session_key = (0, 0)
+        self._session: ClientSession | None = None
+        self._key = b""
+        self._alarm: Alarm | None = None
+        self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
+        self._has_body = False
+        self._seen: dict[int, int] = {}  # what the client has been shown: entity, type
+        super().__init__(app, id, draft, part_class)
+        self.mail = ClientMail(self)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the client may call and move."""
+        return self.presence is Presence.READY
+
+    @property
+    def has_client(self) -> bool:
+        """Whether there is somebody to send to."""
+        return self.presence in (Presence.ATTACHED, Presence.READY)
+
+    # The client comes.
+
+    def expect(self, key: bytes) -> None:
+        """A client will come and show this key."""
+        self.presence = Presence.WAITING
+        self.is_logged_on = True
+        self._key = key
+        self._alarm = self.app.alarms.after(KEY_S, self._on_nobody)
+
+    def _on_nobody(self) -> None:
+        self.app.host.log("client never came", entity=str(self), seconds=KEY_S)
+        self.destroy()
+
+    def attach(self, session: ClientSession, session_key: tuple[int, int]) -> None:
+        """The client has come: it learns what its entity is. The app knows the session by its key."""
+        self._cancel_alarm()
+        self.session_key = session_key
+        self.presence = Presence.ATTACHED
+        self._session = session
+        self._alarm = self.app.alarms.after(READY_S, self._on_slow)
+        values = [self.draft.base[name] for name in self.schema.base_player_layout.names]
+        self._send(protocol.encode_base_player(self.id, self.schema, values))
+
+    def _on_slow(self) -> None:
+        self._drop(Farewell.TOO_SLOW, f"the client was not ready within {READY_S:.0f} seconds")
+
+    def on_ready(self) -> None:
+        """The client has understood its entity."""
+        if self.presence is not Presence.ATTACHED:
+            raise DecodeError("ready, a second time", 0)
+        self._cancel_alarm()
+        self.presence = Presence.READY
+        self.run("on_client_ready")
+        self._set_witness()
+
+    # The client speaks.
+
+    def on_messages(self, messages: list[bytes]) -> None:
+        """What the client has sent, in order."""
+        for message in messages:
+            if not self.has_client:
+                return
+            try:
+                self.mail.read(message)
+            except DecodeError as problem:
+                self._on_bad(problem)
+
+    def _on_bad(self, problem: DecodeError) -> None:
+        self.bad += 1
+        self.app.count_bad()
+        self.app.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
+        if self.bad >= BAD_MAX:
+            text = f"{self.bad} messages that no client of this game sends; the last: {problem}"
+            self._drop(Farewell.BAD_MESSAGES, text)
+
+    # The client goes.
+
+    def on_bye(self) -> None:
+        """The client leaves by itself; it hears the last word when all is done."""
+        was_ready = self.is_ready
+        self.presence = Presence.LEAVING
+        self._farewell = (Farewell.BYE, "goodbye")
+        self._after_client(was_ready=was_ready)
+        if self.life is Life.ALIVE:  # the game keeps the entity
+            self._end_session(*self._farewell)
+
+    def on_session_closed(self, reason: str) -> None:
+        """The session is over: closed by the client, silent, or slow."""
+        was = self.presence
+        self._session = None
+        self.presence = Presence.ABSENT
+        if was in (Presence.ATTACHED, Presence.READY):
+            self.app.host.log("client lost", entity=str(self), reason=reason)
+            self._after_client(was_ready=was is Presence.READY)
+
+    def disconnect(self, reason: str) -> None:
+        """The game sends the client away."""
+        self._drop(Farewell.SENT_AWAY, reason)
+
+    def _drop(self, farewell: Farewell, text: str) -> None:
+        """Ends the session at once."""
+        if self.has_client:
+            was_ready = self.is_ready
+            self.app.host.log("client sent away", entity=str(self), reason=farewell.name, text=text)
+            self._end_session(farewell, text)
+            self._after_client(was_ready=was_ready)
+
+    def _after_client(self, *, was_ready: bool) -> None:
+        """What follows when a client is gone, whatever the reason."""
+        self._cancel_alarm()
+        self._seen.clear()
+        self._has_body = False
+        if self.life is not Life.ALIVE:
+            return
+        if self.cell.state is Body.THERE:
+            self.cell.send(SetWitness(self.witness, False))
+        if not was_ready:
+            self.destroy()
+        elif not self.run("on_client_lost"):
+            self.destroy()  # the game's code failed: nobody would end it otherwise
+
+    def _end_session(self, farewell: Farewell, text: str) -> None:
+        self.presence = Presence.ABSENT
+        session, self._session = self._session, None
+        if session is not None:
+            session.send(protocol.encode_logged_off(farewell, text))
+            session.close(self.app.host.now)
+            self.app.sessions.pop(self.session_key, None)
+
+    def destroy(self, farewell: Farewell = Farewell.DESTROYED, text: str = "the entity was destroyed") -> None:
+        """See BaseEntity; a client that is there is not listened to any more."""
+        if self.life is Life.ALIVE and self.has_client:
+            self.presence = Presence.LEAVING
+            self._farewell = (farewell, text)
+        elif self.presence is Presence.WAITING:
+            self.presence = Presence.ABSENT
+            self.is_worth_saving = False
+        self.app.keys.forget(self._key)
+        self._cancel_alarm()
+        super().destroy()
+
+    def on_going(self) -> None:
+        """See BaseEntity."""
+        self._end_session(*self._farewell)
+
+    def _cancel_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    # To the client.
+
+    def _send(self, message: bytes, *, reliable: bool = True) -> None:
+        if self._session is None:
+            return
+        try:
+            self._session.send(message, reliable=reliable)
+        except ValueRejected as problem:
+            self.app.host.log("message too large for a client", entity=str(self), problem=str(problem))
+            if reliable:  # without it the client's story has a hole
+                self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
+
+    def call_client(self, index: int, method: Method, args: bytes) -> None:
+        """Call a method of the own client."""
+        if self.has_client:
+            message = self.app.methods.encode_call(self.id, self.schema, Side.CLIENT, method.name, args)
+            self._send(message, reliable=method.is_reliable)
+
+    def on_change(self, change: Change) -> None:
+        """See BaseEntity: what the own client has of the base is kept up to date."""
+        prop = self.schema.base_layout.properties[change.prop]
+        if prop.flags.value.own_client and self.has_client and self.schema.on_client:
+            layout = self.schema.client_layout
+            self._send(protocol.encode_change(self.id, change, layout.index[prop.name], len(layout)))
+
+    # From the cell part to the client.
+
+    def on_cell_created(self) -> None:
+        """See BaseEntity."""
+        self._set_witness()
+        super().on_cell_created()
+
+    def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
+        """See BaseEntity."""
+        self._seen.clear()
+        if self._has_body and self.has_client:
+            self._send(protocol.encode_cell_lost())
+        self._has_body = False
+        super().on_cell_gone(had_body=had_body, failure=failure)
+
+    def _set_witness(self) -> None:
+        if self.cell.state is Body.THERE and self.is_ready:
+            self.witness += 1
+            self._seen.clear()
+            self.cell.send(SetWitness(self.witness, True))
+
+    def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
+        """See BaseEntity."""
+        if not isinstance(message, CellToClient) or not is_own:
+            return False
+        if self._is_present(message.witness):
+            for each in message.messages:
+                self._note(each)
+                self._send(each)
+        return True
+
+    def on_client_update(self, witness: int, messages: tuple[bytes, ...]) -> None:
+        """What may be lost: positions."""
+        if self._is_present(witness):
+            for each in messages:
+                self._send(each, reliable=False)
+
+    def _is_present(self, witness: int) -> bool:
+        if witness == self.witness and self.is_ready and self.cell.state in (Body.THERE, Body.LEAVING):
+            return True
+        self.app.old_mail += 1
+        return False
+
+    def _note(self, message: bytes) -> None:
+        """Keeps in mind what the client has been shown."""
+        kind = message[0] if message else 0
+        if kind == protocol.ToClient.ENTER and len(message) >= 7:
+            entity, rest = protocol.take_entity(message[1:])
+            self._seen[entity] = int.from_bytes(rest[:2], "little")
+        elif kind == protocol.ToClient.LEAVE and len(message) >= 5:
+            self._seen.pop(protocol.take_entity(message[1:])[0], None)
+        elif kind == protocol.ToClient.CELL_PLAYER:
+            self._has_body = True
+        elif kind == protocol.ToClient.CELL_LOST:
+            self._has_body = False
+            self._seen.clear()
+
+    def schema_of(self, entity: int) -> EntitySchema | None:
+        """See BaseEntity: also of what the client sees."""
+        seen = self._seen.get(entity)
+        return super().schema_of(entity) if seen is None else self.app.game.schema.by_id.get(seen)

@@ -1,0 +1,234 @@
+"""How bases begin: ids, keys, the game's own entities, and code of the game that fails."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from terrazzo import BASE, EntityType, Int32, build, prop
+from terrazzo.base import Server
+from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.base.keys import KeyRing
+from terrazzo.base.limits import KEYS_MAX
+from terrazzo.base.proxy import Farewell
+from terrazzo.errors import UsageError, ValueRejected
+from terrazzo.game import Game, LoadedGame, Space
+from terrazzo.schema.classes import parts
+from terrazzo.schema.model import Side
+from terrazzo.schema.record import encode_record
+from terrazzo.sync.protocol import ToClient
+from terrazzo.wire.common import Request
+from terrazzo.wire.ids import EntityId
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.base_cellmgr import FindEntry, SpacesReady
+from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, WantIds
+from terrazzo.wire.pairs.basemgr_base import Bootstrap, CreateProxy, ProxyCreated
+from tests.base.base_harness import (
+    AVATAR,
+    BASE_ID,
+    BASE_MGR,
+    BYE,
+    CELL_MGR,
+    CREATURE,
+    DB,
+    EVENTS,
+    RAISE,
+    READY,
+    FakeHost,
+    Town,
+)
+
+
+def test_the_stock_of_ids_is_filled_up_before_it_is_empty():
+    town = Town()
+    assert [each.count for each in town.told(WantIds)] == [512]
+    town.answers[WantIds] = lambda request: Ids(5000, request.count)
+    server = Server(town.app)
+    for _ in range(600):
+        server.create("Creature")
+    town.step()
+    ids = list(town.app.bases)
+    assert ids == [*range(1000, 1512), *range(5000, 5088)]
+    assert len(town.told(WantIds)) == 2
+
+
+def test_creation_waits_for_ids_in_order():
+    town = Town(linked=False)
+    server = Server(town.app)
+    server.create("Creature", mood=1)
+    server.create("Creature", mood=2)
+    town.step()
+    assert (town.app.bases, town.app.view()["waiting_for_id"]) == ({}, 2)
+    town.answers[WantIds] = lambda request: "later"
+    town.app.on_link_up(DB)
+    town.step()
+    assert town.logs("no entity ids")[0]["why"] == "later"
+    town.answers[WantIds] = lambda request: Ids(0, 5)
+    town.step(1, 1.1)
+    assert "no run of ids" in str(town.logs("no entity ids")[-1]["why"])
+    town.answers[WantIds] = lambda request: Ids(40, 300)
+    town.step(2, 1.1)
+    assert [(id, each.part.mood) for id, each in town.app.bases.items()] == [(40, 1), (41, 2)]
+
+
+def test_a_player_who_had_to_wait_too_long_for_an_id_is_refused():
+    town = Town(linked=False)
+    town.app.on_link_up(BASE_MGR)
+    item = REGISTRY.encode(CreateProxy(AVATAR.type_id, 5, b""))
+    town.app.on_message(BASE_MGR, Request(1, item))
+    town.step(1, 5.0)
+    assert town.replies == []
+    town.app.on_link_up(DB)
+    town.step(2)
+    [reason] = town.replies
+    assert "no entity id" in str(reason)
+    assert isinstance(town.log_on(), ProxyCreated)
+    assert list(town.app.bases) == [1000]
+
+
+def test_why_a_proxy_is_refused():
+    town = Town()
+    town.log_on(dbid=5)
+    assert town.log_on(dbid=5) == "this player is here already"
+    assert town.log_on(dbid=6, record=b"\xff") == "the saved state of this player cannot be read"
+    for type_id in (CREATURE.type_id, 99):
+        town.app.on_message(BASE_MGR, Request(1, REGISTRY.encode(CreateProxy(type_id, 7, b""))))
+    town.step()
+    assert ["must be a Proxy" in str(each) for each in town.replies] == [True, True]
+    town.replies.clear()
+    for number in range(KEYS_MAX):
+        town.app.keys.make(EntityId(number), town.host.now)
+    assert "full" in str(town.log_on(dbid=8))
+    town.app.stop()
+    assert town.log_on(dbid=9) == "this server is stopping"
+
+
+def test_a_saved_value_that_no_longer_fits_is_reported_and_gets_its_default():
+    town = Town()
+    extra = {"@space": b"\xff", "@position": b"short"}
+    fields = msgspec.msgpack.decode(encode_record(AVATAR, {"name": "Ann", "gold": 30}, extra))
+    created = town.log_on(record=msgspec.msgpack.encode({**fields, "gold": b"xx"}))
+    assert isinstance(created, ProxyCreated)
+    proxy = town.proxy(created.entity)
+    assert (proxy.part.gold, proxy.draft.cell["name"], proxy.part.last_place) == (0, "Ann", None)
+    assert [each["name"] for each in town.logs("bad saved value")] == ["gold", "@position"]
+
+
+def test_keys_are_bounded_and_expire():
+    ring = KeyRing(random.Random(3).randbytes, life_s=60.0, most=2)
+    first, second = ring.make(EntityId(1), 0.0), ring.make(EntityId(2), 10.0)
+    assert ring.is_full(59.9)
+    assert not ring.is_full(60.0)
+    assert ring.take(first, 60.0) is None
+    assert ring.take(second, 60.0) == 2
+    assert ring.take(second, 60.0) is None
+    assert len(ring) == 0
+
+
+def test_the_game_populates_its_world_once_it_is_asked():
+    def populate(server):
+        server.create("Creature", space="plaza", position=(3, 0, 4), species=7, mood=9)
+        server.create("Creature")
+        raise RuntimeError("and then it fails")
+
+    town = Town(on_ready=populate)
+    town.app.on_message(CELL_MGR, SpacesReady(2))
+    town.app.on_message(BASE_MGR, Bootstrap())
+    town.settle()
+    assert EVENTS == [("creature on_cell_created", 1000)]
+    assert town.told(FindEntry) == [FindEntry("plaza", 3.0, 4.0)]
+    [request] = town.cell.created
+    row = dict(zip(CREATURE.cell_layout.names, CREATURE.cell_layout.row.decode(request.properties), strict=True))
+    assert row == {"species": 7, "home": 0}
+    assert [each.part.mood for each in town.app.bases.values()] == [9, 3]
+    assert [each["what"] for each in town.logs("game error")] == ["the game's on_ready"]
+
+
+def test_mistakes_in_create_are_told_at_once():
+    server = Server(Town().app)
+    with pytest.raises(UsageError, match="no entity type 'Dragon'; the game has Avatar, Creature"):
+        server.create("Dragon")
+    with pytest.raises(UsageError, match="no property 'wings'; it has mood, species, home"):
+        server.create("Creature", wings=2)
+    with pytest.raises(ValueRejected, match=r"Creature\.species"):
+        server.create("Creature", species=-1)
+    with pytest.raises(UsageError, match="no space"):
+        server.create("Creature", space="moon", position=(0, 0, 0))
+    with pytest.raises(UsageError, match="both"):
+        server.create("Creature", space="plaza")
+
+
+def test_a_type_without_a_base_class_gets_the_engines():
+    class Rock(EntityType):
+        weight: Int32 = prop(BASE, default=5)
+
+    class Hero(EntityType):
+        pass
+
+    class OldBase(parts.Base, of=Rock):
+        pass
+
+    schema = build([Rock, Hero]).checked()
+    game = LoadedGame(schema, Game(player=Hero, spaces=[Space("plaza")]), {})
+    host = FakeHost()
+    app = BaseApp(BASE_ID, host, game, [], entropy=bytes, address=Address("", 0, 0))
+    assert app.nursery._classes["Hero"].__mro__[1].__name__ == "Proxy"
+    assert app.nursery._classes["Rock"].__mro__[1].__name__ == "Base"
+    game = LoadedGame(schema, game.policy, {"Rock": {Side.BASE: OldBase}})
+    with pytest.raises(UsageError, match=r"OldBase must derive from terrazzo\.Base"):
+        BaseApp(BASE_ID, host, game, [], entropy=bytes, address=Address("", 0, 0))
+
+
+@pytest.mark.parametrize("callback", ["on_loaded", "on_client_ready", "on_cell_created", "on_cell_lost", "buy", "give"])
+def test_code_of_the_game_that_raises_is_confined(callback):
+    town = Town()
+    RAISE.add(callback)
+    proxy, session = town.attached()
+    town.hear(session, READY)
+    town.settle()
+    if callback == "on_client_ready":
+        proxy.part.create_cell("plaza", (0, 0, 0))
+        town.settle()
+    for method in proxy.schema.base_methods:
+        proxy.call(method, [1])
+    town.cell.end(proxy.id)
+    town.settle()
+    assert (callback, *((1,) if callback in ("buy", "give") else ())) in EVENTS
+    [report] = town.logs("game error")
+    assert report["what"] == f"Avatar {proxy.id}.{callback}"
+    assert "RuntimeError" in str(report["trace"])
+    town.hear(session, BYE)
+    town.settle()
+    assert town.app.bases == {}
+
+
+def test_a_client_lost_callback_that_raises_does_not_keep_the_player_logged_on():
+    town = Town()
+    RAISE.add("on_client_lost")
+    _, session = town.attached()
+    town.hear(session, READY)
+    town.lose(session)
+    town.settle()
+    town.cell.end(1000)
+    town.settle()
+    assert len(town.told(LoggedOff)) == 1
+    assert town.app.bases == {}
+
+
+def test_a_stop_tells_clients_takes_bodies_down_and_saves():
+    town = Town()
+    proxy, session = town.playing()
+    Server(town.app).create("Creature", space="plaza", position=(0, 0, 0))
+    town.settle()
+    town.app.stop()
+    town.settle()
+    assert not town.app.is_stopped
+    town.cell.end(proxy.id)
+    town.settle()
+    assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.STOPPING])
+    assert (len(town.told(Save)), len(town.told(LoggedOff))) == (1, 1)
+    assert not town.app.is_stopped  # the creature's cell part says nothing
+    town.step(31)
+    assert town.app.is_stopped

@@ -1,0 +1,271 @@
+"""The path of a player, step by step: from the key to the last word."""
+
+from __future__ import annotations
+
+import msgspec
+
+from terrazzo.base.proxy import Farewell, Presence
+from terrazzo.schema.model import Side
+from terrazzo.schema.record import decode_record
+from terrazzo.schema.state import State
+from terrazzo.sync import protocol
+from terrazzo.sync.protocol import ToClient
+from terrazzo.wire.pairs.base_cell import (
+    CallBase,
+    CallCell,
+    ClientUpdate,
+    ClientUpdates,
+    DestroyReal,
+    Move,
+    Moves,
+    SetWitness,
+)
+from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
+from terrazzo.wire.pairs.base_cellmgr import FindEntry
+from terrazzo.wire.pairs.base_db import LoggedOff, Save
+from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, ProxyCreated
+from tests.base.base_harness import AVATAR, BYE, CELL_ID, DB, EVENTS, METHODS, READY, Town, call
+
+
+def test_it_joins_whom_it_needs_and_tells_where_clients_reach_it():
+    town = Town(linked=False)
+    town.step()
+    assert [(each.kind.name, each.incarnation) for each in town.host.joined] == [
+        ("BASE_APP_MGR", 0),
+        ("DB_APP", 0),
+        ("CELL_APP_MGR", 0),
+    ]
+    town = Town()
+    assert town.told(BaseAppReady) == [BaseAppReady("example", 4000, 4001)]
+    assert town.host.joined == []
+    town.step(11)
+    assert town.told(BaseAppLoad)[-1] == BaseAppLoad(0, 0, 0.0)
+
+
+def test_the_key_leads_to_the_base_player():
+    town = Town()
+    created = town.log_on()
+    assert isinstance(created, ProxyCreated)
+    assert len(created.key) == 16
+    assert EVENTS == [("on_loaded",)]
+    session = town.connect(created.key)
+    [message] = session.sent
+    number, body = protocol.split_message(message)
+    assert number == ToClient.BASE_PLAYER
+    entity, rest = protocol.take_entity(body)
+    assert (entity, int.from_bytes(rest[:2], "little")) == (created.entity, AVATAR.type_id)
+    assert AVATAR.base_player_layout.row.decode(rest[2:]) == [30, []]
+    assert town.proxy(created.entity).presence is Presence.ATTACHED
+    assert EVENTS == [("on_loaded",)]
+
+
+def test_ready_leads_to_a_body_and_a_witness():
+    town = Town()
+    proxy, session = town.attached()
+    town.hear(session, READY)
+    assert EVENTS[-1] == ("on_client_ready",)
+    assert town.told(FindEntry) == [FindEntry("plaza", 1.0, 2.0)]
+    town.settle()
+    [request] = town.cell.created
+    assert (request.entity, request.type_id, request.space, request.life) == (proxy.id, AVATAR.type_id, 1, 0)
+    assert (request.position, request.yaw, request.dbid) == ((1.0, 0.0, 2.0), 0.5, 5)
+    row = dict(zip(AVATAR.cell_layout.names, AVATAR.cell_layout.row.decode(request.properties), strict=True))
+    assert row == {"name": "Ann", "hp": 100}
+    assert EVENTS[-1] == ("on_cell_created",)
+    assert town.cell.got(SetWitness) == [SetWitness(1, True)]
+
+
+def test_what_the_cell_says_for_the_client_reaches_it():
+    town = Town()
+    proxy, session = town.playing()
+    town.cell.say(proxy.id, CellToClient(1, (b"\x14a", b"\x14b")))
+    town.settle()
+    assert session.sent[-2:] == [b"\x14a", b"\x14b"]
+    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15p",)),)))
+    assert session.unreliable == [b"\x15p"]
+
+
+def test_the_latest_move_of_a_tick_goes_to_the_cell_app():
+    town = Town()
+    proxy, session = town.playing()
+    town.hear(session, protocol.encode_move((1.0, 0.0, 1.0), 0.0), protocol.encode_move((2.0, 0.0, 1.0), 0.5))
+    assert town.cell.heard == [Moves((Move(proxy.id, (2.0, 0.0, 1.0), 0.5),))]
+    town.step()
+    assert len(town.cell.heard) == 1
+
+
+def test_calls_of_the_client_and_of_both_parts():
+    town = Town()
+    proxy, session = town.playing()
+    town.hear(session, call(proxy.id, Side.BASE, "buy", 4), call(proxy.id, Side.CELL, "say", "hello"))
+    assert EVENTS[-1] == ("buy", 4)
+    town.settle()
+    [said] = town.cell.got(CallCell)
+    assert said.caller == proxy.id
+    assert AVATAR.cell_methods[said.method].name == "say"
+    assert AVATAR.cell_methods[said.method].decode_args(said.args) == ["hello"]
+    index = [each.name for each in AVATAR.base_methods].index("give")
+    town.cell.say(proxy.id, CallBase(index, AVATAR.base_methods[index].encode_args(10)))
+    town.settle()
+    assert EVENTS[-1] == ("give", 10)
+    proxy.part.cell.heal(amount=3)
+    town.settle()
+    assert town.cell.got(CallCell)[-1].caller == 0
+    proxy.part.client.on_welcome(8)
+    number, body = protocol.split_message(session.sent[-1])
+    found = METHODS.find(AVATAR, Side.CLIENT, number, body)
+    assert (found.entity, found.method.name, found.method.decode_args(found.data)) == (proxy.id, "on_welcome", [8])
+
+
+def test_changes_of_the_base_go_to_the_own_client():
+    town = Town()
+    proxy, session = town.attached()
+    count = len(session.sent)
+    proxy.part.secret = 1
+    proxy.part.gold = 31
+    proxy.part.letters.extend([4, 5])
+    proxy.part.letters[1] = 6
+    assert len(session.sent) == count + 3
+    copy = State(AVATAR.client_layout)
+    copy["gold"] = 30
+    for message in session.sent[count:]:
+        number, body = protocol.split_message(message)
+        entity, rest = protocol.take_entity(body)
+        assert entity == proxy.id
+        if number in (ToClient.NESTED, ToClient.SLICE):
+            copy.apply_external(rest, is_slice=number == ToClient.SLICE)
+        else:
+            index = number - 158
+            copy.set(index, AVATAR.client_layout.codecs[index].decode(rest))
+    assert (copy["gold"], copy["letters"]) == (31, [4, 6])
+
+
+def test_leaving_saves_both_parts_and_the_place_before_logging_off():
+    town = Town()
+    proxy, session = town.playing()
+    proxy.part.gold = 99
+    town.hear(session, BYE)
+    assert EVENTS[-1] == ("on_client_lost",)
+    town.settle()
+    assert town.cell.got(DestroyReal) == [DestroyReal()]
+    assert town.cell.got(SetWitness)[-1] == SetWitness(1, False)
+    assert not session.is_closed()
+    assert town.told(Save) == []
+    town.cell.end(proxy.id, name="Anna")
+    town.settle()
+    words = [message for peer, message in town.said if peer == DB and isinstance(message, Save | LoggedOff)]
+    assert [type(each) for each in words] == [Save, LoggedOff]
+    [save], [logged_off] = town.told(Save), town.told(LoggedOff)
+    assert logged_off == LoggedOff(AVATAR.type_id, 5, proxy.id)
+    assert (save.type_id, save.dbid) == (AVATAR.type_id, 5)
+    values, extra = decode_record(AVATAR, save.record)
+    assert values == {"name": "Anna", "gold": 99, "secret": 9}
+    assert extra["@space"] == b"hall"
+    assert session.sent[-1] == protocol.encode_logged_off(Farewell.BYE, "goodbye")
+    assert session.is_closed()
+    assert town.app.bases == {}
+    assert town.app.view()["clients"] == 0
+    town.step(40, 10.0)  # mailboxes end when every peer has noted it, or has been asked again
+    assert not town.app.switchboard.boxes
+    # And again: everything is back, at the place it was left.
+    proxy, session = town.playing(record=save.record)
+    assert (proxy.part.gold, proxy.part.secret) == (99, 9)
+    assert town.told(FindEntry)[-1] == FindEntry("hall", 5.0, 7.0)
+    request = town.cell.created[-1]
+    assert (request.position, request.yaw) == ((5.0, 6.0, 7.0), 1.5)
+    assert "Anna" in AVATAR.cell_layout.row.decode(request.properties)
+
+
+def test_a_lost_session_leaves_the_same_way():
+    town = Town()
+    proxy, session = town.playing()
+    town.lose(session)
+    assert EVENTS[-1] == ("on_client_lost",)
+    town.settle()
+    town.cell.end(proxy.id)
+    town.settle()
+    assert len(town.told(LoggedOff)) == 1
+    assert town.app.bases == {}
+
+
+def test_a_client_that_goes_before_it_was_ready_is_not_reported_to_the_game():
+    town = Town()
+    _, session = town.attached()
+    town.lose(session)
+    town.settle()
+    assert ("on_client_lost",) not in EVENTS
+    assert len(town.told(LoggedOff)) == 1
+
+
+def test_the_game_may_keep_the_entity_when_its_client_goes(monkeypatch):
+    town = Town()
+    proxy, session = town.playing()
+    monkeypatch.setattr(type(proxy.part), "on_client_lost", lambda self: None)
+    town.hear(session, BYE)
+    town.settle()
+    assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.BYE])
+    assert session.is_closed()
+    assert proxy.has_cell
+    proxy.part.client.on_welcome(1)  # dropped: nobody is there
+    town.cell.say(proxy.id, CellToClient(1, (b"\x14old",)))
+    town.settle()
+    assert town.app.view()["old_mail"] == 1
+
+
+def test_mail_for_the_client_before_is_dropped():
+    """Race 20: a witness number that is not the present one."""
+    town = Town()
+    proxy, session = town.playing()
+    proxy.part.destroy_cell()
+    town.settle()
+    town.cell.end(proxy.id)
+    town.settle()
+    proxy.part.create_cell()
+    town.settle()
+    assert town.cell.got(SetWitness)[-1] == SetWitness(2, True)
+    count = len(session.sent)
+    town.cell.say(proxy.id, CellToClient(1, (b"\x14old",)))
+    town.cell.say(proxy.id, CellToClient(2, (b"\x14new",)))
+    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15old",)),)))
+    town.settle()
+    assert session.sent[count:] == [b"\x14new"]
+    assert session.unreliable == []
+    assert town.app.view()["old_mail"] == 2
+
+
+def test_the_game_can_send_a_client_away_and_end_an_entity():
+    town = Town()
+    proxy, session = town.playing()
+    proxy.part.disconnect("enough for today")
+    assert session.sent[-1] == protocol.encode_logged_off(Farewell.SENT_AWAY, "enough for today")
+    assert session.is_closed()
+    assert EVENTS[-1] == ("on_client_lost",)
+    town.settle()
+    town.cell.end(proxy.id)
+    town.settle()
+    proxy, session = town.playing()
+    proxy.part.destroy()
+    town.hear(session, READY, BYE)
+    town.cell.end(proxy.id)
+    town.settle()
+    assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.DESTROYED])
+    assert EVENTS[-1] == ("on_cell_created",)
+
+
+def test_too_large_a_message_ends_the_session_rather_than_the_story():
+    town = Town()
+    proxy, session = town.playing()
+    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (bytes(2000),)),)))
+    assert not session.is_closed()
+    proxy._send(bytes((1 << 20) + 1))
+    assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.SENT_AWAY])
+    assert session.is_closed()
+
+
+def test_the_view_is_plain():
+    town = Town()
+    town.playing()
+    view = msgspec.json.decode(msgspec.json.encode(town.app.view()))
+    assert view["bases"] == {"Avatar": 1}
+    assert view["clients"] == 1
+    assert set(view["links"]) == {"base_app_mgr", "db_app", "cell_app_mgr"}

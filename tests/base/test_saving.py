@@ -1,0 +1,152 @@
+"""Saving: what is written, when, and what happens when it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from terrazzo.base import Server
+from terrazzo.base.saving import RETRY_MAX_S
+from terrazzo.errors import UsageError
+from terrazzo.schema.record import decode_record
+from terrazzo.wire.ids import EntityId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.base_cell import WantCellData
+from terrazzo.wire.pairs.base_db import LoggedOff, Save, Saved
+from tests.base.base_harness import AVATAR, BYE, CREATURE, DB, Town, cell_data
+
+
+def test_a_save_asks_the_cell_part_first():
+    town = Town()
+    proxy, _ = town.playing()
+    proxy.part.save()
+    town.settle()
+    assert town.cell.got(WantCellData) == [WantCellData()]
+    assert town.told(Save) == []
+    town.cell.say(proxy.id, cell_data(name="Anna"))
+    town.settle()
+    [save] = town.told(Save)
+    values, extra = decode_record(AVATAR, save.record)
+    assert (values["name"], extra["@space"]) == ("Anna", b"hall")
+    assert proxy.has_cell
+    assert town.told(LoggedOff) == []
+
+
+def test_a_cell_part_that_does_not_answer_does_not_stop_a_save():
+    town = Town()
+    proxy, _ = town.playing()
+    proxy.part.save()
+    town.step(60)
+    assert len(town.told(Save)) == 1
+    assert len(town.logs("cell part did not send its values")) == 1
+
+
+def test_saves_asked_for_meanwhile_are_one_more():
+    town = Town()
+    proxy, _ = town.attached()
+    town.answers[Save] = lambda request: None
+    proxy.part.save()
+    proxy.part.gold = 1
+    proxy.part.save()
+    proxy.part.gold = 2
+    proxy.part.save()
+    town.step()
+    assert len(town.told(Save)) == 1
+    proxy.saver._on_answer(Saved(5))
+    town.answers[Save] = lambda request: Saved(5)
+    town.settle()
+    records = [decode_record(AVATAR, each.record)[0]["gold"] for each in town.told(Save)]
+    assert records == [30, 2]
+
+
+def test_a_new_entity_gets_its_number_in_the_database():
+    town = Town()
+    proxy, _ = town.attached(dbid=5)
+    proxy.draft.dbid = 0
+    proxy.part.save()
+    town.settle()
+    assert [each.dbid for each in town.told(Save)] == [0]
+    proxy.part.save()
+    town.settle()
+    assert [each.dbid for each in town.told(Save)] == [0, 77]
+
+
+@pytest.mark.parametrize("way", ["refused", "silent", "no link", "nonsense"])
+def test_a_failed_save_is_tried_again_and_nobody_goes_before_it_succeeded(way):
+    town = Town()
+    _, session = town.attached()
+    answers: dict[str, Message | str] = {"refused": "the disk is full", "nonsense": LoggedOff(1, 2, 3)}
+    town.answers[Save] = lambda request: answers.get(way)
+    if way == "no link":
+        town.app.on_link_lost(DB)
+    town.hear(session, BYE)
+    town.step(120, 1.0)
+    assert town.told(LoggedOff) == []
+    assert not session.is_closed()
+    failures = town.logs("save failed")
+    assert 4 <= len(failures) <= 12
+    assert [each["again_s"] for each in failures[:3]] == [1.0, 2.0, 4.0]
+    assert max(float(str(each["again_s"])) for each in failures) <= RETRY_MAX_S
+    assert town.app.view()["saving"] == 1
+    town.answers[Save] = lambda request: Saved(request.dbid)
+    if way == "no link":
+        town.app.on_link_up(DB)
+    town.step(50, 1.0)
+    assert len(town.told(LoggedOff)) == 1
+    assert session.is_closed()
+
+
+def test_what_is_too_large_is_not_lost_silently():
+    town = Town()
+    proxy, _ = town.attached()
+    proxy.draft.cell["name"] = "x" * (1 << 20)
+    proxy.part.save()
+    town.settle()
+    [failure] = town.logs("save failed")
+    assert "over its limit" in str(failure["why"])
+    proxy.draft.cell["name"] = "short"
+    town.step(2, 1.0)
+    assert len(town.told(Save)) == 1
+
+
+def test_entities_that_were_never_stored_go_without_a_word():
+    town = Town()
+    Server(town.app).create("Creature", space="plaza", position=(0, 0, 0))
+    town.settle()
+    creature = town.app.bases[EntityId(1000)]
+    assert creature.schema is CREATURE
+    creature.part.destroy()
+    town.settle()
+    assert creature.id in town.app.bases
+    data = cell_data()
+    row = CREATURE.cell_layout.row.encode([0, 0])
+    town.cell.say(creature.id, data.__class__("plaza", (0.0, 0.0, 0.0), 0.0, row, True))
+    town.settle()
+    assert town.app.bases == {}
+    assert town.told(Save) == town.told(LoggedOff) == []
+
+
+def test_logging_off_is_repeated_when_the_link_with_the_database_is_new():
+    town = Town()
+    _, session = town.attached()
+    town.hear(session, BYE)
+    town.settle()
+    assert len(town.told(LoggedOff)) == 1
+    town.app.on_link_lost(DB)
+    town.app.on_link_up(DB)
+    town.step()
+    assert len(town.told(LoggedOff)) == 2
+    town.step(1, 60.0)
+    town.app.on_link_lost(DB)
+    town.app.on_link_up(DB)
+    town.step()
+    assert len(town.told(LoggedOff)) == 2
+
+
+def test_what_is_not_persistent_cannot_be_saved():
+    town = Town()
+    proxy, _ = town.attached()
+    proxy.schema = replace(AVATAR, persistent=False)
+    with pytest.raises(UsageError, match="not persistent"):
+        proxy.part.save()
