@@ -1,0 +1,103 @@
+"""What code of one entity sees of another: a view, of the other's own part class, that can be read and called.
+
+    for other in self.near(10):
+        if other.health < 20:          reading: the public properties, as this cell knows them
+            other.heal(5)              a declared cell method: sent to wherever the real is, in order, once
+        other.health = 20              UsageError: only an entity's own code changes it
+
+Real or ghost makes no difference: what works with both on one cell works with them on two, and calls keep their order
+while either migrates. A view lives as long as the body it shows; then it shows the last that was known.
+
+`ReadOnly` is the state behind it. It reads from the body's present state, whatever that is by now; lists and records
+come out as copies that refuse to be changed, so that nobody believes to have changed another entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from terrazzo._speed.values import Change, Slots
+from terrazzo.errors import UsageError
+from terrazzo.schema.model import EntitySchema, Method
+from terrazzo.schema.state import State
+
+if TYPE_CHECKING:
+    from terrazzo.cell.api import Cell
+    from terrazzo.cell.body import Body
+
+
+class ReadOnly(State):
+    """The state of a body for those who may not change it; the first `limit` properties can be read."""
+
+    __slots__ = ("_advice", "_body", "_limit")
+
+    def __init__(self, body: Body, limit: int, advice: str) -> None:
+        self.layout = body.kind.schema.cell_layout
+        self._body = body
+        self._limit = limit
+        self._advice = advice
+
+    def get(self, place: int) -> Any:
+        """The value at a place; what could be changed inside is a copy."""
+        if place >= self._limit:
+            raise UsageError(
+                f"{self._name(place)} is private: only the entity's own code has it; make it public, or call a method"
+            )
+        value = self._body.state.get(place)
+        codec = self.layout.codecs[place]
+        if not codec.holds:
+            return value
+        copy = codec.copy(value)
+        Slots(self.layout.label, (self.layout.names[place],), (codec,), [copy], self._refuse_inside)
+        return copy
+
+    def set(self, place: int, value: Any) -> None:
+        """Refused."""
+        raise UsageError(f"{self._name(place)} cannot be changed here: {self._advice}")
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get(self._place(name))
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.set(self._place(name), value)
+
+    def values(self) -> list[Any]:
+        """The values that can be read."""
+        return [self.get(place) for place in range(self._limit)]
+
+    def _name(self, place: int) -> str:
+        return f"{self.layout.label}.{self.layout.names[place]}"
+
+    def _refuse_inside(self, change: Change) -> None:
+        raise UsageError(f"this is a copy of a value of {self.layout.label} {self._body.id}: {self._advice}")
+
+
+def view_of(body: Body) -> Cell:
+    """A new view of a body."""
+    kind = body.kind
+    view = kind.view_class.__new__(kind.view_class)
+    view._body = body
+    advice = "it is another entity's; call one of its methods, which runs where the entity is"
+    view._state = ReadOnly(body, kind.schema.ghosted_count, advice)
+    return view
+
+
+def view_class_of(part_class: type[Cell], schema: EntitySchema) -> type[Cell]:
+    """The part class with its declared methods replaced by calls."""
+    senders = {
+        method.name: _sender(index, method)
+        for index, method in enumerate(schema.cell_methods)
+        if method.component is None
+    }
+    return type(f"{part_class.__name__}View", (part_class,), senders)
+
+
+def _sender(index: int, method: Method) -> Callable[..., None]:
+    def send(view: Cell, *args: Any, **named: Any) -> None:
+        body = view._body
+        body.app.call_cell(body.id, index, method.encode_args(*args, **named))
+
+    send.__name__ = method.name
+    send.__doc__ = f"Calls {method.name} of the entity, wherever its real is."
+    return send

@@ -1,0 +1,250 @@
+"""Walking across a border: who sees it, what goes along, what happens when links have their own pace."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from tests.cell.land import Land
+
+
+def stroll(land: Land, entity: int, start: float, end: float, speed: float = 1.0):
+    """Walks along x, a tick at a time, stepping all the way."""
+    x, way = start, speed if end > start else -speed
+    while (end - x) * way > 0:
+        x += way
+        land.walk(entity, x)
+        land.act(entity, "step")
+        land.step()
+
+
+def test_an_avatar_that_walks_across_is_seen_all_the_way():
+    land = Land()
+    walker = land.create(1, -20.0, is_seen=True)
+    near, far = land.create(2, -40.0, is_seen=True), land.create(3, 40.0, is_seen=True)
+    land.step(3)
+    assert land.home(1) == 0
+    stroll(land, 1, -20.0, 20.0)
+    land.settle()
+    assert land.home(1) == 1
+    assert near.count("enter", 1) == far.count("enter", 1) == 1
+    assert near.count("leave") == far.count("leave") == walker.count("leave") == 0
+    assert walker.count("player") == 1
+    assert near.count("on_stepped", 1) == far.count("on_stepped", 1) == 40
+    assert land.part(1).position == (20.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_links_at_their_own_pace(seed):
+    """Three cells, five avatars that wander over both borders and act all the while."""
+    land = Land(3, seed=seed)
+    rng = random.Random(seed)
+    for entity, x in enumerate((-40.0, -10.0, 20.0, 170.0, 210.0), 1):
+        land.create(entity, x, is_seen=entity != 3)
+    goals = dict.fromkeys(range(1, 6), 0.0)
+    places = {1: -40.0, 2: -10.0, 3: 20.0, 4: 170.0, 5: 210.0}
+    for _ in range(150):
+        for entity in places:
+            if abs(goals[entity] - places[entity]) < 2:
+                goals[entity] = rng.choice([-30.0, -5.0, 0.0, 5.0, 30.0, 180.0, 205.0, 230.0])
+            places[entity] += max(-2.0, min(2.0, goals[entity] - places[entity]))
+            if entity == 3:
+                home = land.home(3)
+                if home is not None:
+                    land.do(3, lambda part, x=places[3]: setattr(part, "position", (x, 0.0, 0.0)))
+            else:
+                land.walk(entity, places[entity])
+            if rng.random() < 0.5:
+                land.act(entity, "step")
+        land.step()
+    land.settle(60)
+    assert all(land.home(entity) is not None for entity in places)
+    assert sum(app.counts.get("offload that waited in vain", 0) for app in land.cells) == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_four_cells_meet(seed):
+    """Everybody changes cells all the time, in all directions, and some links fall far behind."""
+    land = Land(4, seed=seed, margin_m=0.0, corner=True)
+    rng = random.Random(seed)
+    for entity in range(1, 6):
+        land.create(entity, rng.uniform(-5, 5), rng.uniform(-5, 5), is_seen=entity != 3)
+    for _ in range(120):
+        if rng.random() < 0.2:
+            source, target = rng.sample(range(4), 2)
+            land.block(source, target)
+            if len(land.blocked) > 5:
+                land.blocked.clear()
+        for entity in range(1, 6):
+            place = (rng.uniform(-5, 5), 0.0, rng.uniform(-5, 5))
+            if land.home(entity) is not None:
+                land.do(entity, lambda part, place=place: setattr(part, "position", place))
+            if rng.random() < 0.5:
+                land.act(entity, "step")
+        land.step()
+    land.settle(120)
+    for screen in land.base.screens.values():
+        assert screen.count("leave") == 0
+        assert screen.count("enter") == 4
+    assert not land.host.words("offload that waited in vain")
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_real_waits_for_the_steps_of_the_home_before_the_last(is_lost):
+    """0 → 1 → 3, while what 0 told 3 before is still on its way; then everybody at 3 gets each step."""
+    land = Land(4, margin_m=0.0, corner=True)
+    land.create(1, -5.0, -5.0)
+    start = land.home(1)
+    assert start is not None
+    homes = {land[start].spaces[1].home_of((x, 0.0, z)): (x, z) for x in (-5.0, 5.0) for z in (-5.0, 5.0)}
+    (first, (x1, z1)), (second, (x2, z2)) = [(app, at) for app, at in homes.items() if app != land[start].me][:2]
+    assert first is not None
+    assert second is not None
+    watcher = land.create(2, x2, z2, is_seen=True)
+    land.settle()
+    land.block(start, second.index)
+    land.act(1, "step")
+    land.step(2)
+    land.do(1, lambda part: setattr(part, "position", (x1, 0.0, z1)))
+    land.step(8)
+    assert land.home(1) == first.index
+    land.act(1, "step")
+    land.do(1, lambda part: setattr(part, "position", (x2, 0.0, z2)))
+    land.step(5)
+    assert land.home(1) is None
+    assert 1 in land[second.index].offloads.waiting
+    if is_lost:
+        land.queues[land[start].me, second].clear()
+        land[second.index].on_link_lost(land[start].me)
+        assert land.home(1) == second.index
+        watcher.has_gaps = True
+        land.settle()
+        assert watcher.seen[1]["steps"] == 2
+        assert land.host.words("offload that waited in vain")
+        return
+    land.settle()
+    assert land.home(1) == second.index
+    assert watcher.count("on_stepped", 1) == 2
+    assert watcher.count("enter", 1) == 1
+
+
+@pytest.mark.parametrize("margin_m", [0.0, 3.0])
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_pacing_to_and_fro_at_the_border(margin_m, seed):
+    land = Land(seed=seed, margin_m=margin_m)
+    land.create(1, -1.0, is_seen=True)
+    watcher = land.create(2, 30.0, is_seen=True)
+    land.settle()
+    homes = []
+    for turn in range(60):
+        land.walk(1, 1.0 if turn % 6 < 3 else -1.0)
+        land.act(1, "step")
+        land.step()
+        if land.home(1) is not None:
+            homes.append(land.home(1))
+    land.settle()
+    moves = sum(a != b for a, b in pairwise(homes))
+    assert moves == 0 if margin_m else 0 < moves <= 60 * 0.1 / 0.5
+    assert watcher.count("enter", 1) == 1
+    assert watcher.count("leave", 1) == 0
+
+
+def test_what_is_on_the_far_edge_belongs_to_the_neighbour():
+    land = Land(margin_m=0.0)
+    land.create(1, -5.0)
+    land.do(1, lambda part: setattr(part, "position", (0.0, 0.0, 0.0)))
+    land.settle()
+    assert land.home(1) == 1
+
+
+def test_a_real_created_in_the_wrong_cell_moves_at_once():
+    land = Land()
+    land.create(1, 50.0, on=0)
+    land.settle()
+    assert land.home(1) == 1
+
+
+def test_everything_goes_along():
+    land = Land()
+    screen = land.create(1, -1.0, is_seen=True, gold=5)
+    land.settle()
+    land.do(1, lambda part: part.purse.extend([1, 2]))
+    land.do(1, lambda part: setattr(part, "luck", 3))
+    before = land.part(1)
+    land.walk(1, 5.0)
+    land.settle()
+    after = land.part(1)
+    assert after is not before
+    assert (after.gold, list(after.purse), after.luck, after.lucky) == (5, [1, 2], 3, 3)
+    assert after.events == ["arrived"]
+    assert screen.own is not None
+    assert list(screen.own["purse"]) == [1, 2]
+    assert before.steps == after.steps, "the object that stayed behind can still be read"
+    with pytest.raises(Exception, match="no longer in this cell"):
+        before.steps = 9
+
+
+def test_changes_in_the_tick_of_the_offload_reach_everybody():
+    land = Land()
+    walker, watcher = land.create(1, -1.0, is_seen=True), land.create(2, -30.0, is_seen=True)
+    land.settle()
+    land.walk(1, 6.0)
+    land.step()
+    land.act(1, "step")  # in the very tick in which the move takes effect
+    land.do(1, lambda part: setattr(part, "gold", 77))
+    land.step()
+    land.settle()
+    assert land.home(1) == 1
+    assert watcher.seen[1]["steps"] == 1
+    assert walker.own is not None
+    assert walker.own["gold"] == 77
+
+
+def test_calls_arrive_once_and_in_order_while_both_migrate():
+    land = Land(seed=5)
+    land.create(1, -10.0, is_seen=True)
+    land.create(2, 10.0, is_seen=True)
+    land.settle()
+    sent = 0
+    for turn in range(80):
+        land.walk(1, -10.0 + turn * 0.25)
+        land.walk(2, 10.0 - turn * 0.25)
+        if land.home(1) is not None:
+            land.do(1, lambda part, n=sent: part.ref(part.entity(2).me).hit(n))
+            sent += 1
+        land.step()
+    land.settle()
+    assert (land.home(1), land.home(2)) == (1, 0)
+    assert list(land.part(2).purse) == list(range(sent))
+
+
+@pytest.mark.parametrize("seed", [None, *range(6)])
+def test_timers_that_migrate_fire_once(seed):
+    land = Land(seed=seed, margin_m=0.0)
+    land.create(1, -1.0, is_seen=True)
+    land.settle()
+    land.do(1, lambda part: part.timer(1.0, number=1))
+    land.do(1, lambda part: part.timer(0.5, repeat=0.5, number=100))
+    start = land.host.now
+    for turn in range(24):
+        land.walk(1, 1.0 if turn % 2 else -1.0)
+        land.step()
+    land.settle()
+    land.do(1, lambda part: part.cancel(100))
+    due = (land.host.now - start) / 0.5
+    land.settle()
+    assert land.part(1).gold % 100 == 1
+    assert due - 5 <= land.part(1).gold // 100 <= due + 1e-6, "late while it is on its way, never twice"
+
+
+def test_the_moves_of_a_base_that_has_not_heard_are_passed_on():
+    land = Land()
+    land.create(1, -1.0, is_seen=True)
+    land.settle()
+    land.walk(1, 5.0)
+    land.settle()
+    land.walk(1, 6.0, to=0)
+    land.settle()
+    assert land.part(1).position.x == 6.0
