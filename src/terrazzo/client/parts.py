@@ -1,0 +1,112 @@
+"""The client part of an entity: what a game derives from, and what its code can do there.
+
+    class AvatarClient(Client, of=Avatar):
+        def on_enter(self):                      # it is in the world: the own body, or another one in the area
+            self.cell.wave()                     # an exposed method, on the server
+        def set_health(self, old): ...           # a property has a new value
+        def set_nested_bag(self, path, old): ... # one thing inside it
+        def set_slice_bag(self, path, old): ...  # some elements of a list; path ends with (start, end)
+        @remote
+        def on_said(self, words: Text): ...      # the server calls
+
+A property of a component is told as `set_health_hp`. Callbacks that a class does not have are passed over. What the
+game's code raises is reported and ends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from terrazzo.errors import UsageError
+from terrazzo.schema.classes import parts
+from terrazzo.schema.export import is_open_to_all
+from terrazzo.schema.model import Method, Side
+from terrazzo.sync.protocol import Position
+from terrazzo.sync.view_events import Seen
+
+
+class Engine(Protocol):
+    """What a part needs of the program it is in."""
+
+    def is_player(self, entity: Seen) -> bool:
+        """Whether it is the client's own entity."""
+
+    def call(self, entity: Seen, side: Side, method: Method, args: bytes) -> bool:
+        """Send a call; False when it cannot be sent now."""
+
+
+class Server:
+    """The cell or the base part of an entity, as a client calls it: `player.cell.say("hi")`.
+
+    A call gives True when it was sent. It is not sent, and gives False, when there is no connection or (for a cell) no
+    body. Calling what is not there, or what this client may not call, is a UsageError.
+    """
+
+    __slots__ = ("_engine", "_entity", "_side")
+
+    def __init__(self, engine: Engine, entity: Seen, side: Side) -> None:
+        self._engine, self._entity, self._side = engine, entity, side
+
+    def __getattr__(self, name: str) -> Callable[..., bool]:
+        entity, side = self._entity, self._side
+        method = next((each for each in entity.schema.exposed(side) if each.name == name), None)
+        if method is None:
+            have = ", ".join(each.name for each in entity.schema.exposed(side)) or "none"
+            raise UsageError(f"{entity.schema.name} has no exposed {side.value} method {name!r}; it has {have}")
+        if not self._engine.is_player(entity) and not is_open_to_all(method.exposed, side):
+            raise UsageError(f"{entity.schema.name}.{name} may be called by the entity's own client only")
+
+        def call(*args: Any, **named: Any) -> bool:
+            return self._engine.call(entity, side, method, method.encode_args(*args, **named))
+
+        return call
+
+
+class Client(parts.Client):
+    """What a player's program has of an entity."""
+
+    _engine: Engine
+    _seen: Seen
+
+    @property
+    def id(self) -> int:
+        """The entity's id."""
+        return self._seen.id
+
+    @property
+    def position(self) -> Position:
+        """Where it is, as far as this client knows."""
+        return self._seen.position
+
+    @property
+    def yaw(self) -> float:
+        """Which way it looks, in radians."""
+        return self._seen.yaw
+
+    @property
+    def is_player(self) -> bool:
+        """Whether this is the client's own entity."""
+        return self._engine.is_player(self._seen)
+
+    @property
+    def cell(self) -> Server:
+        """Calls the entity's cell part."""
+        return Server(self._engine, self._seen, Side.CELL)
+
+    @property
+    def base(self) -> Server:
+        """Calls the entity's base part; the own one only."""
+        return Server(self._engine, self._seen, Side.BASE)
+
+    def on_player(self) -> None:
+        """The own entity is there (its base part); the body follows with `on_enter`."""
+
+    def on_enter(self) -> None:
+        """It is in the world: the own entity has a body, or another came into the area."""
+
+    def on_leave(self) -> None:
+        """It is not there any more: the own entity lost its body, or another left the area."""
+
+    def on_moved(self) -> None:
+        """It is somewhere else: another entity moved, or the server put the own one there."""

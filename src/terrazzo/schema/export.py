@@ -1,0 +1,146 @@
+"""A schema as plain data, for clients that are not written in Python: the browser's, and kits in other languages.
+
+`export_schema` gives a dict of lists, dicts, texts and numbers (JSON, msgpack, whatever is at hand). It holds what a
+client must know, the same things that the digest is taken over, and nothing that only servers know.
+
+    {"format": 1, "digest": hex, "entities": [ENTITY …]}
+
+    ENTITY    {"name", "type_id",
+               "properties": [PROPERTY …]    in the order of the client-server index
+               "base_player": [index …]      what the base player message holds, in this order
+               "cell_player": [index …]      what the cell player message holds
+               "client_methods": [METHOD …], "cell_methods": [METHOD …], "base_methods": [METHOD …]}
+    PROPERTY  {"name", "type", "message_id" (or None), "base", "own_client", "other_clients", "default"}
+    METHOD    {"name", "message_id", "sub_id" (or None), "args": [ARGUMENT …], "reliable", "all_clients"}
+    ARGUMENT  {"name" (or None), "type"}
+
+`message_id` of a property is None where it has none of its own (it then comes as a change with a path). `default` is
+the encoded value, in hex: whoever can decode the type can decode it. `all_clients`: any client that sees the entity may
+call.
+
+A type is a dict with a `kind`, and an `alias` if it was written by one:
+
+    int bits signed · float bits · bool · vector dimensions · text · bytes · python · ref · guid · user implemented_by
+    array of size (or None) · tuple of size · record allow_none fields [{"name", "type"} …]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terrazzo.schema.digest import digest
+from terrazzo.schema.indexes import NESTED_PROPERTY, NumberedMethod, NumberedProperty, number_methods, number_properties
+from terrazzo.schema.layout import Layout
+from terrazzo.schema.model import EntitySchema, Exposed, Schema, Side
+from terrazzo.schema.types import (
+    BoolType,
+    BytesType,
+    DataType,
+    FloatType,
+    GuidType,
+    IntType,
+    PythonType,
+    RecordType,
+    RefType,
+    SequenceType,
+    TextType,
+    UserType,
+    VectorType,
+)
+
+FORMAT = 1
+"""Grows when a reader of the former one would misread."""
+
+_SIMPLE: dict[type[DataType], str] = {
+    BoolType: "bool",
+    TextType: "text",
+    BytesType: "bytes",
+    PythonType: "python",
+    RefType: "ref",
+    GuidType: "guid",
+}
+
+
+def export_schema(schema: Schema) -> dict[str, Any]:
+    """The schema as a client needs it."""
+    return {
+        "format": FORMAT,
+        "digest": digest(schema),
+        "entities": [_export_entity(schema, each) for each in schema.entities if each.on_client],
+    }
+
+
+def export_type(data_type: DataType) -> dict[str, Any]:
+    """A type as a tree."""
+    tree = {"kind": _SIMPLE[type(data_type)]} if type(data_type) in _SIMPLE else _export_shape(data_type)
+    if data_type.alias:
+        tree["alias"] = data_type.alias
+    return tree
+
+
+def _export_shape(data_type: DataType) -> dict[str, Any]:
+    if isinstance(data_type, IntType):
+        return {"kind": "int", "bits": data_type.bits, "signed": data_type.signed}
+    if isinstance(data_type, FloatType):
+        return {"kind": "float", "bits": data_type.bits}
+    if isinstance(data_type, VectorType):
+        return {"kind": "vector", "dimensions": data_type.dimensions}
+    if isinstance(data_type, UserType):
+        return {"kind": "user", "implemented_by": data_type.implemented_by}
+    if isinstance(data_type, SequenceType):
+        kind = "tuple" if data_type.is_tuple else "array"
+        return {"kind": kind, "of": export_type(data_type.of), "size": data_type.size}
+    assert isinstance(data_type, RecordType), f"a type without an export: {data_type!r}"
+    fields = [{"name": each.name, "type": export_type(each.type)} for each in data_type.fields]
+    return {"kind": "record", "allow_none": data_type.allow_none, "fields": fields}
+
+
+def _export_entity(schema: Schema, entity: EntitySchema) -> dict[str, Any]:
+    index = entity.client_layout.index
+
+    def places(layout: Layout) -> list[int]:
+        return [index[name] for name in layout.names]
+
+    return {
+        "name": entity.name,
+        "type_id": entity.type_id,
+        "properties": [_export_property(each) for each in number_properties(entity)],
+        "base_player": places(entity.base_player_layout),
+        "cell_player": places(entity.cell_player_layout),
+        **{
+            f"{side.value}_methods": [_export_method(each, side) for each in number_methods(schema, entity, side)]
+            for side in Side
+        },
+    }
+
+
+def _export_property(numbered: NumberedProperty) -> dict[str, Any]:
+    prop = numbered.prop
+    audience = prop.flags.value
+    return {
+        "name": prop.name,
+        "type": export_type(prop.type),
+        "message_id": None if numbered.message_id == NESTED_PROPERTY else numbered.message_id,
+        "base": audience.base,
+        "own_client": audience.own_client,
+        "other_clients": audience.other_clients,
+        "default": prop.codec.encode(prop.new_default()).hex(),
+    }
+
+
+def _export_method(numbered: NumberedMethod, side: Side) -> dict[str, Any]:
+    method = numbered.method
+    return {
+        "name": method.name,
+        "message_id": numbered.message_id,
+        "sub_id": numbered.sub_id,
+        "args": [{"name": each.name, "type": export_type(each.type)} for each in method.args],
+        "reliable": method.is_reliable,
+        "all_clients": is_open_to_all(method.exposed, side),
+    }
+
+
+def is_open_to_all(exposed: Exposed, side: Side) -> bool:
+    """Whether every client that sees the entity may call an exposed method, or only the entity's own. Others see no
+    base, so they call none."""
+    return side is Side.CELL and exposed in (Exposed.ALL_CLIENTS, Exposed.DEFAULT)

@@ -1,0 +1,455 @@
+"""The client program from login to leaving, against real endpoints with scripted answers, over both transports."""
+
+import math
+import struct
+
+import pytest
+
+from terrazzo.client import Client, ClientApp, ClientGame, Phase
+from terrazzo.errors import UsageError, ValueRejected
+from terrazzo.game import Game, LoadedGame
+from terrazzo.schema.classes.parts import Client as SchemaClient
+from terrazzo.schema.model import Side
+from terrazzo.sync import protocol
+from terrazzo.sync.protocol import LoginReply, ToServer
+from terrazzo.sync.view_events import Violation
+from terrazzo.wire.client import UDP, WEBSOCKET, Reason, Suite
+from tests.client.fake_cluster import BASE, KEY, LOGIN, FakeCluster, entropy_of
+from tests.client.test_view import change_message, server_state
+from tests.client.town import AVATAR, CREATURE, GAME, SCHEMA, Avatar, AvatarClient, base_row, cell_row, places
+
+HERE, THERE = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
+ME, BOB, RAT = 10, 11, 12
+CLIENT = ("192.0.2.7", 5000)
+
+
+class Play:
+    """A client and a cluster on a perfect network."""
+
+    def __init__(self, transport=UDP, suite=Suite.CHACHA20_POLY1305, server_key=None, **cluster):
+        self.now = 100.0
+        self.cluster = FakeCluster(transport, **cluster)
+        self.logged: list[tuple[str, dict]] = []
+        self.events: list[object] = []
+        self.sent_to: list[tuple[str, int]] = []
+        self.app = ClientApp(
+            GAME,
+            login=LOGIN,
+            server_key=server_key or self.cluster.public_key,
+            name="ann",
+            password="secret",
+            entropy=entropy_of(5),
+            now=self.now,
+            transport=transport,
+            suite=suite,
+            log=lambda event, **facts: self.logged.append((event, facts)),
+            listener=self.events.append,
+        )
+        self.tick = self.app.tick
+
+    def step(self, seconds=0.02):
+        self.now += seconds
+        self.tick(self.now)
+        for address, data in self.app.poll(self.now):
+            self.sent_to.append(address)
+            self.cluster.on_datagram(address, CLIENT, data, self.now)
+        self.deliver()
+
+    def deliver(self):
+        """What the cluster has to say arrives."""
+        for _, _, data in self.cluster.poll(self.now):
+            self.app.on_datagram(data, self.now)
+
+    def until(self, holds, seconds=5.0, step=0.02):
+        end = self.now + seconds
+        while not holds():
+            assert self.now < end, f"not within {seconds} s: {self.app.phase}, {self.app.error!r}"
+            self.step(step)
+
+    def join(self):
+        """Until the server has heard READY."""
+        self.until(lambda: self.cluster.session is not None)
+        self.cluster.say(protocol.encode_base_player(ME, AVATAR, base_row()))
+        self.until(lambda: bytes([ToServer.READY]) in self.cluster.heard)
+        return self
+
+    def enter(self):
+        """Until there is a body, and Bob and a rat beside it."""
+        self.join()
+        self.cluster.say(
+            protocol.encode_cell_player(AVATAR, 1, HERE, 0.5, cell_row(health=80)),
+            protocol.encode_enter(BOB, AVATAR, THERE, 1.0, places(AVATAR, health=60, name="Bob")),
+            protocol.encode_enter(RAT, CREATURE, THERE, 1.0, places(CREATURE, species=9)),
+        )
+        self.until(lambda: RAT in self.app.parts)
+        self.cluster.heard.clear()
+        return self
+
+    def say(self, *messages, reliable=True):
+        """The server says something; until it has been heard."""
+        self.cluster.say(*messages, reliable=reliable)
+        before = len(self.events)
+        self.until(lambda: len(self.events) > before)
+        self.step()
+
+    def heard_by(self, entity):
+        return self.app.parts[entity].heard
+
+
+@pytest.fixture(params=["udp", "websocket"])
+def play(request):
+    if request.param == "udp":
+        return Play()
+    return Play(WEBSOCKET, Suite.AES_256_GCM)
+
+
+def test_logs_in_and_joins(play):
+    play.until(lambda: play.app.phase is Phase.JOINING)
+    [request] = play.cluster.requests
+    assert (request.name, request.password, request.digest) == ("ann", "secret", GAME.digest)
+    play.join()
+    assert play.cluster.keys == [KEY]
+    assert play.app.phase is Phase.PLAYING
+    assert play.app.player.id == ME
+    assert play.app.player.account == "ann@example.org"
+    assert play.app.player.is_player
+    assert play.heard_by(ME) == ["on_player"]
+    assert set(play.sent_to) == {LOGIN, BASE}
+
+
+def test_the_login_session_ends_gracefully_and_its_address_is_given_up(play):
+    play.join()
+    play.until(lambda: LOGIN in play.cluster.closed)
+    assert play.cluster.closed[LOGIN].reason is Reason.ENDED
+    play.until(lambda: play.app.addresses == [BASE])
+    play.app.on_path_lost(LOGIN, play.now)
+    assert play.app.phase is Phase.PLAYING
+
+
+def test_entities_appear_and_have_parts_of_the_games_classes(play):
+    play.enter()
+    player, bob, rat = (play.app.parts[each] for each in (ME, BOB, RAT))
+    assert play.app.has_body
+    assert player.heard == ["on_player", ("on_enter", 80)]
+    assert bob.heard == [("on_enter", 60)]
+    assert (bob.name, bob.position, bob.yaw, bob.is_player) == ("Bob", THERE, 1.0, False)
+    assert isinstance(bob, SchemaClient)
+    assert rat.species == 9
+
+
+def test_changes_inside_a_property_reach_the_part(play):
+    play.enter()
+    mine = server_state(AVATAR, health=80)
+    play.say(
+        change_message(ME, AVATAR, mine, lambda state: state["bag"].append({"kind": 4, "count": 1})),
+        change_message(ME, AVATAR, mine, lambda state: setattr(state["bag"][0], "count", 6)),
+    )
+    assert play.heard_by(ME)[2:] == [
+        ("set_slice_bag", [(0, 1)], []),
+        ("set_nested_bag", [0, "count"], 1),
+    ]
+    assert play.app.player.bag == [{"kind": 4, "count": 6}]
+
+
+def test_a_part_hears_everything_in_order(play):
+    play.enter()
+    bob = play.app.parts[BOB]
+    said = AVATAR.client_methods[0].encode_args("hello", 2)
+    play.say(
+        change_message(BOB, AVATAR, server_state(AVATAR, health=60), lambda state: state.__setitem__("health", 59)),
+        GAME.methods.encode_call(BOB, AVATAR, Side.CLIENT, "on_said", said),
+        protocol.encode_places([protocol.Place(BOB, HERE, 0.0)])[0],
+        protocol.encode_cell_lost(),
+    )
+    assert bob.heard[1:] == [("set_health", 60, 59), ("on_said", "hello", 2), "on_moved", "on_leave"]
+    assert list(play.app.parts) == [ME]
+    assert play.heard_by(ME)[-1] == "on_leave"
+    assert not play.app.has_body
+
+
+def test_what_the_games_code_raises_is_reported_and_confined(play):
+    play.enter()
+    edit = change_message(ME, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("health", -1))
+    play.say(edit, protocol.encode_leave(RAT))
+    assert RAT not in play.app.parts
+    [(event, facts)] = play.logged
+    assert event == "game error"
+    assert facts["what"] == "Avatar 10: client set_health"
+    assert "the game's own mistake" in facts["error"]
+
+
+def test_a_violation_is_told_and_play_goes_on(play):
+    play.enter()
+    play.say(protocol.encode_leave(99), protocol.encode_leave(RAT))
+    assert [each.entity for each in play.events if isinstance(each, Violation)] == [99]
+    assert [event for event, _ in play.logged] == ["client violation"]
+    assert play.app.phase is Phase.PLAYING
+    assert RAT not in play.app.parts
+
+
+def moves(messages):
+    return [struct.unpack("<4f", each[1:]) for each in messages if each[0] == ToServer.MOVE]
+
+
+def test_the_latest_move_of_a_tick_is_sent(play):
+    play.enter()
+    assert play.app.move(THERE, 1.0)
+    assert play.app.move((7.0, 8.0, 9.0), 2.0)
+    assert play.app.player.position == (7.0, 8.0, 9.0)
+    play.step()
+    play.step()
+    assert moves(play.cluster.heard) == [(7.0, 8.0, 9.0, 2.0)]
+
+
+def test_the_last_move_is_repeated_in_case_it_was_lost(play):
+    play.enter()
+    play.app.move(THERE, 1.0)
+    for _ in range(60):
+        play.step(0.05)
+    assert moves(play.cluster.heard) == [(*THERE, 1.0)] * 3
+
+
+def test_the_servers_place_replaces_one_not_sent_yet(play):
+    play.enter()
+    play.app.move(THERE)
+    play.cluster.say(protocol.encode_moved(HERE, 0.25))
+    play.deliver()
+    assert play.heard_by(ME)[-1] == "on_moved"
+    assert (play.app.player.position, play.app.player.yaw) == (HERE, 0.25)
+    for _ in range(60):
+        play.step()
+    assert set(moves(play.cluster.heard)) == {(*HERE, 0.25)}
+
+
+@pytest.mark.parametrize("position", [(math.nan, 0.0, 0.0), (0.0, math.inf, 0.0), (1e39, 0.0, 0.0)])
+def test_a_place_that_is_none_is_refused(position):
+    play = Play().enter()
+    with pytest.raises(ValueRejected, match="finite"):
+        play.app.move(position)
+
+
+def test_calls_of_exposed_methods(play):
+    play.enter()
+    assert play.app.player.cell.say("hi")
+    assert play.app.player.cell.poke(power=3)
+    assert play.app.player.cell.wave()
+    assert play.app.player.base.rename("Anna")
+    assert play.app.parts[BOB].cell.poke(7)
+    assert play.app.parts[RAT].cell.feed({"cheese": 1})
+    play.step()
+    table, found = GAME.methods, []
+    for message in play.cluster.heard:
+        side = Side.BASE if message[0] >= 134 else Side.CELL
+        if message[0] == ToServer.MOVE:
+            continue
+        entity = int.from_bytes(message[1:5], "little")
+        call = table.find(CREATURE if entity == RAT else AVATAR, side, message[0], message[1:])
+        found.append((call.entity, call.method.name, call.method.decode_args(call.data)))
+    assert sorted(found, key=str) == sorted(
+        [
+            (ME, "say", ["hi"]),
+            (ME, "poke", [3]),
+            (ME, "wave", []),
+            (ME, "rename", ["Anna"]),
+            (BOB, "poke", [7]),
+            (RAT, "feed", [{"cheese": 1}]),
+        ],
+        key=str,
+    )
+
+
+def test_an_unreliable_method_is_called_unreliably():
+    play = Play().enter()
+    outbox = play.app._base.session.channel.outbox
+    play.app.player.cell.say("hi")
+    assert not outbox.unreliable
+    play.app.player.cell.wave()
+    assert len(outbox.unreliable) == 1
+
+
+def test_wrong_calls_say_what_is_wrong():
+    play = Play().enter()
+    with pytest.raises(UsageError, match="no exposed cell method 'heal'; it has"):
+        play.app.player.cell.heal()
+    with pytest.raises(UsageError, match=r"Avatar\.say may be called by the entity's own client only"):
+        play.app.parts[BOB].cell.say("hi")
+    with pytest.raises(UsageError, match="own client only"):
+        play.app.parts[BOB].base.rename("x")
+    with pytest.raises(ValueRejected, match="say"):
+        play.app.player.cell.say(5)
+
+
+def test_calls_and_moves_without_a_body_are_not_sent(play):
+    play.join()
+    assert not play.app.player.cell.say("hi")
+    assert not play.app.move(HERE)
+    assert play.app.player.base.rename("Anna")
+
+
+def test_calls_of_an_entity_that_left_are_not_sent(play):
+    play.enter()
+    bob = play.app.parts[BOB]
+    play.say(protocol.encode_leave(BOB))
+    assert not bob.cell.poke(1)
+
+
+def test_leaving_is_graceful(play):
+    play.enter()
+    play.app.player.cell.say("the last word")
+    play.app.leave(play.now)
+    assert play.app.phase is Phase.LEAVING
+    play.until(lambda: play.app.is_over)
+    play.step()
+    assert play.app.error == ""
+    assert play.cluster.heard[-1] == bytes([ToServer.BYE])
+    assert b"the last word" in play.cluster.heard[-2]
+    assert play.cluster.closed[BASE].reason is Reason.ENDED
+    play.until(lambda: play.app.addresses == [], seconds=10.0)
+    assert play.app.next_timeout() is None
+
+
+def test_a_name_that_no_message_can_carry():
+    with pytest.raises(ValueRejected, match="a name and a password"):
+        ClientApp(
+            GAME,
+            login=LOGIN,
+            server_key=FakeCluster().public_key,
+            name="a" * 70_000,
+            password="",
+            entropy=entropy_of(1),
+            now=0.0,
+        )
+
+
+def test_leaving_before_the_world_is_there():
+    play = Play()
+    play.step()
+    play.app.leave(play.now)
+    assert (play.app.phase, play.app.error) == (Phase.OVER, "")
+    play = Play()
+    play.until(lambda: play.cluster.session is not None)
+    play.app.leave(play.now)
+    play.cluster.say(protocol.encode_base_player(ME, AVATAR, base_row()))
+    play.until(lambda: play.app.is_over)
+    assert play.app.error == ""
+    assert bytes([ToServer.READY]) not in play.cluster.heard
+
+
+# Every way to fail, each with one sentence.
+
+
+def fails(play, seconds=60.0):
+    play.until(lambda: play.app.is_over, seconds=seconds, step=0.1)
+    assert play.app.error.endswith(".")
+    assert play.app.error.count(".test:") <= 1
+    return play.app.error
+
+
+def test_what_the_login_server_says_is_passed_on():
+    for sentence in ("The password is wrong.", "This client was made for another version of the game: update it."):
+        play = Play(answer=lambda _, sentence=sentence: LoginReply(error=sentence))
+        assert fails(play) == sentence
+        assert play.logged[-1] == ("client over", {"name": "ann", "error": sentence})
+
+
+def test_login_server_is_not_there():
+    play = Play()
+    play.cluster.is_reachable[LOGIN] = False
+    assert "login server at login.test:7000 does not answer" in fails(play)
+
+
+def test_wrong_server_key():
+    play = Play(server_key=bytes([9]) + bytes(31))
+    assert "does not answer: check the address, its public key" in fails(play)
+
+
+def test_login_server_does_not_reply():
+    assert "took longer than 15 s to answer" in fails(Play(answer=lambda _: None))
+
+
+@pytest.mark.parametrize("reply", [b"not json", b"[]", b'{"key": "xyz", "udp_port": 1}', b'{"udp_port": "1"}'])
+def test_login_reply_that_cannot_be_read(reply):
+    assert "cannot be read" in fails(Play(answer=lambda _: reply))
+
+
+def test_no_door_for_this_transport():
+    play = Play(WEBSOCKET, answer=lambda _: LoginReply(host="x", udp_port=1, key="00"))
+    assert "takes WebSocket" in fails(play)
+
+
+def test_the_login_servers_host_is_the_games_where_none_is_said():
+    play = Play(answer=lambda _: LoginReply(udp_port=7, key=KEY.hex()))
+    play.cluster.is_reachable["login.test", 7] = False
+    assert "game server at login.test:7 does not answer" in fails(play)
+
+
+def test_game_server_is_not_there():
+    play = Play()
+    play.cluster.is_reachable[BASE] = False
+    assert "game server at base.test:7001 does not answer" in fails(play)
+
+
+def test_game_server_does_not_begin():
+    assert "game server at base.test:7001 was reached but took longer" in fails(Play())
+
+
+def test_game_server_ends_the_session_over_a_wrong_key(play):
+    play.until(lambda: play.cluster.session is not None)
+    play.cluster.say(protocol.encode_logged_off(1, "This login key was used before: log in again."))
+    play.cluster.session.close(play.now)
+    assert fails(play) == "This login key was used before: log in again."
+
+
+def test_game_server_aborts(play):
+    play.enter()
+    play.cluster.session.abort()
+    assert fails(play) == "The game server at base.test:7001 ended the session: log in again."
+
+
+def test_silence():
+    play = Play().enter()
+    play.cluster.is_reachable[BASE] = False
+    assert "has not been heard for too long" in fails(play)
+
+
+def test_lost_connections_of_an_ordered_transport():
+    play = Play(WEBSOCKET)
+    play.app.on_path_lost(LOGIN, play.now)
+    assert "login server at login.test:7000 cannot be reached" in fails(play)
+    play = Play(WEBSOCKET).enter()
+    play.app.on_path_lost(BASE, play.now)
+    assert "game server at base.test:7001 lost the connection" in fails(play)
+
+
+def test_a_driver_that_only_polls_when_asked_to_gets_in_and_out():
+    """Nothing hangs for want of a poll that `next_timeout` did not ask for."""
+    play = Play()
+    heard: list[bytes] = []
+    play.cluster.on_message = heard.append
+    joined = False
+    for _ in range(1000):
+        due = play.app.next_timeout()
+        if due is None:
+            break
+        play.step(max(due - play.now, 0.001))
+        if play.cluster.session is not None and not joined:
+            joined = True
+            play.cluster.say(protocol.encode_base_player(ME, AVATAR, base_row()))
+        if bytes([ToServer.READY]) in heard:
+            play.app.leave(play.now)
+    assert play.app.is_over
+    assert play.app.error == ""
+    assert play.app.next_timeout() is None
+
+
+def test_a_game_as_the_servers_have_it():
+    loaded = LoadedGame(SCHEMA, Game(player=Avatar, spaces=[]), {"Avatar": {Side.CLIENT: AvatarClient}, "Creature": {}})
+    game = ClientGame.of(loaded)
+    assert issubclass(game.classes["Avatar"], AvatarClient)
+    assert issubclass(game.classes["Creature"], Client)
+
+
+def test_a_game_without_client_classes():
+    bare = ClientGame(SCHEMA)
+    assert set(bare.classes) == {"Avatar", "Creature", "Hidden"}
+    assert bare.digest == GAME.digest

@@ -1,0 +1,128 @@
+// Answers questions about values and changes, one line of JSON each, with the browser client's codec.
+
+import { createInterface } from "node:readline";
+import {
+  DecodeError, Opaque, Schema, UsageError, View, Writer, applyChange, fromHex, indexBits, makeCodec, parseBody,
+  readChange, toHex,
+} from "../../clients/web/terrazzo.js";
+
+/** A value as JSON that Python can compare; see `portable` in test_web_codec.py. */
+function portable(value) {
+  if (typeof value === "bigint") return { $big: String(value) };
+  if (typeof value === "number") return Number.isFinite(value) ? value : { $float: String(value) };
+  if (value instanceof Uint8Array) return { $hex: toHex(value) };
+  if (value instanceof Opaque) return { $opaque: toHex(value.bytes) };
+  if (Array.isArray(value)) return Object.isFrozen(value) ? { $tuple: value.map(portable) } : value.map(portable);
+  if (value instanceof Map) return { $map: [...value].map(([key, each]) => [portable(key), portable(each)]) };
+  if (value instanceof Set) return { $set: value.size };
+  if (value instanceof Object) return { $record: Object.entries(value).map(([name, each]) => [name, portable(each)]) };
+  return value;
+}
+
+/** The bits of a change, made again from what was read of it: what a server would have sent. */
+function encodeChange(type, { kind, trail, start, end, value, values, codec, count }) {
+  const bits = [];
+  const put = (number, width) => {
+    for (let at = width - 1; at >= 0; at -= 1) bits.push((number >> at) & 1);
+  };
+  const steps = kind === "slice" ? trail : trail.slice(0, -1);
+  for (const step of steps) {
+    put(1, 1);
+    put(step.index, indexBits(step.count));
+  }
+  put(0, 1);
+  if (kind === "slice") {
+    const width = indexBits(count + 1);
+    put(start, width);
+    put(end, width);
+  } else put(trail.at(-1).index, indexBits(trail.at(-1).count));
+  const writer = new Writer();
+  for (let at = 0; at < bits.length; at += 8) {
+    writer.u8(parseInt(bits.slice(at, at + 8).join("").padEnd(8, "0"), 2));
+  }
+  if (kind === "slice") for (const each of values) codec.element.write(writer, each);
+  else codec.write(writer, value);
+  return writer.done();
+}
+
+/** The codec of the changed place, and how many children it has. */
+function follow(type, properties, change) {
+  let { codec } = type.properties[change.property];
+  let value = properties[type.properties[change.property].name];
+  for (const { index } of change.trail.slice(1)) ({ codec, value } = codec.child(value, index));
+  return { codec, count: change.kind === "slice" ? value.length : 0 };
+}
+
+let schema = null;
+
+/** What a view tells of each message, and what it knows in the end. */
+function live(messages) {
+  const told = [];
+  const about = (event) => (entity, ...rest) => told.at(-1).push([event, entity.id, ...rest.slice(0, 1)]);
+  const events = {
+    onPlayer: about("player"), onEnter: about("enter"), onLeave: about("leave"), onMoved: about("moved"),
+    onChange: about("change"), onCall: about("call"),
+    onViolation: () => told.at(-1).push(["violation"]),
+    onLoggedOff: (text) => told.at(-1).push(["logged off", text]),
+  };
+  const view = new View(schema, events, () => false);
+  for (const message of messages) {
+    told.push([]);
+    view.apply(fromHex(message));
+  }
+  const known = [view.player, ...view.entities.values()].filter((entity) => entity !== null);
+  const state = ({ type, properties }) => {
+    const pieces = schema.byName.get(type).properties.map(({ name, codec }) => toHex(codec.encode(properties[name])));
+    return pieces.join("");
+  };
+  const states = known.map((entity) => [entity.id, state(entity)]);
+  return { told, known: states, space: view.space, latePlaces: view.latePlaces };
+}
+
+const ACTIONS = {
+  value({ type, hex }) {
+    const codec = makeCodec(type);
+    const value = codec.decode(fromHex(hex));
+    return { value: portable(value), hex: toHex(codec.encode(value)) };
+  },
+  schema({ exported }) {
+    schema = new Schema(exported);
+    return { digest: schema.digest };
+  },
+  change({ entity, property, before, external, isSlice }) {
+    const type = schema.byName.get(entity);
+    const properties = type.newProperties();
+    const { name, codec } = type.properties[property];
+    properties[name] = codec.decode(fromHex(before));
+    const change = readChange(type, properties, fromHex(external), isSlice);
+    const again = toHex(encodeChange(type, { ...change, ...follow(type, properties, change) }));
+    applyChange(type, properties, change);
+    const { kind, path, old } = change;
+    const after = toHex(codec.encode(properties[name]));
+    return { kind, path, old: portable(old), property: change.property, after, again };
+  },
+  view: ({ messages }) => live(messages),
+  call({ entity, side, method, args }) {
+    const found = schema.byName.get(entity)[`${side}Methods`].find((each) => each.name === method);
+    return { hex: toHex(found.encodeCall(7, args)) };
+  },
+  body({ hex }) {
+    parseBody(fromHex(hex));
+    return {};
+  },
+  encode({ type, value }) {
+    return { hex: toHex(makeCodec(type).encode(value)) };
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { op, ...question } = JSON.parse(line);
+  let answer;
+  try {
+    answer = ACTIONS[op](question);
+  } catch (error) {
+    if (!(error instanceof DecodeError || error instanceof UsageError)) throw error;
+    answer = { error: error.message, kind: error.constructor.name };
+  }
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
