@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "terrazzo"
-CORE = ("schema", "wire", "world", "sync", "cell", "base", "managers", "login", "db")
+CORE = ("schema", "wire", "world", "sync", "cell", "base", "managers", "login", "db", "client")
 FORBIDDEN = {"time", "random", "asyncio", "socket", "threading", "os", "multiprocessing", "subprocess", "selectors"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -54,7 +54,7 @@ def test_every_compiled_kernel_has_its_plain_form():
 
 def test_no_path_of_a_workplace_is_named():
     """A clone must mean the same everywhere."""
-    folders = [ROOT / name for name in ("src", "tests", "docs", "examples", "benchmarks", ".ci")]
+    folders = [ROOT / name for name in ("src", "tests", "docs", "examples", "clients", "benchmarks", ".ci")]
     texts = [path for folder in folders for path in folder.rglob("*")] + list(ROOT.iterdir())
     for path in texts:
         if path.is_file() and path.suffix in {".py", ".pyx", ".pxd", ".md", ".toml", ".html", ".js", ".c", ""}:

@@ -1,4 +1,4 @@
-"""The entities of the plaza: what they hold, who sees it, what is saved, and what a client may ask of them."""
+"""What there is in the plaza: what each thing holds, who sees it, and what is saved."""
 
 from __future__ import annotations
 
@@ -7,35 +7,29 @@ from terrazzo import (
     CELL_PRIVATE,
     OWN_CLIENT,
     Array,
-    Cell,
-    Client,
     EntityType,
     Int16,
-    Int32,
     Interface,
-    Proxy,
     Record,
     Text,
     UInt16,
     UInt32,
     Vector3,
     Volatile,
-    exposed,
     level,
     prop,
-    remote,
 )
 
 
 class Item(Record):
-    """Something in a bag."""
+    """Something in a bag: so many of one kind."""
 
     kind: UInt32
     count: UInt16 = 1
 
 
 class Living(Interface):
-    """What can be hurt."""
+    """What can be hurt. Only those within sight need to know how it fares."""
 
     health: Int16 = prop(ALL_CLIENTS, default=100, detail="sight")
 
@@ -56,6 +50,7 @@ class Creature(Living, EntityType):
 
     species: UInt16 = prop(ALL_CLIENTS)
     home: Vector3 = prop(CELL_PRIVATE)
+    heading: Vector3 = prop(CELL_PRIVATE)
 
     volatile = Volatile(position=True, yaw=True)
     detail_levels = (level("sight", 60, hysteresis=5),)
@@ -68,33 +63,8 @@ class Thing(EntityType):
     count: UInt16 = prop(ALL_CLIENTS, default=1)
 
 
-class AvatarBase(Proxy, of=Avatar):
-    """The part that stays: it holds the connection."""
+class Door(EntityType):
+    """Leads to another space."""
 
-
-class AvatarCell(Cell, of=Avatar):
-    """The body in the plaza."""
-
-    @exposed(rate=2)
-    def say(self, words: Text) -> None:
-        """Tell everybody near."""
-
-    @exposed(rate=5)
-    def pick_up(self, thing: Int32) -> None:
-        """Put a thing that lies near into the bag."""
-
-    def take(self, kind: int, count: int = 1) -> None:
-        """Put something into the bag, onto a pile of its kind if there is one."""
-        for item in self.bag:
-            if item.kind == kind:
-                item.count += count
-                return
-        self.bag.append(Item(kind=kind, count=count))
-
-
-class AvatarClient(Client, of=Avatar):
-    """What a player's program must be able to hear."""
-
-    @remote
-    def on_said(self, words: Text) -> None:
-        """This avatar said something."""
+    to_space: Text = prop(ALL_CLIENTS)
+    to_position: Vector3 = prop(CELL_PRIVATE)

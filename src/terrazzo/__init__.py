@@ -5,6 +5,10 @@ What a game needs to say what its entities are can be imported from here; `terra
 """
 
 from terrazzo._speed.values import UserValue
+from terrazzo.base.api import Base, Proxy, Server
+from terrazzo.cell.api import Cell
+from terrazzo.client.parts import Client
+from terrazzo.game import Game, Space
 from terrazzo.schema.classes.build import build
 from terrazzo.schema.classes.declare import ComponentType, EntityType, Interface, component, level, prop
 from terrazzo.schema.classes.hints import (
@@ -31,7 +35,7 @@ from terrazzo.schema.classes.hints import (
     alias,
 )
 from terrazzo.schema.classes.package import load_package
-from terrazzo.schema.classes.parts import Base, Cell, Client, Proxy, attach, exposed, remote
+from terrazzo.schema.classes.parts import attach, exposed, remote
 from terrazzo.schema.classes.records import Record, field
 from terrazzo.schema.flags import (
     ALL_CLIENTS,
@@ -71,6 +75,7 @@ __all__ = [
     "Exposed",
     "Float32",
     "Float64",
+    "Game",
     "Guid",
     "Int8",
     "Int16",
@@ -82,7 +87,9 @@ __all__ = [
     "Record",
     "Ref",
     "SavedAsBlob",
+    "Server",
     "Size",
+    "Space",
     "String",
     "Text",
     "UInt8",
