@@ -1,5 +1,5 @@
 # Every target sets up what it needs in .venv of this clone; the second run is fast.
-# make run    what there is to see            make test   the whole suite, compiled and plain forms
+# make run    the plaza, with its page          make test   the whole suite, compiled and plain forms
 # make check  lint, types, import rules       make bench  the benchmarks                 make clean
 
 PYTHON ?= python3
@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/_speed/*.pyx src/terrazzo/_speed/*.pxd)
 
-.PHONY: run test test-fast check bench clean setup
+.PHONY: run test browser check bench clean setup
 
 setup: $(READY)
 
@@ -22,15 +22,21 @@ $(READY): $(BIN)/python pyproject.toml setup.py $(KERNELS)
 	@touch $@
 
 run: $(READY)
-	@echo "The world server is not there yet. What there is: entity definitions, their codec, channels and the simulator."
-	@echo "Here are the entities of the example game (examples/plaza/entities.py), as 'terrazzo defs' shows them."
-	@echo "Other commands: $(BIN)/terrazzo --help"
-	@echo
-	@$(BIN)/terrazzo defs examples/plaza
+	@$(BIN)/terrazzo run examples/plaza --cells 4 --bases 2 --bots 100 --data run/plaza
 
-test: $(READY) check
+test: $(READY) check browser
 	$(BIN)/python -m pytest -n 2
 	TERRAZZO_PURE=1 $(BIN)/python -m pytest -n 2
+
+# Chromium for the browser tests: Debian's, if this machine has apt and we are root; else they are left out, and say so.
+browser:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; \
+	then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing Debian's Chromium for the browser tests."; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	    >/dev/null 2>&1 || echo "Chromium could not be installed: the browser tests are left out."; \
+	else echo "There is no Chromium, and only root may install it: the browser tests are left out."; fi
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 SPEED = Path("src/terrazzo/_speed")
 
@@ -76,4 +77,15 @@ class BuildWhatCanBeBuilt(build_ext):
             self.copy_extensions_to_source()
 
 
-setup(ext_modules=cythonized(), cmdclass={"build_ext": BuildWhatCanBeBuilt})
+class PackWebClient(build_py):
+    """Puts the browser client, which lives outside of the package, beside the console's pages."""
+
+    def run(self) -> None:
+        """Build, then copy; an editable install finds the file in its clone."""
+        super().run()
+        if not self.editable_mode:
+            pages = Path(self.build_lib) / "terrazzo" / "console" / "static"
+            self.copy_file("clients/web/terrazzo.js", str(pages / "terrazzo.js"))
+
+
+setup(ext_modules=cythonized(), cmdclass={"build_ext": BuildWhatCanBeBuilt, "build_py": PackWebClient})

@@ -160,10 +160,10 @@ class CreatureCell(Cell, of=Creature):
         chance = Random(f"turn {self.id} {self.position.x:.3f} {self.position.z:.3f}")
         homewards = self.home - self.position
         if homewards.length > TOO_FAR_FROM_HOME_M:
-            angle = math.atan2(homewards.z, homewards.x) + chance.uniform(-0.5, 0.5)
+            angle = math.atan2(homewards.x, homewards.z) + chance.uniform(-0.5, 0.5)
         else:
             angle = chance.uniform(-math.pi, math.pi)
-        self.heading = Vector3(math.cos(angle), 0.0, math.sin(angle))
+        self.heading = Vector3(math.sin(angle), 0.0, math.cos(angle))
         self.yaw = angle
 
 

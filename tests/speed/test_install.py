@@ -25,7 +25,8 @@ def test_install_without_a_compiler(tmp_path):
     source = tmp_path / "source"
     ignore = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", source / "src", ignore=ignore)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    shutil.copytree(ROOT / "clients", source / "clients")
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     target = tmp_path / "installed"
     missing = str(tmp_path / "no-such-compiler")
@@ -36,6 +37,7 @@ def test_install_without_a_compiler(tmp_path):
     )
     assert installed.returncode == 0, installed.stderr
     assert not list(target.rglob("*.so"))
+    assert (target / "terrazzo" / "console" / "static" / "terrazzo.js").exists()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(target=str(target))],
         env={**os.environ, "PYTHONPATH": str(target)}, cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -10,6 +10,8 @@ import click
 COMMANDS = {
     "defs": ("terrazzo.cli.defs", "defs"),
     "check": ("terrazzo.cli.defs", "check"),
+    "run": ("terrazzo.cli.run", "run"),
+    "bots": ("terrazzo.cli.run", "bots"),
     "sim": ("terrazzo.cli.sim", "sim_command"),
     "bench": ("terrazzo.cli.bench", "bench"),
 }

@@ -54,7 +54,9 @@ class Driver:
         transport_limits: TransportLimits | None = None,
         late_ticks_max: int = LATE_TICKS_MAX,
         clock: Clock = time.monotonic,
+        after_tick: Callable[[], None] | None = None,
     ) -> None:
+        """`after_tick` is for whoever moves more than links: what the app said in its tick can leave now."""
         self.id = id
         self.rng = Random(f"{seed}/{id}")
         self.now = clock()
@@ -67,9 +69,14 @@ class Driver:
         self._timer: asyncio.TimerHandle | None = None
         self._ended = asyncio.Event()
         self._error: BaseException | None = None
+        self._after_tick = after_tick
+        self._joins: list[AppId] | None = []  # asked for by the app while it is being made
         self._transport = LinkTransport(self, places, log=log, rng=self.rng, limits=transport_limits)
         self.app = factory(self)
         self.links = Links(id, self.app, self, self._transport, limits=link_limits)
+        joins, self._joins = self._joins or [], None
+        for peer in joins:
+            self.links.join(peer)
         self.schedule = Schedule(self.now, tick_s, late_ticks_max)
 
     # The life.
@@ -85,6 +92,10 @@ class Driver:
     def stop(self) -> None:
         """Asks for the end in order; `run` returns when it has come."""
         self._end(Ending.STOPPED)
+
+    def call(self, act: Callable[[], None]) -> None:
+        """Into the app from outside, as a message would come: with the present time, and only while it lives."""
+        self._hear(act)
 
     async def run(self) -> Ending:
         """Waits for the end, brings it about in order, and gives its kind; raises what the app has raised."""
@@ -116,6 +127,8 @@ class Driver:
 
     def _tick(self) -> None:
         self._hear(self.links.on_tick)
+        if self._after_tick is not None:
+            self._hear(self._after_tick)
         given_up = self.schedule.advance(self._clock())
         if given_up:
             self.log("ticks given up", count=given_up)
@@ -124,8 +137,11 @@ class Driver:
     # Host: what the app sees, besides `now`, `rng` and `log`.
 
     def join(self, peer: AppId) -> None:
-        """See Host."""
-        self.links.join(peer)
+        """See Host. An app may ask for it while it is being made, before there are links."""
+        if self._joins is not None:
+            self._joins.append(peer)
+        else:
+            self.links.join(peer)
 
     def fence(self, app: AppId) -> None:
         """See Host."""

@@ -170,7 +170,7 @@ class LinkTransport:
         number = next(self._numbers)
         self._gone.clear()
         task = self._dials[number] = self._loop.create_task(self._dial(number, peer))
-        task.add_done_callback(lambda _: self._on_dialled(number))
+        task.add_done_callback(lambda task: self._on_dialled(number, task.cancelled()))
         return number
 
     def write(self, number: int, data: bytes) -> None:
@@ -218,8 +218,9 @@ class LinkTransport:
             self.hearer.on_data(connection.number, frame)
 
     def on_lost(self, connection: _Connection) -> None:
-        """A connection has ended."""
-        del self._connections[connection.number]
+        """A connection has ended; may be told twice."""
+        if self._connections.pop(connection.number, None) is None:
+            return
         if connection.deadline is not None:
             connection.deadline.cancel()
         self._accepted -= not connection.dialled
@@ -248,8 +249,13 @@ class LinkTransport:
             self._failures[peer.slot] = self._failures.get(peer.slot, 0) + 1
             self._report_closed(number)
 
-    def _on_dialled(self, number: int) -> None:
+    def _on_dialled(self, number: int, was_cancelled: bool) -> None:
         del self._dials[number]
+        connection = self._connections.get(number)
+        if was_cancelled and connection is not None:
+            # It was closed in the moment in which it stood; the loop then drops it, uvloop without telling anybody.
+            self._abort(connection)
+            self.on_lost(connection)
         self._check_gone()
 
     async def _connect(self, number: int, peer: AppId) -> bool:

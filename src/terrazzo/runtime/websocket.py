@@ -32,7 +32,7 @@ PIPE_BYTES_MAX = 8 << 20
 OPENING_S = 10.0
 CLOSE_S = 2.0
 
-_MESSAGE_BYTES_MAX = WEBSOCKET.packet_bytes_max + 1  # aiohttp refuses what reaches its limit
+MESSAGE_BYTES_MAX = WEBSOCKET.packet_bytes_max + 1  # aiohttp refuses what reaches its limit
 
 Socket = web.WebSocketResponse | ClientWebSocketResponse
 
@@ -122,6 +122,7 @@ class WebSocketServer(ServerShell):
         self._tell_owner = on_turn
         self._connections_max = connections_max
         self._pipes: dict[Address, Pipe] = {}
+        self._hosts: dict[Address, str] = {}
         self._numbers = count(1)
         self._gone = asyncio.Event()
         self._gone.set()
@@ -130,7 +131,7 @@ class WebSocketServer(ServerShell):
         """Serves one connection to its end."""
         if self._closing or len(self._pipes) >= self._connections_max:
             raise web.HTTPServiceUnavailable
-        ws = web.WebSocketResponse(max_msg_size=_MESSAGE_BYTES_MAX, compress=False, timeout=CLOSE_S)
+        ws = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, compress=False, timeout=CLOSE_S)
         await ws.prepare(request)
         number = next(self._numbers)
         transport = request.transport
@@ -138,16 +139,22 @@ class WebSocketServer(ServerShell):
         pipe = Pipe(ws, lambda packet: self._on_packet(number, packet), transport.abort)
         pipe.finish_in(OPENING_S)
         self._pipes[number] = pipe
+        self._hosts[number] = request.remote or ""
         self._gone.clear()
         try:
             await pipe.run()
         finally:
             self._pipes.pop(number)
+            self._hosts.pop(number)
             if not self._pipes:
                 self._gone.set()
             self.endpoint.on_path_lost(number)
             self._hear_soon()
         return ws
+
+    def host_of(self, address: Address) -> str:
+        """The machine behind a session's address, which is the number of its connection; empty when it has gone."""
+        return self._hosts.get(address, "")
 
     def _on_packet(self, number: int, packet: bytes) -> None:
         self.endpoint.on_datagram(number, packet, self._clock())
@@ -194,7 +201,7 @@ class WebSocketClient(ClientShell):
     ) -> WebSocketClient:
         """Connects to a server's handler; the channel's handshake begins at once."""
         timeout = ClientWSTimeout(ws_close=CLOSE_S)
-        ws = await http.ws_connect(url, max_msg_size=_MESSAGE_BYTES_MAX, compress=0, timeout=timeout)
+        ws = await http.ws_connect(url, max_msg_size=MESSAGE_BYTES_MAX, compress=0, timeout=timeout)
         return cls(endpoint, on_turn, ws, pace=pace)
 
     async def _run(self) -> None:

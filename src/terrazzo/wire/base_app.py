@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from terrazzo.errors import UsageError
 from terrazzo.wire.app import Host, Outbox
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, Refusal, Refusals
@@ -51,7 +52,10 @@ class ClusterApp:
         return {}
 
     def _on_want_view(self, question: Question) -> None:
-        self.requests.answer(question, View(msgspec.json.encode(self.view())))
+        try:
+            self.requests.answer(question, View(msgspec.json.encode(self.view())))
+        except UsageError as problem:
+            self.requests.refuse(question, f"the view is too large to be sent: {problem}")
 
     def send(self, peer: AppId, message: Message) -> None:
         """Say something to a peer at the end of the tick."""

@@ -7,3 +7,28 @@ The numbers are given once and for ever; each pair has a ten of its own (`wire/m
     basemgr_base  40    base_cell     80
     base_db       50                              console_any  120
 """
+
+from terrazzo.wire.pairs import (
+    base_cell,
+    base_cellmgr,
+    base_db,
+    basemgr_base,
+    cell_cell,
+    cellmgr_cell,
+    console_any,
+    db_basemgr,
+    login_db,
+)
+
+# Two apps compare what they speak when they link: every process must know every message, whichever it uses.
+__all__ = [
+    "base_cell",
+    "base_cellmgr",
+    "base_db",
+    "basemgr_base",
+    "cell_cell",
+    "cellmgr_cell",
+    "console_any",
+    "db_basemgr",
+    "login_db",
+]

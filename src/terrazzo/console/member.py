@@ -1,0 +1,50 @@
+"""The console as a member of a cluster: `ConsoleApp` driven like any app, and its web server beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aiohttp import web
+
+from terrazzo.console.consoleapp import ConsoleApp
+from terrazzo.console.server import ClusterInfo, make_web_app
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.doors import serve_http
+from terrazzo.runtime.members import AppMember
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+
+
+class ConsoleMember(AppMember):
+    """See the module."""
+
+    _runner: web.AppRunner | None = None
+    _page = ""
+
+    def _make(self, host: Host) -> ClusterApp:
+        apps = self.config.apps
+        self.app = ConsoleApp(self.order.id, host, cells=range(apps.cells), bases=range(apps.bases))
+        return self.app
+
+    async def _open_more(self) -> None:
+        info = ClusterInfo(
+            name=Path(self.order.game).stem,
+            game=self.game,
+            public_key=DataFolder(self.order.data).public_key(),
+            login_url=lambda: self.order.login_url,
+        )
+        listen = self.config.listen
+        application = make_web_app(self.app, cluster_info=info)
+        self._runner, port = await serve_http(application, listen.host, listen.console_port)
+        host = f"[{listen.near_host}]" if ":" in listen.near_host else listen.near_host
+        self._page = f"http://{host}:{port}/"
+
+    def _words(self) -> str:
+        return self._page
+
+    def _may_end(self) -> bool:
+        return True
+
+    async def _close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()

@@ -1,0 +1,181 @@
+"""The console's web server: pages, JSON, and a WebSocket that pushes the picture of the cluster.
+
+    /                    the map                       /play                the page to play in
+    /api/snapshot        the picture, once             /api/live            the same, pushed about five times a second
+    /api/schema          the schema, for clients       /api/cluster         name, public key, where to log in
+    /client/terrazzo.js  the browser client            /static/…            what the pages are made of
+
+The server owns no state: it reads a `ConsoleApp` that somebody drives on the same event loop. The picture is made and
+encoded once for each moment of the console's clock, however many look at it.
+
+Who looks says nothing: a page that talks on `/api/live` is sent away, and so is one of another site (browsers let any
+page open a WebSocket anywhere, so the server must look at the origin itself). A connection that does not read holds
+up nobody but itself; it gets the picture of the moment when it is ready for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from terrazzo.console.consoleapp import ConsoleApp
+from terrazzo.errors import UsageError
+from terrazzo.game import LoadedGame
+from terrazzo.schema.export import export_schema
+
+PUSH_S = 0.2
+LOOKERS_MAX = 100
+CLOSE_S = 2.0
+
+STATIC = Path(__file__).parent / "static"
+CLIENT_JS = "terrazzo.js"
+
+_HEADERS = {
+    "Cache-Control": "no-cache",  # the pages and the cluster belong together: never one of yesterday's
+    "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:",
+    "X-Content-Type-Options": "nosniff",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True)
+class ClusterInfo:
+    """What the pages must know beyond what can be seen."""
+
+    name: str
+    """Of the game, for people."""
+    game: LoadedGame
+    public_key: str
+    """By which clients know the cluster's servers; hex."""
+    login_url: Callable[[], str]
+    """ws://host:port/path of a LoginApp, empty while there is none. Where its host means "this machine", pages put
+    the one that they came from."""
+
+    def as_plain(self) -> dict[str, object]:
+        """For the pages."""
+        policy = self.game.policy
+        return {
+            "name": self.name,
+            "player": self.game.player.name,
+            "area_radius_m": policy.area_radius_m,
+            "top_speed": policy.top_speed,
+            "public_key": self.public_key,
+            "login_url": self.login_url(),
+        }
+
+
+def find_client_js() -> Path:
+    """The browser client: packed beside the pages when installed, in `clients/web` of the repository otherwise."""
+    packed = STATIC / CLIENT_JS
+    in_repository = Path(__file__).parents[3] / "clients" / "web" / CLIENT_JS
+    for place in (packed, in_repository):
+        if place.is_file():
+            return place
+    raise UsageError(
+        f"the browser client {CLIENT_JS} is at neither {packed} nor {in_repository}: install Terrazzo again"
+    )
+
+
+def make_web_app(console: ConsoleApp, *, cluster_info: ClusterInfo, client_js: Path | None = None) -> web.Application:
+    """The application, for a runner; `client_js` is found by itself where nothing is given."""
+    client = client_js or find_client_js()
+    schema = export_schema(cluster_info.game.schema)
+    look = _Look(console)
+    app = web.Application(middlewares=[_with_headers])
+    app.router.add_get("/", _file(STATIC / "map.html"))
+    app.router.add_get("/play", _file(STATIC / "play.html"))
+    app.router.add_get("/client/terrazzo.js", _file(client))
+    app.router.add_get("/api/snapshot", look.on_snapshot)
+    app.router.add_get("/api/live", look.on_live)
+    app.router.add_get("/api/schema", _json(lambda: schema))
+    app.router.add_get("/api/cluster", _json(cluster_info.as_plain))
+    app.router.add_static("/static", STATIC)
+    app.on_shutdown.append(look.on_shutdown)
+    return app
+
+
+class _Look:
+    """Everybody who looks at the console."""
+
+    def __init__(self, console: ConsoleApp) -> None:
+        self._console = console
+        self._made_at: float | None = None
+        self._json = b""
+        self._sockets: dict[web.WebSocketResponse, None] = {}
+
+    async def on_snapshot(self, _request: web.Request) -> web.StreamResponse:
+        """GET /api/snapshot."""
+        return web.Response(body=self._snapshot(), content_type="application/json")
+
+    async def on_live(self, request: web.Request) -> web.StreamResponse:
+        """GET /api/live, until the page goes."""
+        if not _is_same_site(request):
+            raise web.HTTPForbidden(text="This page belongs to another site: open the console's own.")
+        if len(self._sockets) >= LOOKERS_MAX:
+            raise web.HTTPServiceUnavailable(text="Too many pages look at this console: close some, then reload.")
+        ws = web.WebSocketResponse(max_msg_size=1024, timeout=CLOSE_S, heartbeat=20.0)
+        await ws.prepare(request)
+        self._sockets[ws] = None
+        try:
+            await self._push(ws)
+        except ConnectionError:
+            pass  # the page was closed while something was under way
+        finally:
+            del self._sockets[ws]
+        return ws
+
+    async def _push(self, ws: web.WebSocketResponse) -> None:
+        while not ws.closed:
+            await ws.send_str(self._snapshot().decode())
+            try:
+                message = await ws.receive(timeout=PUSH_S)
+            except TimeoutError:
+                continue
+            if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                await ws.close(code=WSCloseCode.POLICY_VIOLATION, message=b"nothing is to be said here")
+                return
+
+    async def on_shutdown(self, _app: web.Application) -> None:
+        """Pages are told to come back later."""
+        for ws in list(self._sockets):
+            await ws.close(code=WSCloseCode.GOING_AWAY, message=b"the console stops")
+
+    def _snapshot(self) -> bytes:
+        now = self._console.host.now
+        if self._made_at != now:
+            self._json = msgspec.json.encode(self._console.snapshot())
+            self._made_at = now
+        return self._json
+
+
+def _is_same_site(request: web.Request) -> bool:
+    origin = request.headers.get("Origin")
+    return origin is None or urlsplit(origin).netloc == request.host
+
+
+@web.middleware
+async def _with_headers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    response = await handler(request)
+    if not response.prepared:
+        response.headers.update(_HEADERS)
+    return response
+
+
+def _file(path: Path) -> Handler:
+    async def give(_request: web.Request) -> web.StreamResponse:
+        return web.FileResponse(path)
+
+    return give
+
+
+def _json(made: Callable[[], object]) -> Handler:
+    async def give(_request: web.Request) -> web.StreamResponse:
+        return web.Response(body=msgspec.json.encode(made()), content_type="application/json")
+
+    return give

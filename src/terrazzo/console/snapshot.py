@@ -1,0 +1,211 @@
+"""One picture of the whole cluster, put together from what each app says of itself.
+
+    CellAppMgr   spaces, their bounds, their cells and loads        ┐
+    CellApps     bodies: real or ghost, and where                   ├──▶  {spaces, apps, players}
+    BaseAppMgr   the loads of BaseApps                              │
+    BaseApps     clients                                            ┘
+    all          the plain facts of their views, for the list of apps
+
+The picture:
+
+    {"at", "state", "progress",                      when, and how far the start of the spaces has come
+     "players",                                      clients that are connected
+     "spaces": [{"id", "name", "bounds",
+                 "cells":    [{"cell", "app", "rect", "load" (or None), "reals", "ghosts", "is_lost"} …],
+                 "entities": [{"id", "type", "x", "z", "real", "app"} …]} …],
+     "apps": [{"app", "kind", "index", "is_up", "age_s" (or None), "load" (or None), "facts"} …]}
+
+A rectangle is [least x, least z, greatest x, greatest z]. An entity is listed once for its real and once for each
+ghost, with the app that has it. The parts were not taken in the same moment: an entity may be seen real twice, or not
+at all, while it moves house; the promise that there is one real is `sim`'s to check, not this picture's.
+
+The views come from other processes: what a picture needs of them is read into the structs below, and a view that does
+not fit is refused whole (`ConsoleApp` counts it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from terrazzo.wire.ids import AppId, AppKind
+
+Rectangle = tuple[float, float, float, float]
+
+
+class CellSeen(msgspec.Struct, frozen=True):
+    """A cell, as CellAppMgr knows it."""
+
+    cell: int
+    app: str
+    rect: Rectangle
+    load: float | None = None
+    reals: int = 0
+    ghosts: int = 0
+    is_lost: bool = False
+
+
+class SpaceSeen(msgspec.Struct, frozen=True):
+    """A space, as CellAppMgr knows it."""
+
+    id: int
+    name: str
+    bounds: Rectangle
+    cells: list[CellSeen]
+
+
+class CellAppMgrView(msgspec.Struct, frozen=True):
+    """What a picture needs of CellAppMgr."""
+
+    spaces: list[SpaceSeen]
+    state: str = ""
+    progress: str = ""
+
+
+class BodySeen(msgspec.Struct, frozen=True, array_like=True):
+    """A real or a ghost, as its CellApp has it."""
+
+    id: int
+    type: str
+    real: bool
+    x: float
+    z: float
+
+
+class CellAppView(msgspec.Struct, frozen=True):
+    """What a picture needs of a CellApp: the bodies by the name of their space."""
+
+    spaces: dict[str, list[BodySeen]]
+    load: float | None = None
+
+
+class _BaseAppLoad(msgspec.Struct, frozen=True):
+    app: str
+    load: float | None = None
+
+
+class BaseAppMgrView(msgspec.Struct, frozen=True):
+    """What a picture needs of BaseAppMgr."""
+
+    apps: list[_BaseAppLoad]
+
+
+class BaseAppView(msgspec.Struct, frozen=True):
+    """What a picture needs of a BaseApp."""
+
+    clients: int
+
+
+class OtherView(msgspec.Struct, frozen=True):
+    """Any other app has nothing but facts."""
+
+
+AppView = CellAppMgrView | CellAppView | BaseAppMgrView | BaseAppView | OtherView
+V = TypeVar("V", CellAppMgrView, CellAppView, BaseAppMgrView, BaseAppView)
+
+SHAPES: dict[AppKind, type[AppView]] = {
+    AppKind.CELL_APP_MGR: CellAppMgrView,
+    AppKind.CELL_APP: CellAppView,
+    AppKind.BASE_APP_MGR: BaseAppMgrView,
+    AppKind.BASE_APP: BaseAppView,
+}
+
+_NO_FACTS = frozenset({"app", "apps", "spaces", "load", "tick", "state", "progress"})
+"""What of a view is shown elsewhere in the picture, or too large for a list."""
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """The latest view of an app."""
+
+    at: float
+    shape: AppView
+    facts: dict[str, Any]
+
+
+def read_view(kind: AppKind, json: bytes, now: float) -> Heard:
+    """A view off the wire; raises msgspec.DecodeError (ValidationError included) when it is not one."""
+    plain = msgspec.json.decode(json, type=dict[str, Any])
+    shape = msgspec.convert(plain, SHAPES.get(kind, OtherView))
+    return Heard(now, shape, {name: value for name, value in plain.items() if name not in _NO_FACTS})
+
+
+class Watched(Protocol):
+    """An app as the picture needs it."""
+
+    @property
+    def name(self) -> AppId:
+        """The life that is linked, or was last."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether there is a link with it."""
+
+    @property
+    def heard(self) -> Heard | None:
+        """Its latest view."""
+
+
+def make_snapshot(apps: Iterable[Watched], now: float) -> dict[str, Any]:
+    """The picture, as plain data."""
+    apps = list(apps)
+    mgr = next((shape for _, shape in _shapes(apps, CellAppMgrView)), None)
+    bodies = {str(app.name): shape for app, shape in _shapes(apps, CellAppView) if app.is_up}
+    loads = {each.app: each.load for _, shape in _shapes(apps, BaseAppMgrView) for each in shape.apps}
+    loads |= {app: shape.load for app, shape in bodies.items()}
+    return {
+        "at": now,
+        "state": mgr.state if mgr else "",
+        "progress": mgr.progress if mgr else "",
+        "players": sum(shape.clients for app, shape in _shapes(apps, BaseAppView) if app.is_up),
+        "spaces": [_space(space, bodies) for space in mgr.spaces] if mgr else [],
+        "apps": [_app(app, loads, now) for app in apps],
+    }
+
+
+def _shapes(apps: Iterable[Watched], kind: type[V]) -> list[tuple[Watched, V]]:
+    return [(app, app.heard.shape) for app in apps if app.heard is not None and isinstance(app.heard.shape, kind)]
+
+
+def _space(space: SpaceSeen, bodies: dict[str, CellAppView]) -> dict[str, Any]:
+    here = {app: view.spaces.get(space.name, []) for app, view in bodies.items()}
+    return {
+        "id": space.id,
+        "name": space.name,
+        "bounds": space.bounds,
+        "cells": [_cell(cell, here.get(cell.app)) for cell in space.cells],
+        "entities": [
+            {
+                "id": body.id,
+                "type": body.type,
+                "x": round(body.x, 2),
+                "z": round(body.z, 2),
+                "real": body.real,
+                "app": app,
+            }
+            for app, bodies_there in here.items()
+            for body in bodies_there
+        ],
+    }
+
+
+def _cell(cell: CellSeen, bodies: list[BodySeen] | None) -> dict[str, Any]:
+    """The counts are those of the entities in the same picture; CellAppMgr's own are older, and used without these."""
+    plain: dict[str, Any] = msgspec.structs.asdict(cell)
+    if bodies is not None:
+        reals = sum(body.real for body in bodies)
+        plain |= {"reals": reals, "ghosts": len(bodies) - reals}
+    return plain
+
+
+def _app(app: Watched, loads: dict[str, float | None], now: float) -> dict[str, Any]:
+    return {
+        "app": str(app.name),
+        "kind": app.name.kind.name.lower(),
+        "index": app.name.index,
+        "is_up": app.is_up,
+        "age_s": round(now - app.heard.at, 3) if app.heard else None,
+        "load": loads.get(str(app.name)) if app.is_up else None,
+        "facts": app.heard.facts if app.heard else {},
+    }

@@ -1,0 +1,316 @@
+// The page to play in: a form, then the world around the player.
+//
+//     form ──login──▶ Client (/client/terrazzo.js) ──events──▶ Game: who is where, what is said ──every frame──▶ canvas
+//                                     ◀──move, say, pick up── keys, clicks
+//
+// The player's own body is moved here at once and told to the server, which has the last word (onMoved). Others glide
+// from place to place as the server tells. Each failure is one sentence, on the form or in the log.
+
+import { Client } from "/client/terrazzo.js";
+import { element, fetchJson, Rhythm, Glide, shortName } from "./common.js";
+import { Steps } from "./walk.js";
+import { Painter } from "./world.js";
+
+const find = (id) => document.getElementById(id);
+const GROUND_MS = 1500; // how often borders are asked for
+const SPEECH_MS = 6000;
+const LOG_LINES = 80;
+const PAINTS = [0xc85436, 0x28708c, 0xce9626, 0x5c7a3e, 0x8e4a80, 0x2e8c76, 0xb23e5c, 0x5460b0];
+
+// The host of an address that is only right on the machine of the cluster.
+const LOCAL = new Set(["localhost", "127.0.0.1", "0.0.0.0", "[::]", "[::1]"]);
+
+/** The address as this browser can reach it: what means "this machine" there is the machine this page came from. */
+function reachable(url) {
+  const address = new URL(url);
+  if (LOCAL.has(address.hostname)) address.hostname = location.hostname;
+  return address.href;
+}
+
+// One stay in the world ----------------------------------------------------------------------------------------------
+
+class Game {
+  bodies = new Map(); // id → {entity, glide, rhythm, speech}
+  ground = null; // the space the player is in, as the console knows it
+  #cluster;
+  #client;
+  #steps;
+  #painter = new Painter(find("world"));
+  #cell = null;
+  #isOver = false;
+  #frameAt = performance.now();
+  #groundTimer = null;
+
+  constructor(cluster) {
+    this.#cluster = cluster;
+    this.#client = new Client({
+      onEnter: (entity) => this.#onEnter(entity),
+      onLeave: (entity) => this.#onLeave(entity),
+      onMoved: (entity) => this.#onMoved(entity),
+      onChange: (entity, name) => this.#onChange(entity, name),
+      onCall: (entity, name, args) => this.#onCall(entity, name, args),
+      onClosed: (sentence) => this.#onClosed(sentence),
+    });
+    this.#steps = new Steps(find("world"), (px, py) => this.#painter.toWorld(px, py));
+  }
+
+  async join(name, password, schema) {
+    const { login_url: url, public_key: serverKey } = this.#cluster;
+    if (!url) throw new Error("The world is still starting: try again in a moment.");
+    const login = reachable(url);
+    const gameUrl = ({ host, ws_port: port }) => {
+      const address = new URL(login);
+      if (host && !LOCAL.has(host)) address.hostname = host;
+      address.port = String(port);
+      return address.href;
+    };
+    await this.#client.login({ url: login, serverKey, name, password, schema, gameUrl });
+    this.#steps.listen({
+      KeyE: () => this.#do("pick_up"),
+      KeyF: () => this.#do("go_through"),
+      KeyC: () => this.#do("paint", this.#nextPaint()),
+      Enter: () => find("words").focus(),
+    });
+    showStage(true);
+    this.#showNotice("You are in. Your body is on its way.");
+    this.#groundTimer = setInterval(() => this.#learnGround(), GROUND_MS);
+    this.#frameAt = performance.now();
+    requestAnimationFrame((now) => this.#frame(now));
+  }
+
+  leave() {
+    return this.#client.leave();
+  }
+
+  say(words) {
+    this.#do("say", words);
+  }
+
+  // What the player does.
+
+  #do(method, ...args) {
+    const call = this.#client.player?.cell[method];
+    if (!call) log(`This game has no ${method.replace("_", " ")}.`, "bad");
+    else if (!call(...args)) log("Not now: you have no body, or the connection is full.", "bad");
+  }
+
+  #nextPaint() {
+    const now = PAINTS.indexOf(this.#client.player?.properties.colour);
+    return PAINTS[(now + 1) % PAINTS.length];
+  }
+
+  #walk(seconds) {
+    const player = this.#client.player;
+    const [x, , z] = player.position;
+    const step = this.#steps.next(x, z, Math.min(seconds, 0.25), this.#cluster.top_speed);
+    if (!step) return;
+    const [x0, z0, x1, z1] = this.ground?.bounds ?? [-Infinity, -Infinity, Infinity, Infinity];
+    const within = (value, low, high) => Math.min(Math.max(value, low), high);
+    this.#client.move(within(step.x, x0, x1), within(step.z, z0, z1), step.yaw);
+  }
+
+  #frame(now) {
+    if (this.#isOver) return;
+    requestAnimationFrame((next) => this.#frame(next));
+    if (this.#client.hasBody) {
+      this.#walk((now - this.#frameAt) / 1000);
+      this.#noteCell();
+    }
+    this.#frameAt = now;
+    for (const body of this.bodies.values()) if (body.speech && now > body.speech.until) body.speech = null;
+    this.#painter.draw({
+      now,
+      player: this.#client.hasBody ? this.#client.player : null,
+      bodies: this.bodies,
+      ground: this.ground,
+      goal: this.#steps.goal,
+      areaRadius: this.#cluster.area_radius_m,
+      showsCells: find("cells").checked,
+    });
+    this.#showFigures();
+  }
+
+  // What the server says.
+
+  #onEnter(entity) {
+    const [x, , z] = entity.position;
+    const now = performance.now();
+    this.bodies.set(entity.id, { entity, glide: new Glide([x, z], now), rhythm: new Rhythm(100), speech: null });
+    if (!entity.isPlayer) {
+      if (isSomebody(entity)) log(`${nameOf(entity)} comes into sight.`);
+      return;
+    }
+    this.#steps.stop();
+    this.#cell = null;
+    this.#showNotice("");
+    this.#learnGround().then(() => log(`You are in ${this.ground ? `the ${this.ground.name}` : "the world"}.`));
+    this.#showBag();
+    find("world").focus();
+  }
+
+  #onLeave(entity) {
+    this.bodies.delete(entity.id);
+    if (entity.isPlayer) this.#showNotice("You have no body just now: the game has taken it, or it is on its way.");
+    else if (isSomebody(entity) && this.#client.hasBody) log(`${nameOf(entity)} is out of sight.`);
+  }
+
+  #onMoved(entity) {
+    const body = this.bodies.get(entity.id);
+    if (!body) return;
+    const now = performance.now();
+    const [x, , z] = entity.position;
+    body.glide.aim([x, z], now, body.rhythm.beat(now) * 1.1);
+    if (entity.isPlayer) {
+      this.#steps.stop();
+      log("The server has put you somewhere else.");
+    }
+  }
+
+  #onChange(entity, name) {
+    if (!entity.isPlayer) return;
+    if (name === "bag") this.#showBag();
+    if (name === "health") log(`Your health is ${entity.properties.health}.`);
+  }
+
+  #onCall(entity, name, args) {
+    const [words] = args;
+    if (name === "on_said") {
+      const body = this.bodies.get(entity.id);
+      if (body) body.speech = { words, until: performance.now() + SPEECH_MS };
+      log(words, "said", nameOf(entity));
+    } else if (name === "on_told") {
+      log(words, "said");
+    }
+  }
+
+  #onClosed(sentence) {
+    this.#isOver = true;
+    clearInterval(this.#groundTimer);
+    this.#steps.forget();
+    showStage(false);
+    showFailure(sentence);
+  }
+
+  // What the page shows.
+
+  async #learnGround() {
+    try {
+      const { spaces } = await fetchJson("/api/snapshot");
+      this.ground = spaces.find((each) => each.id === this.#client.space) ?? null;
+    } catch {
+      // The console is not needed to play: the borders stay as they were.
+    }
+  }
+
+  #noteCell() {
+    const [x, , z] = this.#client.player.position;
+    const cell = this.ground?.cells.find(({ rect: [x0, z0, x1, z1] }) => x >= x0 && x < x1 && z >= z0 && z < z1);
+    if (!cell || cell.app === this.#cell) return;
+    if (this.#cell && find("cells").checked) log(`You crossed a border: this is the ground of ${shortName(cell.app)}.`);
+    this.#cell = cell.app;
+  }
+
+  #showFigures() {
+    const player = this.#client.player;
+    if (!player) return;
+    const others = [...this.bodies.values()].filter(({ entity }) => !entity.isPlayer).length;
+    const [x, , z] = player.position;
+    const delay = this.#client.roundTripMs;
+    const place = this.#cell ? `${this.ground?.name ?? ""} · ${shortName(this.#cell)}` : (this.ground?.name ?? "");
+    const words = [place, `${x.toFixed(0)}, ${z.toFixed(0)}`, `${others} in sight`];
+    if (delay !== null) words.push(`${Math.round(delay)} ms`);
+    const figures = [element("b", { text: nameOf(player) }), ...words.map((text) => element("span", { text }))];
+    find("figures").replaceChildren(...figures);
+  }
+
+  #showBag() {
+    const bag = this.#client.player?.properties.bag ?? [];
+    const buttons = bag.map(({ kind, count }, place) => {
+      const button = element("button", { className: "plain", text: `${count} × kind ${kind}`, title: "throw it away" });
+      button.onclick = () => this.#do("drop", place);
+      return button;
+    });
+    find("bag").replaceChildren(...(buttons.length ? buttons : ["empty"]));
+  }
+
+  #showNotice(text) {
+    Object.assign(find("notice"), { textContent: text, hidden: !text });
+  }
+}
+
+const isSomebody = (entity) => typeof entity.properties.name === "string";
+
+function nameOf(entity) {
+  return entity.properties.name || `${entity.type} ${entity.id}`;
+}
+
+// The page -----------------------------------------------------------------------------------------------------------
+
+let game = null;
+
+function log(text, className = "", who = "") {
+  const line = element("li", { className }, who ? element("b", { text: `${who}: ` }) : "", text);
+  find("log").prepend(line);
+  while (find("log").children.length > LOG_LINES) find("log").lastChild.remove();
+}
+
+function showStage(isIn) {
+  find("door").hidden = isIn;
+  for (const id of ["stage", "side", "leave"]) find(id).hidden = !isIn;
+  Object.assign(find("status"), {
+    textContent: isIn ? "in the world" : "not in the world",
+    className: isIn ? "status good" : "status",
+  });
+  if (!isIn) find("figures").textContent = "";
+}
+
+function showFailure(sentence) {
+  Object.assign(find("failure"), { textContent: sentence, hidden: !sentence });
+}
+
+function sentenceOf(error) {
+  const known = ["LoginError", "UsageError", "Error"].includes(error.constructor.name);
+  return known ? error.message : `This page has made a mistake (${error.message}): reload it and try again.`;
+}
+
+async function join(event) {
+  event.preventDefault();
+  const button = find("join");
+  button.disabled = true;
+  showFailure("");
+  try {
+    const [cluster, schema] = await Promise.all([fetchJson("/api/cluster"), fetchJson("/api/schema")]);
+    find("log").replaceChildren();
+    game = new Game(cluster);
+    await game.join(find("who").value.trim(), find("password").value, schema);
+    sessionStorage.setItem("name", find("who").value.trim());
+  } catch (error) {
+    showFailure(sentenceOf(error));
+    showStage(false);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+find("who").value = sessionStorage.getItem("name") ?? "";
+find("door").onsubmit = join;
+find("leave").onclick = () => game?.leave();
+find("chat").onsubmit = (event) => {
+  event.preventDefault();
+  const words = find("words").value.trim();
+  find("words").value = "";
+  if (words) game?.say(words);
+  find("world").focus();
+};
+find("words").onkeydown = (event) => {
+  if (event.key === "Escape") find("world").focus();
+};
+window.addEventListener("pagehide", () => game?.leave());
+fetchJson("/api/cluster").then(
+  ({ name }) => {
+    find("name").textContent = name;
+    find("title").textContent = `Join the ${name}`;
+    document.title = `${name}: play`;
+  },
+  (error) => showFailure(error.message),
+);

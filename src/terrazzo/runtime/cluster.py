@@ -1,0 +1,279 @@
+"""A cluster on its way: starts its members, knows how far each is, ends them in order.
+
+    start all apps ──▶ every one READY: the world is ready ──▶ bots ──▶ … ──▶ stop() ──▶ ended, exit code 0
+                 └── not yet after patience_s: says what is missing, and waits on
+      any member ends by itself, or fails ─────────────────────────────────────▶ named, with the end of its log;
+                                                                                 the rest ends in order; exit code 1
+
+The order of an end, each stage when the one before is gone or has had its time (then it is killed):
+
+    1  bots, console, LoginApps, BaseApps     nobody comes in any more; the BaseApps save everything through the others
+    2  CellApps
+    3  managers
+    4  DBApp                                  last, when everything is written
+
+What members do about it themselves says `members.py`. A second stop() kills what is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from terrazzo.game import LoadedGame
+from terrazzo.runtime.config import Config
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.launcher import Launched, Launcher
+from terrazzo.runtime.logs import last_lines
+from terrazzo.runtime.orders import BOTS, CONSOLE, WS_PATH, Bots, ClusterFile, Order, Report, RunningApp, Step
+from terrazzo.schema.digest import digest
+
+Say = Callable[[str], None]
+
+STAGES = ((BOTS, CONSOLE, "login_app", "base_app"), ("cell_app",), ("cell_app_mgr", "base_app_mgr"), ("db_app",))
+STAGE_S = 5.0
+"""A member ends within five seconds; what is there after that is killed."""
+
+
+@dataclass(eq=False)
+class _Running:
+    """One member."""
+
+    order: Order
+    launched: Launched | None = None
+    report: Report | None = None
+    step: Step | None = None
+    text: str = ""
+    end: asyncio.Task[str] | None = None
+
+    @property
+    def is_up(self) -> bool:
+        return self.end is not None and not self.end.done()
+
+
+class Cluster:
+    """One run of a cluster."""
+
+    def __init__(
+        self,
+        game_path: str | Path,
+        game: LoadedGame,
+        config: Config,
+        data: DataFolder,
+        launcher: Launcher,
+        *,
+        say: Say,
+        complain: Say,
+        json_log: bool = False,
+        with_console: bool = False,
+    ) -> None:
+        """`say` takes lines for people, `complain` what went wrong."""
+        self.is_ready = False
+        self._game_path = str(Path(game_path).resolve())
+        self._game = game
+        self._config = config
+        self._data = data
+        self._launcher = launcher
+        self._say = say
+        self._complain = complain
+        self._json_log = json_log
+        self._with_console = with_console
+        self._members: list[_Running] = []
+        self._stops = 0
+        self._stopping = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._failed = False
+        self._began_at = time.monotonic()
+
+    def stop(self) -> None:
+        """Asks for the end in order; asked twice, at once."""
+        self._stops += 1
+        self._stopping.set()
+        self._changed.set()
+        if self._stops > 1:
+            for member in self._members:
+                if member.launched is not None and member.is_up:
+                    member.launched.kill()
+
+    async def run(self) -> int:
+        """From start to end; gives the exit code."""
+        self._data.make_key()
+        with tempfile.TemporaryDirectory(prefix="terrazzo-") as sockets:
+            try:
+                await self._start_apps(sockets)
+                await self._watch(sockets)
+            finally:
+                await self._end()
+        return 1 if self._failed else 0
+
+    # The start.
+
+    async def _start_apps(self, sockets: str) -> None:
+        apps = self._config.apps
+        singles = ("db_app", "cell_app_mgr", "base_app_mgr", "login_app")
+        names = [(kind, 0) for kind in singles]
+        names += [("cell_app", index) for index in range(apps.cells)]
+        names += [("base_app", index) for index in range(apps.bases)]
+        for kind, index in names:
+            if self._stopping.is_set():
+                return
+            await self._launch(self._order(kind, index, sockets))
+
+    def _order(self, kind: str, index: int, sockets: str, bots: Bots | None = None) -> Order:
+        return Order(
+            kind=kind, index=index, game=self._game_path, config=self._config, data=str(self._data.root),
+            sockets=sockets, json_log=self._json_log, bots=bots,
+        )  # fmt: skip
+
+    async def _launch(self, order: Order) -> None:
+        member = _Running(order)
+        self._members.append(member)
+        launched = member.launched = await self._launcher.launch(order, lambda report: self._hear(member, report))
+        member.end = asyncio.create_task(launched.wait())
+        member.end.add_done_callback(lambda _: self._changed.set())
+
+    def _hear(self, member: _Running, report: Report) -> None:
+        member.step, member.text = report.step, report.text
+        if report.step is Step.STARTED:
+            member.report = report
+            if not self._failed and not self._stopping.is_set():
+                self._say(self._line(member))
+        self._changed.set()
+
+    def _line(self, member: _Running) -> str:
+        report, pid = member.report, member.launched.pid if member.launched is not None else 0
+        assert report is not None
+        words = f"  {member.order.name:<16} pid {pid}"
+        if report.udp_port:
+            host = self._config.listen.near_host
+            words += f"  udp {host}:{report.udp_port}  ws {host}:{report.ws_port}"
+        return f"{words}  {report.text}".rstrip()
+
+    # The life.
+
+    async def _watch(self, sockets: str) -> None:
+        """Until it is to end, by wish or because a member did."""
+        patience = asyncio.get_running_loop().call_later(self._config.launch.patience_s, self._say_what_is_missing)
+        try:
+            while not self._stopping.is_set():
+                await self._changed.wait()
+                self._changed.clear()
+                fallen = [each for each in self._members if each.step is Step.FAILED or not each.is_up]
+                if fallen and not self._stopping.is_set():
+                    await self._report_fallen(fallen)
+                    return
+                if self._with_console and all(each.report is not None for each in self._members):
+                    self._with_console = False
+                    await self._launch_console(sockets)
+                if not self.is_ready and all(each.step is Step.READY for each in self._members):
+                    await self._become_ready(sockets)
+        finally:
+            patience.cancel()
+
+    async def _launch_console(self, sockets: str) -> None:
+        host = self._config.listen.near_host
+        place = f"[{host}]" if ":" in host else host
+        url = f"ws://{place}:{self._login().ws_port}{WS_PATH}"
+        await self._launch(msgspec.structs.replace(self._order(CONSOLE, 0, sockets), login_url=url))
+
+    def _login(self) -> Report:
+        login = next(each.report for each in self._members if each.order.kind == "login_app")
+        assert login is not None
+        return login
+
+    async def _become_ready(self, sockets: str) -> None:
+        self.is_ready = True
+        self._write_file(sockets)
+        self._say(f"The world is ready after {time.monotonic() - self._began_at:.1f} s.")
+        if self._config.apps.bots:
+            await self._launch(self._order(BOTS, 0, sockets, self._bots()))
+            self._write_file(sockets)
+
+    def _bots(self) -> Bots:
+        # Nobody else can log in as a bot: only the cluster knows its key.
+        password = sha256(b"bots " + self._data.read_key()).hexdigest()
+        return Bots(
+            count=self._config.apps.bots, host=self._config.listen.near_host, udp_port=self._login().udp_port,
+            public_key=self._data.public_key(), password=password,
+        )  # fmt: skip
+
+    def _write_file(self, sockets: str) -> None:
+        host = self._config.listen.near_host
+        apps = []
+        for each in self._members:
+            pid = each.launched.pid if each.launched is not None else 0
+            report = each.report or Report(Step.STARTED)
+            place = host if report.udp_port else ""
+            apps.append(RunningApp(each.order.name, pid, place, report.udp_port, report.ws_port, report.text))
+        self._data.write_cluster(
+            ClusterFile(
+                self._game_path,
+                os.getpid(),
+                self._data.public_key(),
+                digest(self._game.schema),
+                sockets,
+                self.is_ready,
+                apps,
+            )
+        )
+
+    def _say_what_is_missing(self) -> None:
+        if self.is_ready:
+            return
+        self._complain(f"The world is not ready after {self._config.launch.patience_s:g} s:")
+        for each in self._members:
+            if each.step is Step.WAITING:
+                self._complain(f"  {each.order.name} waits for {each.text}")
+            elif each.step is None:
+                self._complain(f"  {each.order.name} has not started yet")
+
+    # The end.
+
+    async def _report_fallen(self, fallen: list[_Running]) -> None:
+        self._failed = True
+        for member in fallen:
+            assert member.end is not None
+            name = member.order.name
+            if member.step is Step.FAILED:
+                self._complain(f"{name}: {member.text}")
+                continue
+            how = await member.end
+            pid = member.launched.pid if member.launched is not None else 0
+            self._complain(f"{name} (pid {pid}) {how or 'ended by itself'}; the cluster ends. Its last words:")
+            for line in last_lines(self._data.logs / f"{name}.log"):
+                self._complain(f"  {line}")
+
+    async def _end(self) -> None:
+        self._stopping.set()
+        began_at = time.monotonic()
+        if self.is_ready:
+            self._say("Stopping.")
+        for kinds in STAGES:
+            stage = [each for each in self._members if each.order.kind in kinds and each.launched is not None]
+            await asyncio.gather(*(self._end_one(each) for each in stage))
+        if self.is_ready and not self._failed:
+            self._say(f"Everything has ended after {time.monotonic() - began_at:.1f} s.")
+
+    async def _end_one(self, member: _Running) -> None:
+        assert member.launched is not None
+        if member.end is None:
+            member.end = asyncio.create_task(member.launched.wait())
+        if not member.end.done():
+            member.launched.stop()
+            done, _ = await asyncio.wait([member.end], timeout=STAGE_S)
+            if not done:
+                self._failed = True
+                self._complain(f"{member.order.name} did not end within {STAGE_S:g} s and was killed.")
+                member.launched.kill()
+        how = await member.end
+        if how and not self._failed:
+            self._failed = True
+            self._complain(f"{member.order.name} {how} while the cluster was ending.")

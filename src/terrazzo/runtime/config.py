@@ -1,0 +1,169 @@
+"""The settings of a cluster: one TOML file, typed; what is not known is an error and not silence.
+
+The structs say what there is and what is taken when a file says nothing. DEFAULT_TOML says the same to people; a test
+holds the two together. `terrazzo run --print-config` prints it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import msgspec
+
+from terrazzo.errors import UsageError
+
+Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+
+DEFAULT_TOML = """\
+# Terrazzo: the settings of a local cluster. Every line is optional; what stands here is what is taken without it.
+
+tick_hz = 10.0               # how often each app works, and says what it has to say
+
+[apps]                       # how many of each; the options of `terrazzo run` go before these
+cells = 4
+bases = 1
+bots = 0                     # players without a person, who wander about
+
+[listen]                     # where clients come in
+host = "127.0.0.1"           # a numeric address of this machine; "0.0.0.0" for all of them
+public_host = ""             # what clients are told to connect to; "" is `host`, or where they found the login
+login_udp_port = 0           # 0 takes any port that is free
+login_ws_port = 0
+base_udp_port = 0            # of the first BaseApp; the others take the ports after it
+base_ws_port = 0
+console_port = 0             # of the web page
+
+[data]
+folder = "terrazzo-data"     # the database, the key of the cluster, logs, run/cluster.json
+
+[login]
+attempts_per_s = 1.0         # from one address, once its burst is used up
+attempts_burst = 20
+
+[cell]
+offload_margin_m = 3.0       # how far over a border a body may be before the next cell takes it
+
+[launch]
+patience_s = 20.0            # if the world is not ready by then, it is said what is missing
+"""
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of the file."""
+
+
+class Apps(_Part, frozen=True, kw_only=True):
+    """How many of each."""
+
+    cells: Count = 4
+    bases: Count = 1
+    bots: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
+
+
+class Listen(_Part, frozen=True, kw_only=True):
+    """Where clients come in."""
+
+    host: str = "127.0.0.1"
+    public_host: str = ""
+    login_udp_port: Port = 0
+    login_ws_port: Port = 0
+    base_udp_port: Port = 0
+    base_ws_port: Port = 0
+    console_port: Port = 0
+
+    @property
+    def told_host(self) -> str:
+        """What clients are told; empty: the address at which they found the login."""
+        is_everywhere = self.host in ("0.0.0.0", "::", "")
+        return self.public_host or ("" if is_everywhere else self.host)
+
+    @property
+    def near_host(self) -> str:
+        """What reaches it from this machine."""
+        return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+
+
+class Data(_Part, frozen=True, kw_only=True):
+    """What stays."""
+
+    folder: str = "terrazzo-data"
+
+
+class Login(_Part, frozen=True, kw_only=True):
+    """How often one address may try."""
+
+    attempts_per_s: Annotated[float, msgspec.Meta(gt=0)] = 1.0
+    attempts_burst: Annotated[int, msgspec.Meta(ge=1)] = 20
+
+
+class CellPart(_Part, frozen=True, kw_only=True):
+    """What CellApps are told."""
+
+    offload_margin_m: Annotated[float, msgspec.Meta(ge=0)] = 3.0
+
+
+class Launch(_Part, frozen=True, kw_only=True):
+    """How the cluster is started."""
+
+    patience_s: Annotated[float, msgspec.Meta(gt=0)] = 20.0
+
+
+class Config(_Part, frozen=True, kw_only=True):
+    """Everything."""
+
+    tick_hz: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 10.0
+    apps: Apps = Apps()
+    listen: Listen = Listen()
+    data: Data = Data()
+    login: Login = Login()
+    cell: CellPart = CellPart()
+    launch: Launch = Launch()
+
+    @property
+    def tick_s(self) -> float:
+        """Seconds between two ticks."""
+        return 1.0 / self.tick_hz
+
+
+class _Loads(Protocol):
+    def __call__(self, text: str, /) -> dict[str, Any]: ...
+
+
+def read_config(path: Path | None) -> Config:
+    """The settings of a file, or those without one; UsageError in one sentence for what is wrong."""
+    if path is None:
+        return Config()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8"
+        raise UsageError(f"cannot read the settings in {path}: {why}") from None
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, file: str, loads: _Loads = tomllib.loads) -> Config:
+    """The settings in a text; `file` names it in errors."""
+    try:
+        found = loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise UsageError(f"{file} is not TOML: {problem}") from None
+    _check_keys(found, Config, file, "")
+    try:
+        return msgspec.convert(found, Config)
+    except msgspec.ValidationError as problem:
+        raise UsageError(f"{file}: {problem}".replace("`$.", "`")) from None
+
+
+def _check_keys(found: dict[str, Any], struct: type[msgspec.Struct], file: str, prefix: str) -> None:
+    fields = {each.name: each.type for each in msgspec.structs.fields(struct)}
+    for key, value in found.items():
+        if key not in fields:
+            raise UsageError(
+                f"{file} has an unknown key {prefix}{key}; known are {', '.join(prefix + f for f in fields)}"
+            )
+        part = fields[key]
+        if isinstance(value, dict) and isinstance(part, type) and issubclass(part, msgspec.Struct):
+            _check_keys(value, part, file, f"{prefix}{key}.")

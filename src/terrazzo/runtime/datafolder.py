@@ -1,0 +1,97 @@
+"""The folder of a cluster's data: what it is made of, who may use it, and the key of the cluster.
+
+world.sqlite        everything that is saved
+cluster.key         the private key by which clients know the cluster, hex, for its owner's eyes only
+lock                held by the launcher that runs with this folder
+logs/NAME.log       of each app
+run/cluster.json    while a cluster runs: where it is, for other tools (`orders.ClusterFile`)
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import msgspec
+
+from terrazzo.errors import UsageError
+from terrazzo.runtime.orders import ClusterFile
+from terrazzo.wire.client import public_key
+
+KEY_BYTES = 32
+
+
+class DataFolder:
+    """One folder."""
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root).resolve()
+        self.database = self.root / "world.sqlite"
+        self.key_file = self.root / "cluster.key"
+        self.logs = self.root / "logs"
+        self.cluster_file = self.root / "run" / "cluster.json"
+        self._lock: int | None = None
+
+    def prepare(self) -> None:
+        """Makes what is missing and takes the folder for this process."""
+        try:
+            for folder in (self.root, self.logs, self.cluster_file.parent):
+                folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as problem:
+            raise UsageError(f"cannot use the data folder {self.root}: {problem.strerror}") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise UsageError(
+                f"another cluster is running with the data folder {self.root}: stop it, or give another with --data"
+            ) from None
+        self._lock = lock
+
+    def release(self) -> None:
+        """Leaves the folder to others."""
+        self.cluster_file.unlink(missing_ok=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def make_key(self) -> bytes:
+        """The private key of the cluster; made at the first start."""
+        try:
+            made = os.open(self.key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return self.read_key()
+        with os.fdopen(made, "w") as file:
+            file.write(os.urandom(KEY_BYTES).hex() + "\n")
+        return self.read_key()
+
+    def read_key(self) -> bytes:
+        """The private key of the cluster."""
+        try:
+            key = bytes.fromhex(self.key_file.read_text().strip())
+        except (OSError, ValueError):
+            key = b""
+        if len(key) != KEY_BYTES:
+            raise UsageError(
+                f"{self.key_file} does not hold a key: put the right one back, or delete it (clients need the new one)"
+            )
+        return key
+
+    def public_key(self) -> str:
+        """What clients must know, hex."""
+        return public_key(self.read_key()).hex()
+
+    def write_cluster(self, cluster: ClusterFile) -> None:
+        """Tells other tools; they see the old file or the new one, never half of one."""
+        fresh = self.cluster_file.with_suffix(".new")
+        fresh.write_bytes(msgspec.json.format(msgspec.json.encode(cluster), indent=1))
+        fresh.replace(self.cluster_file)
+
+    def read_cluster(self) -> ClusterFile:
+        """The cluster that runs with this folder."""
+        try:
+            return msgspec.json.decode(self.cluster_file.read_bytes(), type=ClusterFile)
+        except (OSError, msgspec.DecodeError):
+            raise UsageError(f"no cluster is running with the data folder {self.root}: start one") from None

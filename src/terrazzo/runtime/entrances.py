@@ -1,0 +1,95 @@
+"""The members that clients talk to: LoginApp and BaseApp, with their doors. What all members have in common, and the
+others, are in `members.py`."""
+
+from __future__ import annotations
+
+import os
+
+from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.login.loginapp import LoginApp, LoginLimits
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.doors import Doors
+from terrazzo.runtime.members import AppMember
+from terrazzo.schema.digest import digest
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.client import Event
+from terrazzo.wire.ids import AppKind
+
+
+class EntranceMember(AppMember):
+    """An app with doors."""
+
+    async def _open_doors(self, udp_port: int, ws_port: int) -> Doors:
+        self.doors = Doors(DataFolder(self.order.data).read_key())
+        await self.doors.open(self.config.listen.host, udp_port, ws_port)
+        return self.doors
+
+
+class LoginMember(EntranceMember):
+    """LoginApp."""
+
+    async def _open(self) -> None:
+        await self._open_doors(self.config.listen.login_udp_port, self.config.listen.login_ws_port)
+
+    def _make(self, host: Host) -> ClusterApp:
+        assert self.doors is not None
+        doors, login = self.doors, self.config.login
+        # The launcher's own bots come all at once from this machine.
+        burst = login.attempts_burst + 2 * self.config.apps.bots
+        limits = LoginLimits(attempts_per_s=login.attempts_per_s, attempts_burst=burst)
+        both = _Both(doors)
+        self.app = LoginApp(
+            self.order.id, host, endpoint=both, digest=digest(self.game.schema), limits=limits, host_of=doors.host_of
+        )
+        return self.app
+
+    def _missing(self) -> str:
+        return "" if self.app.view()["has_database"] else "a link with DBApp"
+
+    def _may_end(self) -> bool:
+        return True
+
+
+class _Both:
+    """Two doors as one endpoint."""
+
+    def __init__(self, doors: Doors) -> None:
+        self._boxes = (doors.by_udp, doors.by_ws)
+
+    def events(self) -> list[Event]:
+        """What has happened at both."""
+        return [event for box in self._boxes for event in box.events()]
+
+
+class BaseMember(EntranceMember):
+    """BaseApp."""
+
+    async def _open(self) -> None:
+        listen, offset = self.config.listen, self.order.index
+        udp, ws = (port + offset if port else 0 for port in (listen.base_udp_port, listen.base_ws_port))
+        await self._open_doors(udp, ws)
+
+    def _make(self, host: Host) -> ClusterApp:
+        assert self.doors is not None
+        doors = self.doors
+        address = Address(self.config.listen.told_host, doors.udp_port, doors.ws_port)
+        endpoints = [doors.by_udp, doors.by_ws]
+        self.app = BaseApp(self.order.id, host, self.game, endpoints, entropy=os.urandom, address=address)
+        return self.app
+
+    def _missing(self) -> str:
+        needed = {AppKind.BASE_APP_MGR: "BaseAppMgr", AppKind.DB_APP: "DBApp", AppKind.CELL_APP_MGR: "CellAppMgr"}
+        missing = [name for kind, name in needed.items() if kind not in self.app.peers]
+        if missing:
+            return f"links with {' and '.join(missing)}"
+        return "" if self.app.spaces_ready else "the spaces"
+
+    def _begin_end(self) -> None:
+        self.app.stop()
+
+    def _may_end(self) -> bool:
+        return self.app.is_stopped
+
+    def _left_undone(self) -> str:
+        return f"{len(self.app.bases)} entities are not taken down and saved"

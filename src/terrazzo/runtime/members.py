@@ -1,0 +1,275 @@
+"""The members of a cluster: each app with everything around it (driver, doors, store), from its start to its end.
+
+    start() ── doors open, app made, ticking ──▶ WAITING for others ──▶ READY ── stop() ──▶ ending ──▶ run() returns
+
+A member says with every change how far it is (`Report`): what it waits for, in words, until it has what it needs to
+work. How it comes down depends on what others need of it:
+
+    BaseApp       tells its clients, takes cell parts down, saves everything; then it ends
+    LoginApp      ends at once: what was asked of it is asked again elsewhere
+    CellApps, managers, DBApp
+                  end when no BaseApp is linked with them any more, since it is they who save; DBApp also when nothing
+                  is waiting to be written
+    all           within END_S, whatever the others do
+
+So the order of an end is right even when every process is told to stop in the same moment, as happens when the launcher
+dies. A member is the same in a process of its own and in one with all the others. Those with doors for clients are in
+`entrances.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.db.dbapp import DBApp
+from terrazzo.db.passwords import Hasher
+from terrazzo.db.sqlite import SqliteDatabase
+from terrazzo.game import LoadedGame
+from terrazzo.managers.baseapp_mgr import BaseAppMgr
+from terrazzo.managers.cellapp_mgr import CellAppMgr, State
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.driver import Driver
+from terrazzo.runtime.links import Log
+from terrazzo.runtime.orders import Order, Report, Step
+from terrazzo.runtime.storethreads import StoreThreads
+from terrazzo.wire.app import Host
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import AppKind
+
+if TYPE_CHECKING:  # what it is made of takes longer to import than all the rest
+    from terrazzo.runtime.doors import Doors
+
+END_S = 3.8
+"""How long an end in order may take; what is not done by then is reported and left."""
+
+Tell = Callable[[Report], None]
+
+
+class Member(Protocol):
+    """What runs in a process; made with (order, game, log, tell)."""
+
+    async def start(self) -> None:
+        """Begins; when that cannot be, gives up everything and raises, a UsageError if one sentence says it all."""
+
+    def stop(self) -> None:
+        """Asks for the end in order."""
+
+    async def run(self) -> None:
+        """Until the end; raises what broke it."""
+
+
+class AppMember:
+    """What all apps have in common."""
+
+    def __init__(self, order: Order, game: LoadedGame, log: Log, tell: Tell) -> None:
+        self.order = order
+        self.config = order.config
+        self.game = game
+        self.log = log
+        self.doors: Doors | None = None
+        self.driver: Driver | None = None
+        self._tell = tell
+        self._waits_for: str | None = None
+        self._has_started = False
+        self._end_by: float | None = None
+
+    async def start(self) -> None:
+        """See Member."""
+        try:
+            await self._start()
+        except BaseException:
+            if self.driver is not None:
+                self.driver.stop()
+            await self.run()
+            raise
+        if self._end_by is not None and self.driver is not None:
+            self.driver.call(self._begin_end)  # told to stop before it had begun
+
+    async def _start(self) -> None:
+        await self._open()
+        seed = int.from_bytes(os.urandom(8), "little")
+        id, tick_s = self.order.id, self.config.tick_s
+        self.driver = Driver(
+            id,
+            self._make,
+            tick_s=tick_s,
+            places=self.order.place_of,
+            seed=seed,
+            log=self.log,
+            after_tick=self._on_ticked,
+        )
+        await self.driver.start([self.order.place_of(id)])
+        await self._open_more()
+        doors = self.doors
+        ports = (self.config.listen.told_host, doors.udp_port, doors.ws_port) if doors is not None else ("", 0, 0)
+        self._has_started = True
+        self._tell(Report(Step.STARTED, self._words(), *ports))
+
+    def stop(self) -> None:
+        """See Member."""
+        if self._end_by is None:
+            self._end_by = time.monotonic() + END_S
+            self.log("stopping")
+            if self.driver is not None:
+                self.driver.call(self._begin_end)
+
+    async def run(self) -> None:
+        """See Member."""
+        try:
+            if self.driver is not None:
+                await self.driver.run()
+        finally:
+            if self.doors is not None:
+                await self.doors.close()
+            await self._close()
+
+    def _on_ticked(self) -> None:
+        assert self.driver is not None
+        if self.doors is not None:
+            self.doors.flush()
+        if self._end_by is not None:
+            is_late = time.monotonic() >= self._end_by
+            if is_late:
+                self.log("ended before everything was done", error=f"after {END_S:g} s {self._left_undone()}")
+            if is_late or self._may_end():
+                self.driver.stop()
+        elif self._has_started and self._waits_for != "":
+            self._look_around()
+
+    def _look_around(self) -> None:
+        waits_for = self._missing()
+        if waits_for != self._waits_for:
+            self._waits_for = waits_for
+            self._tell(Report(Step.WAITING, waits_for) if waits_for else Report(Step.READY))
+
+    def _has_base_apps(self) -> bool:
+        assert self.driver is not None
+        return any(peer.kind is AppKind.BASE_APP for peer in self.driver.links.peers)
+
+    # What each kind of app says for itself.
+
+    async def _open(self) -> None:
+        """What the app needs before it is made."""
+
+    def _make(self, host: Host) -> ClusterApp:
+        """The app."""
+        raise NotImplementedError
+
+    def _words(self) -> str:
+        """What people should know of it once it has started."""
+        return ""
+
+    def _missing(self) -> str:
+        """What it waits for before it can work; nothing: it is ready."""
+        return ""
+
+    def _begin_end(self) -> None:
+        """The app is told that it will end."""
+
+    def _may_end(self) -> bool:
+        """Whether nothing would be lost."""
+        return not self._has_base_apps()
+
+    def _left_undone(self) -> str:
+        """What is not as it should be when its time is over."""
+        return "there are still links with BaseApps"
+
+    async def _open_more(self) -> None:
+        """What needs the app to be there."""
+
+    async def _close(self) -> None:
+        """What was opened, as far as it was."""
+
+
+class DBMember(AppMember):
+    """DBApp, its database and the threads that work for it."""
+
+    _threads: StoreThreads | None = None
+
+    async def _open(self) -> None:
+        self._threads = StoreThreads(SqliteDatabase(DataFolder(self.order.data).database), Hasher(os.urandom))
+
+    def _make(self, host: Host) -> ClusterApp:
+        assert self._threads is not None
+        self.app = DBApp(
+            self.order.id,
+            host,
+            schema=self.game.schema,
+            player_type_id=self.game.player.type_id,
+            allow_new_players=self.game.policy.allow_new_players,
+            store=self._threads.store,
+        )
+        return self.app
+
+    def _missing(self) -> str:
+        return "" if self.app.log_ons.manager is not None else "a link with BaseAppMgr"
+
+    def _on_ticked(self) -> None:
+        assert self._threads is not None
+        assert self._threads.error is None, f"a thread of the store has failed: {self._threads.error!r}"
+        super()._on_ticked()
+
+    def _may_end(self) -> bool:
+        return super()._may_end() and not self.app.is_busy
+
+    async def _close(self) -> None:
+        if self._threads is not None:
+            self._threads.close()
+
+
+class BaseMgrMember(AppMember):
+    """BaseAppMgr."""
+
+    def _make(self, host: Host) -> ClusterApp:
+        self.app = BaseAppMgr(self.order.id, host)
+        return self.app
+
+    def _missing(self) -> str:
+        view = self.app.view()
+        if not view["are_spaces_ready"]:
+            return "the spaces"
+        return "" if len(view["apps"]) >= self.config.apps.bases and view["bootstrapped"] else "BaseApps"
+
+
+class CellMgrMember(AppMember):
+    """CellAppMgr."""
+
+    def _make(self, host: Host) -> ClusterApp:
+        self.app = CellAppMgr(self.order.id, host, self.game.policy.spaces, self.config.apps.cells)
+        return self.app
+
+    def _missing(self) -> str:
+        return "" if self.app.state is State.READY else f"the cells: {self.app.view()['progress']}"
+
+
+class CellMember(AppMember):
+    """CellApp."""
+
+    def _make(self, host: Host) -> ClusterApp:
+        margin = self.config.cell.offload_margin_m
+        self.app = CellApp(self.order.id, host, self.game, offload_margin_m=margin, cpu_load=CpuLoad())
+        return self.app
+
+    def _missing(self) -> str:
+        if self.app.manager is None:
+            return "a link with CellAppMgr"
+        return "" if self.app.spaces else "its cells"
+
+
+class CpuLoad:
+    """The share of one core that this process has used since it was last asked."""
+
+    def __init__(self) -> None:
+        self._used, self._at = time.process_time(), time.monotonic()
+        self._last = 0.0
+
+    def __call__(self) -> float:
+        used, at = time.process_time(), time.monotonic()
+        if at - self._at >= 0.5:  # asked more often, it would measure noise
+            self._last = (used - self._used) / (at - self._at)
+            self._used, self._at = used, at
+        return self._last

@@ -1,0 +1,117 @@
+"""What a launcher, the processes it starts and other tools say to each other.
+
+launcher ── Order (one JSON line) ──▶ stdin of the process; its end is the word to stop
+launcher ◀── Report (JSON lines) ──── stdout of the process
+launcher ── ClusterFile ──▶ run/cluster.json in the data folder, for the console, bots and tests
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import msgspec
+
+from terrazzo.runtime.config import Config
+from terrazzo.runtime.links import UnixPlace
+from terrazzo.wire.ids import AppId, AppKind
+
+BOTS = "bots"
+CONSOLE = "console"
+WS_PATH = "/play"
+"""Where the WebSockets of LoginApps and BaseApps are."""
+
+
+class Bots(msgspec.Struct, frozen=True, kw_only=True):
+    """Who the bots are and where they go."""
+
+    count: int
+    host: str
+    udp_port: int
+    public_key: str
+    name: str = "bot"
+    password: str
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process is to be."""
+
+    kind: str
+    """An AppKind in small letters, or BOTS."""
+    index: int
+    incarnation: int = 1
+    game: str
+    config: Config
+    data: str
+    sockets: str
+    """The folder in which the apps listen for each other."""
+    json_log: bool = False
+    bots: Bots | None = None
+    login_url: str = ""
+    """Where a page logs in, for the console."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return f"{self.kind}-{self.index}"
+
+    @property
+    def id(self) -> AppId:
+        """What its peers call it."""
+        return AppId(AppKind[self.kind.upper()], self.index, self.incarnation)
+
+    def place_of(self, peer: AppId) -> UnixPlace:
+        """Where a peer listens."""
+        return place_in(self.sockets, peer)
+
+
+def place_in(sockets: str, app: AppId) -> UnixPlace:
+    """Where an app listens, in the folder of a cluster's sockets."""
+    return UnixPlace(f"{sockets}/{app.kind.name.lower()}-{app.index}")
+
+
+class Step(Enum):
+    """How far a process is."""
+
+    STARTED = "started"
+    WAITING = "waiting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A process says how far it is."""
+
+    step: Step
+    text: str = ""
+    """What it waits for, why it failed, or (console) the address of its page."""
+    host: str = ""
+    udp_port: int = 0
+    ws_port: int = 0
+
+
+class RunningApp(msgspec.Struct, frozen=True):
+    """One process of a running cluster; ports are 0 where no client may come in."""
+
+    name: str
+    pid: int
+    host: str = ""
+    udp_port: int = 0
+    ws_port: int = 0
+    text: str = ""
+
+
+class ClusterFile(msgspec.Struct, frozen=True):
+    """A running cluster, as others find it."""
+
+    game: str
+    pid: int
+    public_key: str
+    digest: str
+    sockets: str
+    is_ready: bool
+    apps: list[RunningApp]
+
+    @property
+    def login(self) -> RunningApp:
+        """The door."""
+        return next(each for each in self.apps if each.name.startswith("login_app-"))

@@ -1,0 +1,117 @@
+"""One process of a cluster: `python -m terrazzo.runtime.process NAME`, started by a launcher and by nobody else.
+
+Its order is the first line on its stdin; the end of stdin is the word to stop, as SIGTERM is. So a process never
+outlives its launcher, however that ended: a thread waits for the end of stdin, and if the process is not gone
+HARD_END_S later (a game's code that never returns), the thread ends it. What the process reports goes to the stdout it
+was given; what a game prints goes to stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+
+from terrazzo.errors import UsageError
+from terrazzo.game import LoadedGame, load_game
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.links import Log
+from terrazzo.runtime.logs import AppLog
+from terrazzo.runtime.loop import run
+from terrazzo.runtime.members import Member, Tell
+from terrazzo.runtime.orders import Order, Report, Step
+
+HARD_END_S = 5.0
+
+MEMBERS = {
+    "login_app": "terrazzo.runtime.entrances:LoginMember",
+    "db_app": "terrazzo.runtime.members:DBMember",
+    "base_app_mgr": "terrazzo.runtime.members:BaseMgrMember",
+    "base_app": "terrazzo.runtime.entrances:BaseMember",
+    "cell_app_mgr": "terrazzo.runtime.members:CellMgrMember",
+    "cell_app": "terrazzo.runtime.members:CellMember",
+    "bots": "terrazzo.runtime.bots:BotsMember",
+    "console": "terrazzo.console.member:ConsoleMember",
+}
+"""Kind → where its member is; imported when it is wanted."""
+
+
+def make_member(order: Order, game: LoadedGame, log: Log, tell: Tell) -> Member:
+    """The member that an order asks for."""
+    module, _, name = MEMBERS[order.kind].partition(":")
+    made: Callable[[Order, LoadedGame, Log, Tell], Member] = getattr(importlib.import_module(module), name)
+    return made(order, game, log, tell)
+
+
+async def live(member: Member, log: Log, tell: Tell) -> bool:
+    """The whole life of a member; False, and said why, when it did not end as it was asked to."""
+    try:
+        await member.start()
+        await member.run()
+    except UsageError as problem:
+        tell(Report(Step.FAILED, str(problem)))
+        log("failed", why=str(problem))
+        return False
+    except Exception as problem:
+        tell(Report(Step.FAILED, f"{type(problem).__name__}: {problem}"))
+        log("failed", error=repr(problem), trace=traceback.format_exc())
+        return False
+    return True
+
+
+def main() -> int:
+    """Reads the order, lives it; gives the exit code."""
+    with open(0, "rb", buffering=0, closefd=False) as stdin:  # unbuffered: what follows the line stays unread
+        order = msgspec.json.decode(stdin.readline(), type=Order)
+    launcher = os.getppid()
+    reports = os.dup(1)
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher hears it, and stops us in its order
+
+    def tell(report: Report) -> None:
+        with suppress(OSError):  # the launcher is gone; the end of stdin says so, too
+            os.write(reports, msgspec.json.encode(report) + b"\n")
+
+    log = AppLog(order.name, DataFolder(order.data).logs, as_json=order.json_log)
+    try:
+        game = load_game(order.game)
+    except UsageError as problem:
+        tell(Report(Step.FAILED, str(problem)))
+        return 1
+    is_well = run(_live_until_told(order, game, log, tell))
+    if os.getppid() != launcher:
+        with suppress(OSError):  # the launcher can no longer tidy up: the last one out does, when the folder is empty
+            os.rmdir(order.sockets)
+    return 0 if is_well else 1
+
+
+async def _live_until_told(order: Order, game: LoadedGame, log: Log, tell: Tell) -> bool:
+    member = make_member(order, game, log, tell)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, member.stop)
+    threading.Thread(target=_watch_launcher, args=(loop, member.stop), daemon=True, name="launcher").start()
+    return await live(member, log, tell)
+
+
+def _watch_launcher(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+    while os.read(0, 1024):
+        pass
+    try:
+        loop.call_soon_threadsafe(stop)
+    except RuntimeError:
+        return  # the loop has ended by itself
+    time.sleep(HARD_END_S)
+    os._exit(3)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""The threads that work for DBApp: one for each lane of its `StoreQueue`, asleep until there is something to do.
+
+What a thread raises (nothing should be) is a broken invariant: the process must end, since what was submitted would
+never be answered. `error` holds it, and whoever drives the app looks.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from terrazzo.db.store import Database, Lane, Passwords, StoreQueue
+
+PASSWORDS_S = 0.2
+
+
+class StoreThreads:
+    """A store over a blocking database, with somebody who works."""
+
+    def __init__(self, database: Database, passwords: Passwords) -> None:
+        self.error: BaseException | None = None
+        self.store = StoreQueue(database, passwords, self._wake)
+        self._database = database
+        self._is_closing = False
+        self._bells = {lane: threading.Event() for lane in Lane}
+        self._threads = {lane: threading.Thread(target=self._work, args=(lane,), name=lane.value) for lane in Lane}
+        for thread in self._threads.values():
+            thread.daemon = True  # a process that has failed does not wait for them
+            thread.start()
+
+    def close(self) -> None:
+        """Ends the threads, then the database: after all that is to be written. Nobody waits for passwords any more."""
+        self._is_closing = True
+        for lane in Lane:
+            self._wake(lane)
+        self._threads[Lane.DATABASE].join()
+        self._threads[Lane.PASSWORDS].join(PASSWORDS_S)
+        self._database.close()
+
+    def _wake(self, lane: Lane) -> None:
+        self._bells[lane].set()
+
+    def _work(self, lane: Lane) -> None:
+        bell = self._bells[lane]
+        try:
+            while True:
+                bell.wait()
+                bell.clear()
+                while self.store.work(lane):
+                    pass
+                if self._is_closing:
+                    return
+        except BaseException as error:
+            self.error = error
