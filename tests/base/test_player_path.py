@@ -89,7 +89,7 @@ def test_the_latest_move_of_a_tick_goes_to_the_cell_app():
     town = Town()
     proxy, session = town.playing()
     town.hear(session, protocol.encode_move((1.0, 0.0, 1.0), 0.0), protocol.encode_move((2.0, 0.0, 1.0), 0.5))
-    assert town.cell.heard == [Moves((Move(proxy.id, (2.0, 0.0, 1.0), 0.5),))]
+    assert town.cell.heard == [Moves((Move(proxy.id, (2.0, 0.0, 1.0), 0.5, 2),))]
     town.step()
     assert len(town.cell.heard) == 1
 

@@ -70,7 +70,8 @@ class ClientMail:
         position, yaw, rest = take_place(body)
         self._expect_end(rest)
         if self._proxy.cell.state is Body.THERE:
-            self._app.moves[self._proxy.id] = Move(self._proxy.id, position, yaw)
+            self._proxy.moves_made += 1
+            self._app.moves[self._proxy.id] = Move(self._proxy.id, position, yaw, self._proxy.moves_made)
         else:
             self.dropped["late"] += 1
 

@@ -85,6 +85,7 @@ class ProxyEntity(BaseEntity):
         self.presence = Presence.ABSENT
         self.is_logged_on = False
         self.witness = 0
+        self.moves_made = 0  # over all clients of this proxy: a move's number never goes back
         self.bad = 0
         self.session_key = (0, 0)
         self._session: ClientSession | None = None

@@ -99,7 +99,7 @@ class CellApp(ClusterApp):
         host.join(AppId(AppKind.CELL_APP_MGR, 0, ANY_INCARNATION))
 
     def _listen(self) -> None:
-        self.on(Frame, self.switchboard.on_message)
+        self.on(Frame, self._on_frame)
         self.on(Astray, self.switchboard.on_message)
         self.on(SpaceTree, self._on_space_tree)
         self.on(Moves, self._on_moves)
@@ -146,6 +146,14 @@ class CellApp(ClusterApp):
         if space.set_tree(message.name, message.version, tree, self.me) and space.leaf is not None:
             self.send(source, CellReady(space.id, space.version))
 
+    def _on_frame(self, source: AppId, message: Frame) -> None:
+        """Mail for a part whose ghost is here: the ghost knows better than the switchboard where the real is. So
+        whoever sees an entity from this cell reaches it through this cell."""
+        body = self.bodies.get(message.to.entity)
+        if body is not None and body.real is None and message.to == body.part and body.real_app != self.me:
+            self.switchboard.learn(body.part, body.epoch, body.real_app)
+        self.switchboard.on_message(source, message)
+
     def _on_moves(self, source: AppId, message: Moves) -> None:
         """For a real: waits for the tick. For a ghost: passed on. For neither: the next one is due in a tick."""
         passed: dict[AppId, list[Move]] = {}
@@ -154,7 +162,9 @@ class CellApp(ClusterApp):
             if body is None:
                 continue
             if body.real is not None:
-                self._moves[move.entity] = move
+                known = self._moves.get(move.entity)
+                if known is None or move.number >= known.number:
+                    self._moves[move.entity] = move
             elif body.real_app not in (self.me, source):
                 passed.setdefault(body.real_app, []).append(move)
         for app, several in passed.items():
@@ -191,7 +201,8 @@ class CellApp(ClusterApp):
         pending, self._moves = self._moves, {}
         for move in pending.values():
             mover = self.reals.get(move.entity)
-            if mover is not None:
+            if mover is not None and move.number >= mover.mover.number:
+                mover.mover.number = move.number
                 moves.move(mover, move.position, move.yaw, now)
         for real in list(self.reals.values()):
             if real.timers.is_due(now):

@@ -30,12 +30,13 @@ NEAR_M = 2.0
 class Mover:
     """How far one client may have come."""
 
-    __slots__ = ("_allowance_s", "_at", "corrected_at")
+    __slots__ = ("_allowance_s", "_at", "corrected_at", "number")
 
     def __init__(self, now: float) -> None:
         self._at = now
         self._allowance_s = ALLOWANCE_S
         self.corrected_at: float | None = None
+        self.number = 0  # of the last move looked at: what a former cell forwards late is older, and passed over
 
     def _grow(self, now: float) -> None:
         self._allowance_s = min(self._allowance_s + now - self._at, ALLOWANCE_S)

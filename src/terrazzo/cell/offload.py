@@ -132,6 +132,7 @@ class Offloads:
             witness=None if real.witness is None else real.witness.pack(),
             timers=real.timers.pack(app.host.now),
             dbid=real.dbid,
+            moved=real.mover.number,
         )
 
     def on_onloaded(self, source: AppId, message: Onloaded) -> None:
@@ -221,6 +222,7 @@ class Offloads:
         real.haunts = dict.fromkeys((haunt for haunt in message.haunts if haunt != app.me), app.host.now)
         real.timers.unpack(message.timers, app.host.now)
         real.arrived_at = app.host.now
+        real.mover.number = message.moved
         if message.witness is not None:
             real.witness = Witness.unpack(body, message.witness, app.host.now)
         app.settle(real)

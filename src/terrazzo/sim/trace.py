@@ -44,7 +44,7 @@ class Trace:
         self._clock = clock
         self._hash = hashlib.blake2b(digest_size=16)
 
-    def add(self, where: object, what: str, **facts: object) -> None:
+    def add(self, where: object, what: str, /, **facts: object) -> None:
         """Notes an event; costs nothing to speak of when the run keeps nothing."""
         if self.keep is Keep.OFF:
             return

@@ -57,12 +57,15 @@ class Process:
         self.offset_s = self.rng.uniform(0.0, 100.0)
         self.app: App | None = None
         self.restart_s = 1.0
+        self.after_step: Callable[[], None] | None = None
+        """Called after each tick and each frame that was heard; for a driver of more than links, and for oracles."""
         self._world = world
         self._factory = factory
         self._tick_s = tick_s
         self._limits = limits
         self._links_type = links_type
         self._links: Links | None = None
+        self._joins: list[AppId] = []
         self._pauses = 0
         self._missed: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         world.network.listen(self.name, lambda: self if self.app is not None else None)
@@ -77,6 +80,9 @@ class Process:
         self._world.trace.add(self.name, "started", id=self.id)
         self.app = self._factory(self)
         self._links = self._links_type(self.id, self.app, self, self, limits=self._limits)
+        joins, self._joins = self._joins, []
+        for peer in joins:
+            self._links.join(peer)
         self._world.clock.after(self._tick_s * self.rng.random(), self._tick, self.id)
 
     def crash(self, *, silently: bool) -> None:
@@ -108,8 +114,13 @@ class Process:
         if self._defer(self._tick, id) or id != self.id or self._links is None:
             return
         self._links.on_tick()
+        self._stepped()
         if not self._end_if_fenced():
             self._world.clock.after(self._tick_s, self._tick, id)
+
+    def _stepped(self) -> None:
+        if self.after_step is not None:
+            self.after_step()
 
     def _defer(self, act: Callable[..., None], *args: Any) -> bool:
         if self._pauses:
@@ -132,8 +143,10 @@ class Process:
         return self._world.clock.now + self.offset_s
 
     def log(self, event: str, /, **facts: object) -> None:
-        """Goes into the trace."""
+        """Goes into the trace, and to whoever listens."""
         self._world.trace.add(self.name, event, **facts)
+        if self._world.on_log is not None:
+            self._world.on_log(self.name, event, facts)
 
     def fence(self, app: AppId) -> None:
         """See Host."""
@@ -141,9 +154,11 @@ class Process:
         self._links.fence(app)
 
     def join(self, peer: AppId) -> None:
-        """See Host."""
-        assert self._links is not None
-        self._links.join(peer)
+        """See Host. An app may ask for it while it is being made, before there are links."""
+        if self._links is None:
+            self._joins.append(peer)
+        else:
+            self._links.join(peer)
 
     # Transport: what the links need.
 
@@ -180,6 +195,7 @@ class Process:
         """See Endpoint."""
         if not self._defer(self.on_data, number, data) and self._links is not None:
             self._links.on_data(number, data)
+            self._stepped()
             self._end_if_fenced()
 
 
@@ -194,6 +210,8 @@ class World:
         self.network = Network(self.clock, self.rng("network"))
         self.processes: dict[str, Process] = {}
         self.disks: dict[str, Disk] = {}
+        self.on_log: Callable[[str, str, dict[str, object]], None] | None = None
+        """Hears what the processes log: where, what, and the facts."""
 
     def rng(self, name: str) -> Random:
         """A stream of randomness of its own for each purpose, so that one does not disturb another."""

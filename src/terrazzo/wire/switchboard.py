@@ -327,6 +327,8 @@ class Switchboard:
             place = self._place(channel.peer)
             if place.app is None:
                 self._locate(channel.peer, place, now)
+                if channel.box.channels.get(channel.peer) is not channel:
+                    return  # it was found that the peer is gone
             else:
                 if channel.heard == NEVER_HEARD:
                     channel.heard = place.version  # a channel without history takes the resolver's word
@@ -360,6 +362,8 @@ class Switchboard:
             self.counts["resent"] += 1
             if channel.attempts % self.limits.locate_after == 0:
                 self._locate(channel.peer, self._place(channel.peer), now)
+                if channel.box.channels.get(channel.peer) is not channel:
+                    return  # it was found that the peer is gone
             channel.send_again()
             channel.owes_frame = True
             self._mark(channel)

@@ -46,6 +46,8 @@ class Move(NamedTuple):
     entity: int
     position: Position
     yaw: float
+    number: int = 0
+    """Counts a client's moves: one that was forwarded by a former cell must not undo a newer one."""
 
 
 @message(82)

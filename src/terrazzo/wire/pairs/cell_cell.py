@@ -91,6 +91,8 @@ class Offload(Message, frozen=True):
     timers: tuple[tuple[int, float, float, int], ...]
     """(id, seconds until due, repeat or 0, user number)."""
     dbid: int
+    moved: int = 0
+    """The number of the last move of the client that was believed or refused."""
 
 
 @message(106, max_size=256)

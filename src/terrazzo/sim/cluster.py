@@ -1,0 +1,235 @@
+"""A whole cluster in a world: every app, its doors for clients, and clients that come through them.
+
+                        datagrams                                links
+    Seat (ClientApp) ◀──────────────▶ Door (ServerEndpoint) of LoginApp, BaseApps ◀──────▶ managers, CellApps, DBApp
+
+Nothing of the apps is imitated: only time, network, entropy and the database's disk are the simulator's. A **door** is
+what a socket is in a real process: datagrams go into its endpoint as they come, and what the endpoint has to send
+leaves after each tick, after each datagram, and when one of its timers is due. A **seat** is a client program with an
+address of its own; it steps on the world's clock until its last packet is sent.
+
+All doors have one key pair, as the processes of one cluster do. An app that is started again gets a new endpoint behind
+the same door, so sessions of the former incarnation are unknown there, as they are after a real crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from terrazzo.base.baseapp import Address as BaseAddress
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.client import ClientApp, ClientGame
+from terrazzo.db.dbapp import DBApp
+from terrazzo.db.memory import MemoryDatabase
+from terrazzo.db.passwords import Cost, Hasher
+from terrazzo.db.store import Lane, StoreQueue
+from terrazzo.game import LoadedGame
+from terrazzo.login.loginapp import LoginApp
+from terrazzo.managers.baseapp_mgr import BaseAppMgr
+from terrazzo.managers.cellapp_mgr import CellAppMgr
+from terrazzo.schema.digest import digest
+from terrazzo.sim.world import Process, World
+from terrazzo.sync.view_events import Event
+from terrazzo.wire.app import App
+from terrazzo.wire.client import ServerEndpoint, public_key
+from terrazzo.wire.ids import AppKind
+
+LOGIN = ("login", 1)
+CHEAP = Cost(log_n=1, r=1, p=1)
+"""Passwords are hashed all the same, but cost nothing to speak of."""
+STORE_S = 0.005
+SEAT_STEP_S = 0.05
+WAKE_S = 0.001
+"""A timer is at least so far away: clocks are off by amounts that do not add up exactly."""
+
+OnStart = Callable[[Process, App], None]
+
+
+def place_of(address: tuple[str, int]) -> str:
+    """The name of an address on the simulated network."""
+    return f"{address[0]}:{address[1]}"
+
+
+class Door:
+    """Where clients reach a process."""
+
+    def __init__(self, world: World, address: tuple[str, int]) -> None:
+        self.place = place_of(address)
+        self._world = world
+        self._process: Process | None = None
+        self._endpoint: ServerEndpoint | None = None
+        self._wake_at = float("inf")
+        world.network.receive_datagrams(self.place, self._on_datagram)
+
+    def open(self, process: Process, private_key: bytes) -> ServerEndpoint:
+        """A new incarnation begins behind it."""
+        entropy = self._world.rng(f"door {self.place} {process.id.incarnation}").randbytes
+        self._process = process
+        self._endpoint = ServerEndpoint(private_key, entropy=entropy)
+        process.after_step = self.poll
+        return self._endpoint
+
+    def poll(self) -> None:
+        """Sends what is to be sent now, and sees to it that timers are kept."""
+        process, endpoint = self._process, self._endpoint
+        if process is None or endpoint is None or process.app is None:
+            return
+        for address, data in endpoint.poll(process.now):
+            self._world.network.send_datagram(self.place, str(address), data)
+        due = endpoint.next_timeout()
+        if due is not None:
+            at = max(due - process.offset_s, self._world.clock.now + WAKE_S)
+            if at < self._wake_at or self._wake_at <= self._world.clock.now:
+                self._wake_at = at
+                self._world.clock.at(at, self.poll)
+
+    def _on_datagram(self, source: str, data: bytes) -> None:
+        if self._process is not None and self._process.app is not None and self._endpoint is not None:
+            self._endpoint.on_datagram(source, data, self._process.now)
+            self.poll()
+
+
+class Seat:
+    """A client program and where it sits."""
+
+    def __init__(self, cluster: Cluster, address: str, app: ClientApp) -> None:
+        self.app = app
+        self.address = address
+        self.on_step: Callable[[float], None] | None = None
+        """What the player does, each time before the client's own tick."""
+        self._cluster = cluster
+        self._world = cluster.world
+        self._world.network.receive_datagrams(address, self._on_datagram)
+        self._world.clock.after(0.0, self._step)
+
+    def _on_datagram(self, source: str, data: bytes) -> None:
+        self.app.on_datagram(data, self._world.clock.now)
+
+    def _step(self) -> None:
+        now = self._world.clock.now
+        if self.on_step is not None:
+            self.on_step(now)
+        self.app.tick(now)
+        for address, data in self.app.poll(now):
+            self._cluster.connect(self.address, address)
+            self._world.network.send_datagram(self.address, place_of(address), data)
+        if self.app.addresses:
+            self._world.clock.after(SEAT_STEP_S, self._step)
+
+
+class Cluster:
+    """All apps of a game, started."""
+
+    def __init__(
+        self,
+        world: World,
+        game: LoadedGame,
+        *,
+        cells: int,
+        bases: int,
+        tick_s: float = 0.1,
+        offload_margin_m: float = 3.0,
+        on_start: OnStart | None = None,
+    ) -> None:
+        self.world = world
+        self.game = game
+        self.database = MemoryDatabase()
+        self.conditions = world.datagrams()
+        self._client_game = ClientGame.of(game)
+        self._private_key = world.rng("cluster key").randbytes(32)
+        self._tick_s = tick_s
+        self._on_start = on_start
+        self._seats = 0
+        self._known_paths: set[tuple[str, tuple[str, int]]] = set()
+        add = self._add
+        self.db = add(AppKind.DB_APP, 0, self._make_db)
+        self.base_mgr = add(AppKind.BASE_APP_MGR, 0, lambda p: BaseAppMgr(p.id, p))
+        self.cell_mgr = add(AppKind.CELL_APP_MGR, 0, lambda p: CellAppMgr(p.id, p, game.policy.spaces, cells))
+        self.cells = [
+            add(AppKind.CELL_APP, n, lambda p: CellApp(p.id, p, game, offload_margin_m=offload_margin_m))
+            for n in range(1, cells + 1)
+        ]
+        self.bases = [self._add_base(n) for n in range(1, bases + 1)]
+        self.login = self._add_login()
+
+    @property
+    def cell_apps(self) -> list[CellApp]:
+        """The CellApps that run now."""
+        return [process.app for process in self.cells if isinstance(process.app, CellApp)]
+
+    @property
+    def base_apps(self) -> list[BaseApp]:
+        """The BaseApps that run now."""
+        return [process.app for process in self.bases if isinstance(process.app, BaseApp)]
+
+    def client(self, name: str, password: str, *, listener: Callable[[Event], None] | None = None) -> Seat:
+        """A client program that begins to log in now, from an address of its own."""
+        self._seats += 1
+        address = f"{name}@{self._seats}"
+        app = ClientApp(
+            self._client_game,
+            login=LOGIN,
+            server_key=public_key(self._private_key),
+            name=name,
+            password=password,
+            entropy=self.world.rng(f"client {address}").randbytes,
+            now=self.world.clock.now,
+            log=lambda event, **facts: self.world.trace.add(address, event, **facts),
+            listener=listener,
+        )
+        return Seat(self, address, app)
+
+    def connect(self, address: str, door: tuple[str, int]) -> None:
+        """The first packet to a door finds out how good the way there is."""
+        if (address, door) not in self._known_paths:
+            self._known_paths.add((address, door))
+            path = self.world.network.path(address, place_of(door))
+            path.latency_s, path.jitter_s, path.loss, path.duplication = self.conditions
+
+    # The processes.
+
+    def _add(self, kind: AppKind, index: int, make: Callable[[Process], App]) -> Process:
+        def factory(process: Process) -> App:
+            app = make(process)
+            if self._on_start is not None:
+                self._on_start(process, app)
+            return app
+
+        return self.world.add(kind, index, factory, tick_s=self._tick_s)
+
+    def _make_db(self, process: Process) -> App:
+        game, hasher = self.game, Hasher(self.world.rng(f"passwords {process.id.incarnation}").randbytes, CHEAP)
+
+        def work(lane: Lane) -> None:
+            store.work(lane)
+
+        store = StoreQueue(self.database, hasher, lambda lane: self.world.clock.after(STORE_S, work, lane))
+        return DBApp(
+            process.id,
+            process,
+            schema=game.schema,
+            player_type_id=game.player.type_id,
+            allow_new_players=game.policy.allow_new_players,
+            store=store,
+        )
+
+    def _add_base(self, index: int) -> Process:
+        address = BaseAddress(f"base-{index}", 2, 3)
+        door = Door(self.world, (address.host, address.udp_port))
+        entropy = self.world.rng(f"keys of base {index}").randbytes
+
+        def make(process: Process) -> App:
+            endpoint = door.open(process, self._private_key)
+            return BaseApp(process.id, process, self.game, [endpoint], entropy=entropy, address=address)
+
+        return self._add(AppKind.BASE_APP, index, make)
+
+    def _add_login(self) -> Process:
+        door = Door(self.world, LOGIN)
+
+        def make(process: Process) -> App:
+            endpoint = door.open(process, self._private_key)
+            return LoginApp(process.id, process, endpoint=endpoint, digest=digest(self.game.schema))
+
+        return self._add(AppKind.LOGIN_APP, 0, make)
