@@ -14,7 +14,7 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, ProxyCreated
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from tests.managers.bench import (
     BASE_APP_MGR,
     CELL_APP_MGR,
@@ -58,7 +58,15 @@ class Cluster(Bench):
     def told(self, seconds: float = 0.1) -> list[Message | str]:
         """What DBApp is told now: answers, or sentences of refusal."""
         said = [opened(message) for peer, message in self.tick(seconds) if peer == DB_APP]
-        return [each.reason if isinstance(each, RequestRefused) else each for each in said]
+        return [_plain(each) for each in said]
+
+
+def _plain(said: object) -> Message | str:
+    if isinstance(said, RequestRefused):
+        return said.reason
+    if isinstance(said, Answered) and isinstance(said.message, ProxyInDoubt):
+        return said.message
+    return said  # type: ignore[return-value]
 
 
 def burst(cluster: Cluster, count: int, *, answered: bool) -> Counter[int]:
@@ -193,7 +201,7 @@ def test_a_second_try_has_only_the_time_that_is_left():
     [(_second, _number)] = cluster.asked()
     assert cluster.told(0.5) == []
     [told] = cluster.told(0.5)
-    assert told == "base_app-1.1 did not answer within 8 s; try again later"
+    assert told == ProxyInDoubt("base_app-1.1 did not answer within 8 s; try again later")
 
 
 def test_a_refusal_after_the_time_asks_nobody_else():
@@ -213,7 +221,7 @@ def test_a_link_lost_between_question_and_answer_is_refused_and_not_tried_again(
     cluster.ask(DB_APP, WANTED)
     [(app, number)] = cluster.asked()
     cluster.lose(app)
-    assert cluster.told() == [f"{app} was lost while it let the player in; try again"]
+    assert cluster.told() == [ProxyInDoubt(f"{app} was lost while it let the player in; try again")]
     assert cluster.tick() == []
     cluster.answer(app, number, ProxyCreated(1, KEY))  # cannot come any more; if it did, it would mean nothing
     assert cluster.tick() == []
@@ -226,7 +234,7 @@ def test_a_timeout_is_refused_and_not_tried_again():
     [(app, number)] = cluster.asked()
     assert cluster.told(PLACE_S - 0.2) == []
     [told] = cluster.told(0.2)
-    assert told == f"{app} did not answer within 8 s; try again later"
+    assert told == ProxyInDoubt(f"{app} did not answer within 8 s; try again later")
     cluster.answer(app, number, ProxyCreated(1, KEY))
     assert cluster.tick() == []
     assert cluster.mgr.placed == 0
@@ -257,7 +265,7 @@ def test_an_answer_of_the_wrong_kind_is_refused_and_not_tried_again():
     cluster.ask(DB_APP, WANTED)
     [(app, number)] = cluster.asked()
     cluster.answer(app, number, Bootstrap())
-    assert cluster.told() == [f"{app} answered Bootstrap; report this mistake"]
+    assert cluster.told() == [ProxyInDoubt(f"{app} answered Bootstrap; report this mistake")]
     assert cluster.mgr.refusals.total() == 1
 
 
@@ -284,6 +292,20 @@ def test_nobody_answers_a_dbapp_that_was_lost_meanwhile(how):
 
 
 # Limits.
+
+
+def test_a_full_game_refuses_with_a_sentence():
+    cluster = Cluster(2)
+    cluster.mgr.players_max = 3
+    for app, clients in ((baseapp(0), 1), (baseapp(1), 1)):
+        cluster.hear(app, BaseAppLoad(bases=1, clients=clients, load=0.0))
+    cluster.ask(DB_APP, WANTED)
+    cluster.ask(DB_APP, WANTED)
+    said = [opened(message) for _, message in cluster.tick()]
+    assert [each.reason for each in said if isinstance(each, RequestRefused)] == [
+        "the game is full: 3 players are in; try again later"
+    ]
+    assert sum(isinstance(each, Asked) for each in said) == 1
 
 
 def test_a_crowd_is_refused_beyond_a_limit():

@@ -52,7 +52,7 @@ from terrazzo.wire.app import Host
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
 from terrazzo.wire.requests import Failure, Question, Requests
 
@@ -256,6 +256,9 @@ class LogOns:
         )
 
     def _placed(self, attempt: _Attempt, dbid: int, answer: Message) -> None:
+        if isinstance(answer, ProxyInDoubt):
+            self._not_placed(attempt, dbid, Failure.TIMEOUT, answer.reason)
+            return
         if not isinstance(answer, ProxyPlaced):
             self._host.log("unexpected answer", kind=type(answer).__name__, to="PlaceProxy")
             self._not_placed(attempt, dbid, Failure.TIMEOUT, "")

@@ -38,7 +38,7 @@ from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, ProxyCreated
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.requests import Failure, Question
 
 PLACE_S = 8.0
@@ -60,6 +60,7 @@ class Why(Enum):
     NOT_READY = "spaces not ready"
     NO_BASE_APP = "no BaseApp"
     CROWD = "too many at once"
+    FULL = "as many players as may be"
     RECORD = "record too big"
     REFUSED = "refused by every BaseApp"
     NONSENSE = "answered wrongly"
@@ -103,8 +104,9 @@ class _Placement:
 class BaseAppMgr(ClusterApp):
     """See the module."""
 
-    def __init__(self, me: AppId, host: Host) -> None:
+    def __init__(self, me: AppId, host: Host, *, players_max: int = 1_000_000) -> None:
         super().__init__(me, host)
+        self.players_max = players_max
         self.placed = 0
         self.refused: dict[Why, int] = dict.fromkeys(Why, 0)
         self._apps: dict[AppId, _BaseApp] = {}
@@ -190,6 +192,8 @@ class BaseAppMgr(ClusterApp):
             self._give_up(placement, Why.NOT_READY, "the world is still starting; try again in a few seconds")
         elif not self._apps:
             self._give_up(placement, Why.NO_BASE_APP, "no BaseApp is running, so nobody can log in; start one")
+        elif sum(each.clients + each.asked + each.made for each in self._apps.values()) >= self.players_max:
+            self._give_up(placement, Why.FULL, f"the game is full: {self.players_max} players are in; try again later")
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
         else:
@@ -219,7 +223,9 @@ class BaseAppMgr(ClusterApp):
         known.asked -= 1
         if not isinstance(answer, ProxyCreated):
             self._refuse(app, answer)  # what it has made, nobody knows: as after a lost link, no other is asked
-            self._give_up(placement, Why.NONSENSE, f"{app} answered {type(answer).__name__}; report this mistake")
+            self._leave_in_doubt(
+                placement, Why.NONSENSE, f"{app} answered {type(answer).__name__}; report this mistake"
+            )
             return
         known.made += 1
         if placement.is_abandoned:
@@ -241,10 +247,10 @@ class BaseAppMgr(ClusterApp):
             self._waiting.append(placement)
         elif failure is Failure.LINK_LOST:
             # It may have made one, and may live on behind the broken link: no second one elsewhere.
-            self._give_up(placement, Why.LINK_LOST, f"{app} was lost while it let the player in; try again")
+            self._leave_in_doubt(placement, Why.LINK_LOST, f"{app} was lost while it let the player in; try again")
         else:
             # It may have made one just now, or be about to: no second one elsewhere, either.
-            self._give_up(placement, Why.TIMEOUT, f"{app} did not answer within {PLACE_S:g} s; try again later")
+            self._leave_in_doubt(placement, Why.TIMEOUT, f"{app} did not answer within {PLACE_S:g} s; try again later")
 
     def _give_up(self, placement: _Placement, why: Why, sentence: str) -> None:
         self.refused[why] += 1
@@ -252,6 +258,14 @@ class BaseAppMgr(ClusterApp):
         self.host.log("proxy not placed", type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
         if not placement.is_abandoned:
             self.requests.refuse(placement.question, sentence)
+
+    def _leave_in_doubt(self, placement: _Placement, why: Why, sentence: str) -> None:
+        """A proxy may have been made. That is no refusal: the asker must not let the player in elsewhere at once."""
+        self.refused[why] += 1
+        wanted = placement.wanted
+        self.host.log("proxy in doubt", type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
+        if not placement.is_abandoned:
+            self.requests.answer(placement.question, ProxyInDoubt(sentence))
 
     def view(self) -> dict[str, Any]:
         """Everything as plain data (what JSON can hold), for the console."""

@@ -42,6 +42,7 @@ folder = "terrazzo-data"     # the database, the key of the cluster, logs, run/c
 [login]
 attempts_per_s = 1.0         # from one address, once its burst is used up
 attempts_burst = 20
+players_max = 10000          # who comes then is told that the game is full
 
 [cell]
 offload_margin_m = 3.0       # how far over a border a body may be before the next cell takes it
@@ -93,10 +94,11 @@ class Data(_Part, frozen=True, kw_only=True):
 
 
 class Login(_Part, frozen=True, kw_only=True):
-    """How often one address may try."""
+    """How often one address may try, and how many may be in."""
 
     attempts_per_s: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     attempts_burst: Annotated[int, msgspec.Meta(ge=1)] = 20
+    players_max: Annotated[int, msgspec.Meta(ge=1)] = 10_000
 
 
 class CellPart(_Part, frozen=True, kw_only=True):

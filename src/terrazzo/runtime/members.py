@@ -225,7 +225,7 @@ class BaseMgrMember(AppMember):
     """BaseAppMgr."""
 
     def _make(self, host: Host) -> ClusterApp:
-        self.app = BaseAppMgr(self.order.id, host)
+        self.app = BaseAppMgr(self.order.id, host, players_max=self.config.login.players_max)
         return self.app
 
     def _missing(self) -> str:
