@@ -71,3 +71,18 @@ def test_bench_codec_prints_its_figures():
     assert set(figures) == {"encode_ratio", "decode_ratio", "bytes_ratio"}
     assert figures["bytes_ratio"] < 1
     assert "encode_ratio" in run("bench", "codec", "--rounds", "1").output
+
+
+def test_a_scenario_says_once_which_faults_it_cannot_do():
+    result = run("sim", "skeleton", "--seeds", "3", "--faults", "harsh")
+    assert result.exit_code == 2
+    assert result.output.count("skeleton") >= 1
+    assert "Error:" in result.output
+
+
+def test_a_short_simulation_holds_its_promises():
+    result = run("sim", "channel", "--seeds", "2", "--faults", "harsh", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.output)
+    assert set(told) == {"scenario", "seeds", "failures", "events", "virtual_s"}
+    assert told["failures"] == []

@@ -19,8 +19,8 @@ from terrazzo.errors import UsageError
 from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.pool import run_many
 from terrazzo.sim.runner import Order, Outcome, explain
-from terrazzo.sim.scenario import scenario_names
-from terrazzo.sim.world import FaultLevel
+from terrazzo.sim.scenario import build_scenario, scenario_names
+from terrazzo.sim.world import FaultLevel, World
 
 _TOLD_MAX = 3
 """Failures that are told in full; of the others only the command."""
@@ -54,11 +54,12 @@ def sim_command(
     as_json: bool,
 ) -> None:
     """Runs SCENARIO in many small hostile worlds and checks the promises."""
+    level = FaultLevel(faults)
     try:
         mutation_of(mutation)
+        build_scenario(scenario, World(seed, level), mutation)  # what it cannot do, it says here, once
     except UsageError as error:
         raise click.UsageError(str(error)) from None
-    level = FaultLevel(faults)
     orders = [Order(scenario, number, level, duration, mutation) for number in range(seed, seed + seeds)]
     outcomes = list(run_many(orders, jobs))
     failed = [outcome for outcome in outcomes if outcome.failure is not None]
