@@ -45,6 +45,7 @@ from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import Ids, Save, Saved, WantIds
 from terrazzo.wire.pairs.basemgr_base import CreateProxy, ProxyCreated
 from terrazzo.wire.switchboard import Switchboard
+from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
 """What the game's code was told, in order."""
@@ -145,23 +146,6 @@ BASE_ID = AppId(AppKind.BASE_APP, 1, 1)
 CELL_ID = AppId(AppKind.CELL_APP, 1, 1)
 MANAGERS = {kind: AppId(kind, 0, 1) for kind in (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)}
 BASE_MGR, DB, CELL_MGR = MANAGERS.values()
-
-
-class FakeHost:
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.rng = random.Random(1)
-        self.logged: list[tuple[str, dict[str, object]]] = []
-        self.joined: list[AppId] = []
-
-    def log(self, event: str, /, **facts: object) -> None:
-        self.logged.append((event, facts))
-
-    def join(self, peer: AppId) -> None:
-        self.joined.append(peer)
-
-    def fence(self, app: AppId) -> None:
-        raise AssertionError("a BaseApp fences nobody")
 
 
 class FakeSession:

@@ -36,9 +36,9 @@ from tests.base.base_harness import (
     EVENTS,
     RAISE,
     READY,
-    FakeHost,
     Town,
 )
+from tests.fake_host import FakeHost
 
 
 def test_the_stock_of_ids_is_filled_up_before_it_is_empty():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import msgspec
 
 from terrazzo.console.consoleapp import ConsoleApp
@@ -11,6 +9,7 @@ from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.console_any import View, WantView
+from tests.fake_host import FakeHost
 
 CONSOLE = AppId(AppKind.CONSOLE, 0, 1)
 CELL_APP_MGR = AppId(AppKind.CELL_APP_MGR, 0, 1)
@@ -46,23 +45,6 @@ VIEWS: dict[AppId, dict] = {
     DB_APP: {"saved": 4},
     LOGIN_APP: {"let_in": 3},
 }
-
-
-class FakeHost:
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.rng = Random(1)
-        self.logs: list[tuple[str, dict[str, object]]] = []
-        self.joined: list[AppId] = []
-
-    def log(self, event: str, /, **facts: object) -> None:
-        self.logs.append((event, facts))
-
-    def join(self, peer: AppId) -> None:
-        self.joined.append(peer)
-
-    def fence(self, app: AppId) -> None:
-        raise AssertionError(f"a console declares nobody dead, not {app} either")
 
 
 class Bench:

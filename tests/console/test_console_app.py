@@ -80,7 +80,7 @@ def test_who_refuses_or_never_answers_is_asked_again():
     assert DB_APP in bench.tick(0.3)
     bench.tick(2.5)
     assert DB_APP in bench.tick(0.3)
-    assert [facts["why"] for event, facts in bench.host.logs if event == "no view"] == ["refused", "timeout"]
+    assert [facts["why"] for event, facts in bench.host.logged if event == "no view"] == ["refused", "timeout"]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_view_that_does_not_fit_is_refused_and_the_one_before_stays(reply):
     bench.answer(CELL_0, number, reply)
     assert bench.console.snapshot()["spaces"] == before
     assert sum(bench.console.refusals.by_peer[CELL_0].values()) == 1
-    assert bench.host.logs[-1][0] == "a view that does not fit"
+    assert bench.host.logged[-1][0] == "a view that does not fit"
     assert CELL_0 in bench.tick(0.3), "it is asked again"
 
 
@@ -134,7 +134,7 @@ def test_a_link_that_is_lost_while_asked_is_joined_again():
     bench.console.on_link_lost(DB_APP)
     bench.tick()
     assert bench.host.joined.count(DB_APP._replace(incarnation=ANY_INCARNATION)) == 2
-    assert bench.host.logs == []
+    assert bench.host.logged == []
     bench.console.on_link_up(DB_APP)
     assert DB_APP in bench.tick()
 

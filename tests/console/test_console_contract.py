@@ -13,8 +13,9 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import CreateReal
 from terrazzo.wire.pairs.cellmgr_cell import CellAppReady, CellReady, SpaceTree
-from tests.console.pictures import BASE_0, BASE_APP_MGR, CELL_0, CELL_APP_MGR, FakeHost
+from tests.console.pictures import BASE_0, BASE_APP_MGR, CELL_0, CELL_APP_MGR
 from tests.console.test_console_server import ROOT
+from tests.fake_host import FakeHost
 
 GAME = load_game(ROOT / "examples" / "plaza")
 AVATAR = GAME.schema["Avatar"]

@@ -18,6 +18,7 @@ from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
+from tests.fake_host import FakeHost
 
 ME = AppId(AppKind.DB_APP, 0, 1)
 LOGIN = AppId(AppKind.LOGIN_APP, 1, 1)
@@ -38,25 +39,6 @@ ROCK = EntitySchema("Rock", 2, persistent=False)
 SCHEMA = Schema((AVATAR, ROCK))
 
 M = TypeVar("M", bound=Message)
-
-
-class FakeHost:
-    """Time that a test sets, and what the app asked for."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.rng = random.Random(1)
-        self.logged: list[tuple[str, dict[str, object]]] = []
-        self.joined: list[AppId] = []
-
-    def log(self, event: str, /, **facts: object) -> None:
-        self.logged.append((event, facts))
-
-    def join(self, peer: AppId) -> None:
-        self.joined.append(peer)
-
-    def fence(self, app: AppId) -> None:
-        raise AssertionError("a DBApp fences nobody")
 
 
 class Office:

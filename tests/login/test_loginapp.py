@@ -15,30 +15,12 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_db import Ids
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
+from tests.fake_host import FakeHost
 
 ME = AppId(AppKind.LOGIN_APP, 2, 1)
 DATABASE = AppId(AppKind.DB_APP, 0, 3)
 DIGEST = "ab" * 32
 LOGGED_ON = LoggedOn(77, b"\x01\xff", "198.51.100.1", 4000, 4001)
-
-
-class FakeHost:
-    """Time that a test sets, and what the app asked for."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.rng = random.Random(1)
-        self.logged: list[tuple[str, dict[str, object]]] = []
-        self.joined: list[AppId] = []
-
-    def log(self, event: str, /, **facts: object) -> None:
-        self.logged.append((event, facts))
-
-    def join(self, peer: AppId) -> None:
-        self.joined.append(peer)
-
-    def fence(self, app: AppId) -> None:
-        raise AssertionError("a LoginApp fences nobody")
 
 
 class FakeSession:

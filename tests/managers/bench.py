@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from random import Random
-
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
+from tests.fake_host import FakeHost
 
 CELL_APP_MGR = AppId(AppKind.CELL_APP_MGR, 0, 1)
 BASE_APP_MGR = AppId(AppKind.BASE_APP_MGR, 0, 1)
@@ -20,25 +19,6 @@ def cellapp(index: int, incarnation: int = 1) -> AppId:
 
 def baseapp(index: int, incarnation: int = 1) -> AppId:
     return AppId(AppKind.BASE_APP, index, incarnation)
-
-
-class FakeHost:
-    """A host whose clock is set by hand, and that writes down what it is asked for."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.rng = Random(1)
-        self.logs: list[tuple[str, dict[str, object]]] = []
-        self.joined: list[AppId] = []
-
-    def log(self, event: str, /, **facts: object) -> None:
-        self.logs.append((event, facts))
-
-    def join(self, peer: AppId) -> None:
-        self.joined.append(peer)
-
-    def fence(self, app: AppId) -> None:
-        raise AssertionError(f"nobody here declares {app} dead")
 
 
 class Bench:

@@ -15,6 +15,7 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, ProxyCreated
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
+from tests.fake_host import FakeHost
 from tests.managers.bench import (
     BASE_APP_MGR,
     CELL_APP_MGR,
@@ -22,7 +23,6 @@ from tests.managers.bench import (
     Answered,
     Asked,
     Bench,
-    FakeHost,
     baseapp,
     cellapp,
     opened,

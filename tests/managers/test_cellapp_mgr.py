@@ -18,7 +18,8 @@ from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellReady, SpaceTree
 from terrazzo.world.bsp import BspTree
 from terrazzo.world.rect import Rect
-from tests.managers.bench import BASE_APP_MGR, CELL_APP_MGR, Answered, Bench, FakeHost, baseapp, cellapp, opened
+from tests.fake_host import FakeHost
+from tests.managers.bench import BASE_APP_MGR, CELL_APP_MGR, Answered, Bench, baseapp, cellapp, opened
 
 PLAZA = Space("plaza", bounds=(-200, -200, 200, 200))
 HALL = Space("hall", bounds=(-50, -50, 50, 50))
@@ -292,7 +293,7 @@ def test_nobody_enters_the_cells_of_a_lost_cellapp():
         "the link with cell_app-1.1, which runs this part of space 'plaza', is lost; try again later"
     )
     assert cluster.find("plaza", -5, 5) == Entry(1, cellapp(0))
-    [facts] = [facts for event, facts in cluster.host.logs if event == "cellapp lost"]
+    [facts] = [facts for event, facts in cluster.host.logged if event == "cellapp lost"]
     assert facts["app"] == "cell_app-1.1"
     assert facts["spaces"] == ["plaza", "hall"]
     assert [cell["is_lost"] for cell in cluster.mgr.view()["spaces"][0]["cells"]] == [False, True]

@@ -1,0 +1,24 @@
+"""What drives an app in unit tests: a host whose clock is set by hand, and that writes down what it is asked."""
+
+from __future__ import annotations
+
+from random import Random
+
+from terrazzo.wire.ids import AppId
+
+
+class FakeHost:
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.rng = Random(1)
+        self.logged: list[tuple[str, dict[str, object]]] = []
+        self.joined: list[AppId] = []
+
+    def log(self, event: str, /, **facts: object) -> None:
+        self.logged.append((event, facts))
+
+    def join(self, peer: AppId) -> None:
+        self.joined.append(peer)
+
+    def fence(self, app: AppId) -> None:
+        raise AssertionError(f"none of these apps declares anybody dead, not {app} either")
