@@ -6,7 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/_speed/*.pyx src/terrazzo/_speed/*.pxd)
+TYPED := $(wildcard src/terrazzo/*/*.pxd)
+KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 
 .PHONY: run test browser check bench clean setup
 
@@ -48,6 +49,7 @@ check: $(READY)
 bench: $(VENV)/.rivals
 	$(BIN)/terrazzo bench codec
 	$(BIN)/terrazzo bench channel
+	$(BIN)/terrazzo bench aoi
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
 $(VENV)/.rivals: $(READY)

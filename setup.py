@@ -1,35 +1,37 @@
-"""Builds the compiled kernels of `terrazzo._speed`; everything else is in pyproject.toml.
+"""Builds the compiled kernels; everything else is in pyproject.toml.
 
 A kernel is one module name with two forms. `x.py` is the plain-Python form, always there. The compiled form has the
-same name and is made from `x.pyx` where the fast form needs raw buffers (a twin), or from `x.py` itself where a
-`x.pxd` beside it gives the C types (one source). Python prefers the compiled file when both exist; TERRAZZO_PURE=1
-hides it (see `terrazzo/_speed/__init__.py`).
+same name and is made from `x.pyx` where the fast form needs raw buffers (a twin, all of these are in
+`terrazzo._speed`), or from `x.py` itself where a `x.pxd` beside it gives the C types (one source: wherever Python that
+runs for every client and tick is). Python prefers the compiled file when both exist; TERRAZZO_PURE=1 hides it (see
+`terrazzo/_speed/__init__.py`).
 
 A kernel that cannot be built is left out with a warning: on a machine without a C compiler the install succeeds with
 the plain forms.
 """
 
 import os
+import tomllib
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
-SPEED = Path("src/terrazzo/_speed")
+SOURCES = Path("src")
+FLAGS = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["terrazzo"]["kernel-flags"]
 
 
 def kernels() -> list[Extension]:
     """One extension per kernel, or none when the caller asks for the plain forms (TERRAZZO_PURE=1)."""
     if os.environ.get("TERRAZZO_PURE", "") not in ("", "0"):
         return []
-    sources = {path.stem: path for path in SPEED.glob("*.pyx")}
-    for pxd in SPEED.glob("*.pxd"):
-        sources.setdefault(pxd.stem, pxd.with_suffix(".py"))
+    sources = {path.with_suffix(""): path for path in SOURCES.rglob("*.pyx")}
+    for pxd in SOURCES.rglob("*.pxd"):
+        sources.setdefault(pxd.with_suffix(""), pxd.with_suffix(".py"))
     return [
-        Extension(f"terrazzo._speed.{name}", [str(path)], extra_compile_args=["-O3"])
+        Extension(".".join(name.relative_to(SOURCES).parts), [str(path)], extra_compile_args=FLAGS)
         for name, path in sorted(sources.items())
-        if name != "__init__"
     ]
 
 

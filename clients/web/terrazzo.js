@@ -5,13 +5,30 @@
 //     const client = new Client({
 //       onEnter: (entity) => draw(entity),                       // the player's own body too: entity.isPlayer
 //       onLeave: (entity) => erase(entity),
+//       onSpace: (entity) => wipe(),                             // the player is in another space; all others left
 //       onMoved: (entity) => place(entity),                      // entity.position [x, y, z], entity.yaw
 //       onChange: (entity, name, change) => redraw(entity),      // entity.properties[name]; change.path, change.old
 //       onCall: (entity, name, args) => hear(entity, name, args),
 //       onClosed: (sentence) => show(sentence),                  // "" when the player left by client.leave()
+//       parts: { Avatar: AvatarPart },                           // a class for each type that needs one; see below
 //     });
 //     const player = await client.login({ url: "ws://host:port/play", serverKey, name, password, schema });
 //     client.move(3, 4, 0.5);  player.cell.say("hi");  await client.leave();
+//
+// The parts of entities: one object for each that is there, entity.part, made by `new AvatarPart(entity)`. Its methods
+// run just before the handlers above. Those that a class does not have are passed over.
+//
+//     class AvatarPart {
+//       constructor(entity) { this.entity = entity; }
+//       onEnter() {}                       onPlayer, onLeave, onSpace, onMoved likewise
+//       set_health(old) {}                 a property has a new value
+//       set_nested_bag(path, old) {}       one thing inside it; path: field names and list indexes
+//       set_slice_bag(path, old) {}        some elements of a list; path ends with [start, end], where the new ones are
+//       on_said(words) {}                  the server calls; the name is the schema's
+//     }
+//
+// Without set_nested_bag or set_slice_bag such a change comes to set_bag, with the whole value as it was before. A
+// property of a component is told as set_health_hp.
 //
 // `schema` is what terrazzo.schema.export.export_schema gave, `serverKey` the cluster's public key (hex or bytes). A
 // failed login rejects with one sentence for the user. The parts of this file, each standing on those before:
@@ -28,7 +45,8 @@
 //     UNICODE_STRING            string
 //     STRING, BLOB, UDO_REF     Uint8Array;  USER_TYPE too, for its class is the game's
 //     ARRAY                     array;  TUPLE: frozen array
-//     FIXED_DICT                object with the fields in order, or null
+//     FIXED_DICT                object with the fields in order, or null; a field that this client may not see has its
+//                               default
 //     MAILBOX                   {id, component, typeId, ip, port}, or null
 //     PYTHON                    null, boolean, number, BigInt, string, Uint8Array, array, frozen array (tuple), Map,
 //                               Set, Opaque. A float that is a whole number is sent back as an integer: JavaScript
@@ -85,6 +103,10 @@ export class Reader {
 
   i32(what) {
     return this.view.getInt32(this.skip(4, what), true);
+  }
+
+  u64(what) {
+    return this.view.getBigUint64(this.skip(8, what), true);
   }
 
   f32(what) {
@@ -160,6 +182,10 @@ export class Writer {
 
   i32(value) {
     return this.put("Int32", 4, value);
+  }
+
+  u64(value) {
+    return this.put("BigUint64", 8, value);
   }
 
   f32(value) {
@@ -625,6 +651,24 @@ class RecordCodec extends Codec {
   }
 }
 
+/** What this client may not see: it takes no bytes, and has its default. */
+class HiddenCodec extends Codec {
+  least = 0;
+
+  constructor(type) {
+    super();
+    this.inner = makeCodec(type.of);
+    this.name = this.inner.name;
+    this.default = fromHex(type.default);
+  }
+
+  read() {
+    return this.inner.decode(this.default);
+  }
+
+  write() {}
+}
+
 const CODECS = {
   int: (type) => new IntCodec(type),
   float: (type) => new FloatCodec(type),
@@ -639,6 +683,7 @@ const CODECS = {
   array: (type) => new SequenceCodec(type),
   tuple: (type) => new SequenceCodec(type),
   record: (type) => new RecordCodec(type),
+  hidden: (type) => new HiddenCodec(type),
 };
 
 /** The codec of a type tree, as export_schema writes it. */
@@ -679,17 +724,20 @@ class Method {
 }
 
 class EntityType {
-  constructor(exported) {
+  constructor(exported, isForOwn = true) {
+    const differs = (each) => each.other_type !== undefined;
     this.name = exported.name;
     this.id = exported.type_id;
     this.properties = exported.properties.map((each) => ({
       name: each.name,
-      codec: makeCodec(each.type),
+      codec: makeCodec(isForOwn || !differs(each) ? each.type : each.other_type),
       isBase: each.base,
       ownClient: each.own_client,
       otherClients: each.other_clients,
-      default: fromHex(each.default),
+      default: fromHex(isForOwn || !differs(each) ? each.default : each.other_default),
     }));
+    /** The type as it is for entities that are not the player's own: there, more may be hidden. */
+    this.forOthers = isForOwn && exported.properties.some(differs) ? new EntityType(exported, false) : this;
     this.basePlayer = exported.base_player;
     this.cellPlayer = exported.cell_player;
     this.clientMethods = exported.client_methods.map((each) => new Method(each));
@@ -794,6 +842,7 @@ export function readChange(type, properties, data, isSlice) {
       path.push(child.step);
       ({ codec, value } = child);
     }
+    if (codec instanceof HiddenCodec) throw new DecodeError(`a change of ${codec.name}, which is hidden here`);
   };
   while (bits.read(1)) down(bits.read(indexBits(count())));
   if (isSlice) {
@@ -1398,21 +1447,54 @@ export class Channel {
 
 // 6 View -------------------------------------------------------------------------------------------------------------
 //
-// The same rules as src/terrazzo/sync/view.py: a message that does not fit the story so far changes nothing, is
-// counted, and goes to onViolation. The messages are those of src/terrazzo/sync/protocol.py.
+// The same rules as src/terrazzo/sync/view.py and neighbours.py: a message that does not fit the story so far changes
+// nothing, is counted, and goes to onViolation. The messages are those of src/terrazzo/sync/protocol.py. Others have
+// short names, aliases. One is announced, and wanted at once; described, and there; it leaves, and its alias is
+// released. What left is remembered for a while, so that only what has changed need be told when it comes back. What is
+// unreliable (places, loose messages) and sent before the present bearer of an alias had it is known by its turn:
+// src/terrazzo/sync/turns.py.
 
 const TO_CLIENT = {
-  CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, ENTER: 8, LEAVE: 12, MOVED: 20, PLACES: 21, LOGGED_OFF: 54,
-  NESTED: 56, SLICE: 57,
+  CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, SPACE: 7, ANNOUNCE: 8, DESCRIBE: 9, LEAVE: 12, MOVED: 20, PLACES: 21,
+  PLACE: 22, LOOSE: 23, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
 };
-const TO_SERVER = { MOVE: 2, READY: 9, BYE: 11 };
+const TO_SERVER = { MOVE: 2, WANT: 3, RELEASED: 4, READY: 9, BYE: 11 };
+const OWN = 0; // the alias of the player
+const NUMBER_MAX = 2n ** 63n - 1n;
+const WANTS_MAX = 80;
+const RELEASED_MAX = 400;
+const REMEMBERED_MAX = 256;
 
 class Violation extends Error {}
+class NoBody extends Violation {}
+
+/** The turn of the story of aliases: a new one begins with a name that begins after one has ended. */
+class Turns {
+  now = 0;
+  #hasEnded = false;
+
+  end() {
+    this.#hasEnded = true;
+  }
+
+  begin() {
+    if (this.#hasEnded) this.now = (this.now + 1) & 255;
+    this.#hasEnded = false;
+    return this.now;
+  }
+}
+
+/** Whether what bears `turn` is about a name that began in the turn `begun`. */
+const isSince = (turn, begun) => ((turn - begun) & 255) < 128;
 
 /** An entity as this client knows it. */
 export class Entity {
   position = [0, 0, 0];
-  yaw = 0;
+  direction = [0, 0, 0]; // yaw, pitch, roll
+  alias = OWN;
+  number = 0n; // of its description
+  turn = 0; // in which its alias became its own
+  part = null; // the page's own object for it, if its type has a class
 
   /** `send(message, reliable, needsBody)` gives false when it cannot be sent. */
   constructor(id, type, isPlayer, send) {
@@ -1429,6 +1511,10 @@ export class Entity {
     for (const method of type.cellMethods) if (isPlayer || method.allClients) add(this.cell, method, true);
     for (const method of type.baseMethods) if (isPlayer) add(this.base, method, false);
   }
+
+  get yaw() {
+    return this.direction[0];
+  }
 }
 
 /** What a client sees. `events` has the on… functions of the Client; `send` is given to the entities. */
@@ -1438,7 +1524,14 @@ export class View {
   entities = new Map(); // the others, by id
   isOver = false;
   violations = 0;
-  latePlaces = 0;
+  late = 0; // places and loose messages that were passed over
+  #byAlias = new Map(); // the others
+  #announced = new Map(); // alias: {id, type, remembered, turn}
+  #remembered = new Map(); // id: {type, number, properties}
+  #wants = new Map(); // id: number
+  #released = [];
+  #resting = new Set(); // of the released, those that nobody may have until that is said
+  #turns = new Turns();
   #schema;
   #events;
   #send;
@@ -1453,6 +1546,10 @@ export class View {
   apply(message) {
     let after;
     try {
+      if (this.isOver && (message[0] === TO_CLIENT.PLACES || message[0] === TO_CLIENT.LOOSE)) {
+        this.late += 1;
+        return;
+      }
       if (this.isOver) throw new Violation("a message after the last word");
       const reader = new Reader(message);
       after = this.#read(reader.u8("a message"), reader);
@@ -1468,16 +1565,40 @@ export class View {
     return this.player?.id === id ? this.player : this.entities.get(id);
   }
 
+  /** What the client has to say to what it was told since the last time; reliable messages. */
+  answers() {
+    const [wants, released] = [[...this.#wants], this.#released];
+    this.#wants = new Map();
+    this.#released = [];
+    this.#resting.clear();
+    const messages = [];
+    for (let at = 0; at < released.length; at += RELEASED_MAX) {
+      const writer = new Writer().u8(TO_SERVER.RELEASED);
+      for (const alias of released.slice(at, at + RELEASED_MAX)) writer.u16(alias);
+      messages.push(writer.done());
+    }
+    for (let at = 0; at < wants.length; at += WANTS_MAX) {
+      const writer = new Writer().u8(TO_SERVER.WANT);
+      for (const [id, number] of wants.slice(at, at + WANTS_MAX)) writer.i32(id).u64(number);
+      messages.push(writer.done());
+    }
+    return messages;
+  }
+
   /** Reads everything, then changes everything; gives what to tell the page. */
   #read(number, reader) {
     switch (number) {
       case TO_CLIENT.BASE_PLAYER: return this.#onBasePlayer(reader);
       case TO_CLIENT.CELL_PLAYER: return this.#onCellPlayer(reader);
       case TO_CLIENT.CELL_LOST: return this.#onCellLost(reader);
-      case TO_CLIENT.ENTER: return this.#onEnter(reader);
+      case TO_CLIENT.SPACE: return this.#onSpace(reader);
+      case TO_CLIENT.ANNOUNCE: return this.#onAnnounce(reader);
+      case TO_CLIENT.DESCRIBE: return this.#onDescribe(reader);
       case TO_CLIENT.LEAVE: return this.#onLeave(reader);
       case TO_CLIENT.MOVED: return this.#onMoved(reader);
       case TO_CLIENT.PLACES: return this.#onPlaces(reader);
+      case TO_CLIENT.PLACE: return this.#onPlace(reader);
+      case TO_CLIENT.LOOSE: return this.#onLoose(reader);
       case TO_CLIENT.LOGGED_OFF: return this.#onLoggedOff(reader);
       case TO_CLIENT.NESTED:
       case TO_CLIENT.SLICE: {
@@ -1509,7 +1630,7 @@ export class View {
     const place = takePlace(reader);
     const row = type.readRow(reader, type.cellPlayer);
     for (const [index, value] of row) player.properties[type.properties[index].name] = value;
-    Object.assign(player, place);
+    Object.assign(player, place, { turn: this.#turns.begin() });
     this.space = space;
     return () => this.#events.onEnter(player);
   }
@@ -1517,36 +1638,105 @@ export class View {
   #onCellLost(reader) {
     const player = this.#ownWithCell();
     reader.end("cell lost");
-    const gone = [...this.entities.values(), player];
-    this.entities.clear();
     this.space = null;
+    const gone = [...this.#forgetAll(), player];
+    this.#resting.clear(); // the next body's eyes know nothing of the aliases that were given before
     return () => gone.forEach((entity) => this.#events.onLeave(entity));
   }
 
-  #onEnter(reader) {
-    const id = reader.i32("enter");
+  #onSpace(reader) {
+    const player = this.#ownWithCell();
+    const space = reader.u32("space");
+    const place = takePlace(reader);
+    reader.end("space");
+    Object.assign(player, place);
+    this.space = space;
+    const gone = this.#forgetAll();
+    return () => {
+      gone.forEach((entity) => this.#events.onLeave(entity));
+      this.#events.onSpace(player);
+    };
+  }
+
+  #onAnnounce(reader) {
+    const id = reader.i32("announce");
+    const alias = takeAlias(reader);
+    const type = this.#takeType(reader).forOthers;
+    reader.end("announce");
     this.#ownWithCell();
-    if (this.find(id)) throw new Violation(`entity ${id} enters, but is there already`);
-    const type = this.#takeType(reader);
+    const isAnnounced = [...this.#announced.values()].some((each) => each.id === id);
+    if (isAnnounced || this.find(id)) throw new Violation(`entity ${id} is announced, but is there already`);
+    const isTaken = this.#byAlias.has(alias) || this.#announced.has(alias) || this.#resting.has(alias);
+    if (alias === OWN || isTaken) throw new Violation(`entity ${id} is announced by alias ${alias}, which is taken`);
+    const known = this.#remembered.get(id);
+    const remembered = known?.type === type ? known : null;
+    this.#remembered.delete(id);
+    this.#announced.set(alias, { id, type, remembered, turn: this.#turns.begin() });
+    this.#wants.set(id, remembered?.number ?? 0n);
+    return null;
+  }
+
+  #onDescribe(reader) {
+    const alias = takeAlias(reader);
+    this.#ownWithCell();
+    if (alias === OWN || this.#byAlias.has(alias)) throw new Violation(`alias ${alias} is described, but is there`);
+    if (!this.#announced.has(alias)) throw new Violation(`alias ${alias} is described, but was not announced`);
+    const { id, type, remembered, turn } = this.#announced.get(alias);
+    const number = reader.u64("describe");
+    if (number > NUMBER_MAX) throw new DecodeError("a number that no step has");
     const place = takePlace(reader);
     const some = type.readSome(reader);
     for (const index of some.keys()) {
       const { name, otherClients } = type.properties[index];
       if (!otherClients) throw new Violation(`${type.name}.${name} is not for other clients`);
     }
-    const entity = Object.assign(new Entity(id, type, false, this.#send), place);
+    const entity = Object.assign(new Entity(id, type, false, this.#send), place, { alias, number, turn });
+    Object.assign(entity.properties, remembered?.properties);
     for (const [index, value] of some) entity.properties[type.properties[index].name] = value;
+    this.#announced.delete(alias);
+    this.#byAlias.set(alias, entity);
     this.entities.set(id, entity);
     return () => this.#events.onEnter(entity);
   }
 
   #onLeave(reader) {
-    const id = reader.i32("leave");
-    const entity = this.entities.get(id);
-    if (!entity) throw new Violation(`entity ${id} leaves, but is not there`);
+    const alias = takeAlias(reader);
+    this.#ownWithCell();
+    if (!this.#byAlias.has(alias) && !this.#announced.has(alias)) throw new Violation(`alias ${alias} is nobody's`);
     reader.end("leave");
-    this.entities.delete(id);
-    return () => this.#events.onLeave(entity);
+    this.#turns.end();
+    const gone = this.#forget(alias);
+    return () => gone.forEach((entity) => this.#events.onLeave(entity));
+  }
+
+  /** Nobody else is there any more; gives those that were there for the page. */
+  #forgetAll() {
+    this.#turns.end();
+    const aliases = [...[...this.entities.values()].map((entity) => entity.alias), ...this.#announced.keys()];
+    return aliases.flatMap((alias) => this.#forget(alias));
+  }
+
+  #forget(alias) {
+    this.#released.push(alias);
+    this.#resting.add(alias);
+    const announced = this.#announced.get(alias);
+    if (announced) {
+      this.#announced.delete(alias);
+      this.#wants.delete(announced.id);
+      if (announced.remembered) this.#remember(announced.id, announced.remembered);
+      return [];
+    }
+    const entity = this.#byAlias.get(alias);
+    this.#byAlias.delete(alias);
+    this.entities.delete(entity.id);
+    const { number, properties } = entity;
+    this.#remember(entity.id, { type: this.#typeOf(entity), number, properties });
+    return [entity];
+  }
+
+  #remember(id, remembered) {
+    this.#remembered.set(id, remembered);
+    if (this.#remembered.size > REMEMBERED_MAX) this.#remembered.delete(this.#remembered.keys().next().value);
   }
 
   #onMoved(reader) {
@@ -1557,17 +1747,49 @@ export class View {
     return () => this.#events.onMoved(player);
   }
 
-  /** Unreliable: the place of an entity that is not there yet, or not any more, is passed over. */
+  /** Unreliable: the place of an alias that is nobody's, yet or any more, is passed over. */
   #onPlaces(reader) {
-    if (reader.left % 20) throw new DecodeError("places have twenty bytes each");
     const moved = [];
-    while (reader.left) {
-      const entity = this.entities.get(reader.i32("places"));
-      const [x, y, z, yaw] = [0, 1, 2, 3].map(() => reader.f32("places"));
-      if (!entity) this.latePlaces += 1;
-      else moved.push(Object.assign(entity, { position: [x, y, z], yaw }));
+    const { turn, found } = readPlaces(reader);
+    for (const { alias, position, angles } of found) {
+      const entity = this.#byAlias.get(alias);
+      if (!entity || !isSince(turn, entity.turn)) this.late += 1;
+      else {
+        const direction = [...angles, ...entity.direction.slice(angles.length)];
+        moved.push(Object.assign(entity, { position, direction }));
+      }
     }
     return () => moved.forEach((entity) => this.#events.onMoved(entity));
+  }
+
+  #onPlace(reader) {
+    const alias = takeAlias(reader);
+    const entity = this.#byAlias.get(alias);
+    if (!entity) throw new Violation(`alias ${alias} has a place, but is not there`);
+    const place = takePlace(reader);
+    reader.end("place");
+    Object.assign(entity, place);
+    return () => this.#events.onMoved(entity);
+  }
+
+  /** A change or a call like any other, but it may come too early or too late. */
+  #onLoose(reader) {
+    const turn = reader.u8("the turn of a loose message");
+    const number = reader.u8("a loose message");
+    const inner = new Reader(reader.data, reader.at);
+    const alias = takeAlias(reader);
+    const isWhole = number === TO_CLIENT.NESTED && !(reader.data[reader.at] >> 7);
+    if (!isWhole && (number < METHODS_FROM || number > 254)) {
+      throw new DecodeError(`loose has a call or a whole property in it, not message ${number}`);
+    }
+    const entity = alias === OWN ? this.player : this.#byAlias.get(alias);
+    try {
+      if (entity && isSince(turn, entity.turn)) return this.#read(number, inner);
+    } catch (problem) {
+      if (!(problem instanceof NoBody)) throw problem;
+    }
+    this.late += 1;
+    return null;
   }
 
   #onLoggedOff(reader) {
@@ -1621,14 +1843,14 @@ export class View {
 
   #ownWithCell() {
     const player = this.#own();
-    if (this.space === null) throw new Violation("a message that takes a body, but there is none");
+    if (this.space === null) throw new NoBody("a message that takes a body, but there is none");
     return player;
   }
 
   #takeEntity(reader) {
-    const id = reader.i32("an entity");
-    const entity = this.find(id);
-    if (!entity) throw new Violation(`entity ${id} is changed or called, but is not there`);
+    const alias = takeAlias(reader);
+    const entity = alias === OWN ? this.#own() : this.#byAlias.get(alias);
+    if (!entity) throw new Violation(`alias ${alias} is changed or called, but is not there`);
     return entity;
   }
 
@@ -1640,14 +1862,69 @@ export class View {
   }
 
   #typeOf(entity) {
-    return this.#schema.byName.get(entity.type);
+    const type = this.#schema.byName.get(entity.type);
+    return entity.isPlayer ? type : type.forOthers;
   }
 }
 
+function finite(reader, count, what) {
+  const numbers = Array.from({ length: count }, () => reader.f32(what));
+  if (!numbers.every(Number.isFinite)) throw new DecodeError(`${what} that is not finite`);
+  return numbers;
+}
+
 function takePlace(reader) {
-  const [x, y, z, yaw] = [0, 1, 2, 3].map(() => reader.f32("a place"));
-  if (![x, y, z, yaw].every(Number.isFinite)) throw new DecodeError("a place that is not finite");
-  return { position: [x, y, z], yaw };
+  const numbers = finite(reader, 6, "a place");
+  return { position: numbers.slice(0, 3), direction: numbers.slice(3) };
+}
+
+/** One byte, or 255 and two for what does not fit. */
+function takeAlias(reader) {
+  const short = reader.u8("an alias");
+  if (short < 255) return short;
+  const alias = reader.u16("an alias");
+  if (alias < 255) throw new DecodeError("an alias in a longer form than it needs");
+  return alias;
+}
+
+// Packed places; src/terrazzo/_speed/sight.py draws them. What is near is told relative to a reference: 12 bits for
+// each of x and z on the ground, 16 more for the height in the air. Full ones are float32.
+
+const GROUND = 0;
+const FULL = 2;
+
+function readPlaces(reader) {
+  const turn = reader.u8("the turn of places");
+  const [x, z] = [0, 1].map(() => (reader.u16("a reference") | (reader.u8("a reference") << 16)) << 8 >> 8);
+  const [y] = finite(reader, 1, "a reference");
+  const found = [];
+  while (reader.left) {
+    const [form, count] = [reader.u8("a form of places"), reader.u8("a count of places")];
+    const [kind, turns] = [form >> 2, form & 3];
+    if (kind > FULL) throw new DecodeError(`there is no form ${form} of places`);
+    for (let each = 0; each < count; each += 1) {
+      const alias = takeAlias(reader);
+      if (kind === FULL) {
+        const numbers = finite(reader, 3 + turns, "a place");
+        found.push({ alias, position: numbers.slice(0, 3), angles: numbers.slice(3) });
+      } else {
+        const flat = reader.u16("a place") | (reader.u8("a place") << 16);
+        const height = kind === GROUND ? y : y + unpack(reader.u16("a height"), 11, 15);
+        const position = [x + unpack(flat & 0xfff, 8, 7), height, z + unpack(flat >> 12, 8, 7)];
+        const angles = Array.from({ length: turns }, () => (((reader.u8("an angle") << 24) >> 24) * Math.PI) / 128);
+        found.push({ alias, position, angles });
+      }
+    }
+  }
+  return { turn, found };
+}
+
+/** Metres from a sign, an exponent (at most `most`) and a fraction of so many bits. */
+function unpack(code, bits, most) {
+  const exponent = (code >> bits) & most;
+  const fraction = (code & (2 ** bits - 1)) / 2 ** bits;
+  const size = 2 ** (exponent + 1) * (1 + fraction) - 2;
+  return code >> bits > most ? -size : size;
 }
 
 // 7 Client -----------------------------------------------------------------------------------------------------------
@@ -1675,7 +1952,8 @@ const WHY_OVER = {
 };
 
 const HANDLERS = [
-  "onPlayer", "onEnter", "onLeave", "onMoved", "onChange", "onCall", "onViolation", "onLoggedOff", "onClosed",
+  "onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall", "onViolation", "onLoggedOff",
+  "onClosed",
 ];
 
 /** One player's connection to the world; see the top of this file. It logs in once: make a new one for another time. */
@@ -1684,6 +1962,7 @@ export class Client {
   #view = null;
   #channel = null;
   #farewell = null; // what the page is told when the connection ends: set by leave() and by the server's last word
+  #answering = false;
   #moveWaits = false;
   #moveSentAt = 0;
   #ticking = null;
@@ -1694,10 +1973,12 @@ export class Client {
     this.#resolveLeft = resolve;
   });
 
-  constructor(handlers = {}) {
+  constructor({ parts = {}, ...handlers } = {}) {
     const unknown = Object.keys(handlers).filter((name) => !HANDLERS.includes(name));
     if (unknown.length) throw new UsageError(`a client has no ${unknown.join(", ")}; it has ${HANDLERS.join(", ")}`);
-    for (const name of HANDLERS) this.#events[name] = confined(handlers[name]);
+    const events = {};
+    for (const name of HANDLERS) events[name] = (...args) => confined(name, () => handlers[name]?.(...args));
+    this.#events = { ...events, ...partEvents(parts, events) };
   }
 
   get player() {
@@ -1748,11 +2029,11 @@ export class Client {
   }
 
   /** The player goes here; the server hears of the latest place once per tick. False without a body. */
-  move(x, z, yaw = 0, y = this.player?.position[1] ?? 0) {
-    const isPlace = [x, y, z, yaw].every((each) => Number.isFinite(Math.fround(each)));
+  move(x, z, yaw = 0, y = this.player?.position[1] ?? 0, { pitch = 0, roll = 0 } = {}) {
+    const isPlace = [x, y, z, yaw, pitch, roll].every((each) => Number.isFinite(Math.fround(each)));
     if (!isPlace) throw new UsageError("expected a place in finite numbers");
     if (!this.hasBody) return false;
-    Object.assign(this.player, { position: [x, y, z], yaw });
+    Object.assign(this.player, { position: [x, y, z], direction: [yaw, pitch, roll] });
     this.#moveWaits = true;
     return true;
   }
@@ -1785,7 +2066,10 @@ export class Client {
         fail(sentence || "The player left before the world was there."); // does nothing once the player is there
         this.#stop(sentence);
       };
-      const onMessage = (message) => this.#view.apply(message);
+      const onMessage = (message) => {
+        this.#view.apply(message);
+        this.#answerSoon();
+      };
       Channel.connect(url, serverKey, loginKey, { ...how, onMessage, onClosed }).then(
         (channel) => {
           this.#channel = channel;
@@ -1816,6 +2100,17 @@ export class Client {
     };
   }
 
+  /** What the view has to answer, once for all messages of a packet. */
+  #answerSoon() {
+    if (this.#answering) return;
+    this.#answering = true;
+    queueMicrotask(() => {
+      this.#answering = false;
+      const answers = this.#view.answers();
+      if (this.#channel?.state === "OPEN") for (const each of answers) this.#channel.send(each);
+    });
+  }
+
   #call(message, reliable, needsBody) {
     if (this.#channel?.state !== "OPEN" || (needsBody && !this.hasBody)) return false;
     return this.#channel.send(message, { reliable });
@@ -1826,9 +2121,9 @@ export class Client {
     if (!this.hasBody || !(this.#moveWaits || this.#now() >= this.#moveSentAt + MOVE_REPEAT_MS)) return;
     this.#moveWaits = false;
     this.#moveSentAt = this.#now();
-    const { position: [x, y, z], yaw } = this.player;
-    const message = new Writer().u8(TO_SERVER.MOVE).f32(x).f32(y).f32(z).f32(yaw).done();
-    this.#channel.send(message, { reliable: false });
+    const writer = new Writer().u8(TO_SERVER.MOVE);
+    for (const each of [...this.player.position, ...this.player.direction]) writer.f32(each);
+    this.#channel.send(writer.done(), { reliable: false });
   }
 
   #stop(sentence) {
@@ -1838,15 +2133,81 @@ export class Client {
   }
 }
 
-/** What the page's own code throws is shown and ends nothing. */
-function confined(handler = () => {}) {
-  return (...args) => {
-    try {
-      handler(...args);
-    } catch (error) {
-      console.error(error);
-    }
+/** What the page's own code throws is shown, with what it was called for, and ends nothing. */
+function confined(what, act) {
+  try {
+    act();
+  } catch (error) {
+    console.error(`${what}:`, error);
+  }
+}
+
+/** The events that are about an entity: first its part hears of them, then the page's handlers, `after`. */
+export function partEvents(classes, after) {
+  const run = (entity, name, ...args) => {
+    if (!hasMethod(entity.part, name)) return;
+    confined(`${entity.type} ${entity.id}: ${name}`, () => entity.part[name](...args));
   };
+  const make = (entity) => {
+    if (!Object.hasOwn(classes, entity.type)) return;
+    confined(`${entity.type} ${entity.id}: constructor`, () => {
+      entity.part = new classes[entity.type](entity);
+    });
+  };
+  const plain = (name) => (entity) => {
+    if (name === (entity.isPlayer ? "onPlayer" : "onEnter")) make(entity);
+    run(entity, name);
+    after[name](entity);
+  };
+  const names = ["onPlayer", "onEnter", "onLeave", "onSpace", "onMoved"];
+  return {
+    ...Object.fromEntries(names.map((name) => [name, plain(name)])),
+    onChange: (entity, name, change) => {
+      run(entity, ...setter(entity, name, change));
+      after.onChange(entity, name, change);
+    },
+    onCall: (entity, name, args) => {
+      run(entity, name, ...args);
+      after.onCall(entity, name, args);
+    },
+  };
+}
+
+/** Whether a part has a method of its own class by this name. */
+function hasMethod(part, name) {
+  return typeof part?.[name] === "function" && !(name in Object.prototype);
+}
+
+/** The name and the arguments of the callback that a change becomes. */
+function setter(entity, property, change) {
+  const { kind, path, old, start, end } = change;
+  const name = property.replaceAll(".", "_");
+  const plain = `set_${name}`;
+  if (kind === "whole") return [plain, old];
+  const special = `set_${kind}_${name}`;
+  if (!hasMethod(entity.part, special) && hasMethod(entity.part, plain)) {
+    return [plain, valueBefore(entity.properties[property], path, change)];
+  }
+  return [special, kind === "slice" ? [...path, [start, end]] : path, old];
+}
+
+/** A copy of a value that has changed, as it was before; `path` leads to the change from here. */
+function valueBefore(value, path, change) {
+  if (!path.length) {
+    if (change.kind === "nested") return change.old;
+    return copyOf(value.toSpliced(change.start, change.end - change.start, ...change.old));
+  }
+  return copyOf(value, (child, step) => (step === path[0] ? valueBefore(child, path.slice(1), change) : copyOf(child)));
+}
+
+/** A copy, with a copy of everything inside that a change can reach. */
+function copyOf(value, inside = (child) => copyOf(child)) {
+  if (Array.isArray(value)) {
+    const copy = value.map((child, step) => inside(child, step));
+    return Object.isFrozen(value) ? Object.freeze(copy) : copy;
+  }
+  if (value?.constructor !== Object) return value;
+  return Object.fromEntries(Object.entries(value).map(([step, child]) => [step, inside(child, step)]));
 }
 
 function pageTime() {

@@ -7,13 +7,17 @@ from terrazzo import (
     CELL_PRIVATE,
     OWN_CLIENT,
     Array,
+    Bool,
     EntityType,
     Int16,
     Interface,
     Record,
+    Ref,
     Text,
+    UInt8,
     UInt16,
     UInt32,
+    UInt64,
     Vector3,
     Volatile,
     level,
@@ -28,10 +32,29 @@ class Item(Record):
     count: UInt16 = 1
 
 
-class Living(Interface):
-    """What can be hurt. Only those within sight need to know how it fares."""
+HEALTH = 100
+PEOPLE, BEASTS = 0, 1
+"""The sides of a fight."""
 
-    health: Int16 = prop(ALL_CLIENTS, default=100, detail="sight")
+
+class Blow(Record):
+    """A blow that was begun, and of which nothing has been heard yet (`fight.py`)."""
+
+    number: UInt32
+    target: Ref
+    timer: UInt64
+    """The timer that says what comes next: it lands, or it is given up."""
+    has_landed: Bool = False
+
+
+class Living(Interface):
+    """What can be hurt, and can strike. Only those within sight need to know how it fares."""
+
+    health: Int16 = prop(ALL_CLIENTS, default=HEALTH, detail="sight")
+    side: UInt8 = prop(ALL_CLIENTS, default=PEOPLE)
+    blows: Array[Blow] = prop(CELL_PRIVATE)
+    blows_begun: UInt32 = prop(CELL_PRIVATE)
+    hits: UInt32 = prop(OWN_CLIENT)
 
 
 class Avatar(Living, EntityType):
@@ -50,7 +73,6 @@ class Creature(Living, EntityType):
 
     species: UInt16 = prop(ALL_CLIENTS)
     home: Vector3 = prop(CELL_PRIVATE)
-    heading: Vector3 = prop(CELL_PRIVATE)
 
     volatile = Volatile(position=True, yaw=True)
     detail_levels = (level("sight", 60, hysteresis=5),)

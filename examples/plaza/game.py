@@ -1,25 +1,28 @@
 """What they do. Read it from the top: walking is the engine's, the rest is here.
 
 The one thing to keep in mind: another entity may live in another process. So nothing here changes another entity; it
-looks at what it can see of it (`self.near`, `self.entity`), then calls a method of it, and the other does its own part,
-wherever it is by then. Picking a thing up is the smallest example: the avatar asks, the thing gives itself away, once.
+looks at what it can see of it (`self.entities_in_range`, `self.entity`), then calls a method of it, and the other does
+its own part, wherever it is by then. Picking a thing up is the smallest example: the avatar asks, the thing gives
+itself away, once. A fight is the largest: `fight.py`.
 """
 
 from __future__ import annotations
 
-import math
 from random import Random
 
 from terrazzo import (
     Base,
+    CallFailed,
     Cell,
     Client,
     Game,
+    Int32,
     Proxy,
     Ref,
     Server,
     Space,
     Text,
+    UInt8,
     UInt16,
     UInt32,
     Vector3,
@@ -27,13 +30,17 @@ from terrazzo import (
     remote,
 )
 
-from .entities import Avatar, Creature, Door, Item, Thing
+from .entities import BEASTS, PEOPLE, Avatar, Creature, Door, Item, Thing
+from .fight import LivingCell
 
 REACH_M = 4.0
 """How near one must be to pick a thing up or to go through a door."""
-STRIDE_S = 0.2
 CREATURE_SPEED = 3.0
-TOO_FAR_FROM_HOME_M = 40.0
+STROLL_M = 40.0
+"""How far from its home a creature strolls."""
+REST_S = 4.0
+REST = 2
+"""The number of the timer of a creature that rests."""
 
 PLAZA = Space("plaza", bounds=(-200.0, -200.0, 200.0, 200.0))
 HALL = Space("hall", bounds=(-60.0, -60.0, 60.0, 60.0))
@@ -41,9 +48,6 @@ HALL = Space("hall", bounds=(-60.0, -60.0, 60.0, 60.0))
 
 class AvatarBase(Proxy, of=Avatar):
     """The part of a player that stays where it is: it holds the connection and brings the body into the world."""
-
-    def __init__(self) -> None:
-        self._bound_for: tuple[str, Vector3] | None = None
 
     def on_client_ready(self) -> None:
         """The player's program is there: give it a body, where it was when it left, or near the fountain."""
@@ -53,20 +57,8 @@ class AvatarBase(Proxy, of=Avatar):
             start = Random(self.id)
             self.create_cell(PLAZA.name, (start.uniform(-20, 20), 0.0, start.uniform(-20, 20)))
 
-    @remote
-    def go_to(self, space: Text, position: Vector3) -> None:
-        """Leave the space the body is in, and come up in another."""
-        self._bound_for = (space, position)
-        self.destroy_cell()
 
-    def on_cell_lost(self) -> None:
-        """The body is gone; if it was on its way through a door, there is a new one behind it."""
-        if self._bound_for is not None:
-            (space, position), self._bound_for = self._bound_for, None
-            self.create_cell(space, position)
-
-
-class AvatarCell(Cell, of=Avatar):
+class AvatarCell(LivingCell, of=Avatar):
     """The body of a player."""
 
     @exposed(rate=2)
@@ -84,10 +76,9 @@ class AvatarCell(Cell, of=Avatar):
     @exposed(rate=5)
     def pick_up(self) -> None:
         """Take the nearest thing within reach. It decides: somebody else may have been quicker."""
-        for other in self.near(REACH_M):
-            if isinstance(other, ThingCell):
-                other.be_taken(self.me)
-                return
+        for thing in self.entities_in_range(REACH_M, of=ThingCell):
+            thing.be_taken(self.me)
+            return
         self.client.on_told("There is nothing here to pick up.")
 
     @exposed(rate=5)
@@ -99,10 +90,9 @@ class AvatarCell(Cell, of=Avatar):
     @exposed(rate=2)
     def go_through(self) -> None:
         """Use the nearest door within reach."""
-        for other in self.near(REACH_M):
-            if isinstance(other, DoorCell):
-                other.let_through(self.me)
-                return
+        for door in self.entities_in_range(REACH_M, of=DoorCell):
+            door.let_through(self.me)
+            return
         self.client.on_told("There is no door here.")
 
     @remote
@@ -119,7 +109,38 @@ class AvatarCell(Cell, of=Avatar):
     @remote
     def pass_door(self, space: Text, position: Vector3) -> None:
         """The door is open: go."""
-        self.base.go_to(space, position)
+        self.teleport(space, position)
+
+    def on_teleport_failed(self, reason: str) -> None:
+        """Still in front of the door, and whole."""
+        self.client.on_told(f"The door leads nowhere just now: {reason}.")
+
+    @exposed(rate=1)
+    def take_side(self, side: UInt8) -> None:
+        """Side with the people, or with the beasts."""
+        if side in (PEOPLE, BEASTS):
+            self.side = side
+
+    @exposed(rate=2)
+    async def size_up(self, target: Int32) -> None:
+        """Find out how good a fighter somebody is, who may be in another cell: ask, and wait for what it says.
+
+        If this avatar gets into another cell meanwhile, the method ends here with EntityMoved, which is a CallFailed:
+        the player is told that it came to nothing, and asks again. That is good enough for a question; what must not
+        be forgotten is kept in a property, as the blows of a fight are."""
+        if not isinstance(self.entity(target), LivingCell):
+            self.tell("There is nobody to look at.")
+            return
+        try:
+            begun, hits = await self.ref(target).tell_strength(timeout=2.0)
+        except CallFailed:
+            self.tell("You cannot tell how strong it is.")
+        else:
+            self.tell(f"It has struck {begun} times; {hits} blows were felt.")
+
+    def tell(self, words: str) -> None:
+        """See LivingCell."""
+        self.client.on_told(words)
 
 
 class AvatarClient(Client, of=Avatar):
@@ -135,36 +156,53 @@ class AvatarClient(Client, of=Avatar):
 
 
 class CreatureBase(Base, of=Creature):
-    """A creature has a base so that it can be brought back when its cell dies."""
+    """A creature has a base so that it can be brought back when it is killed, or when its cell dies."""
+
+    def on_cell_lost(self) -> None:
+        """It was killed: another one comes in its place."""
+        self.create_cell()
 
 
-class CreatureCell(Cell, of=Creature):
-    """Walks straight on, turns now and then, and does not stray far from home."""
+class CreatureCell(LivingCell, of=Creature):
+    """Strolls from point to point around its home, and rests at each; strikes back."""
 
     def on_created(self) -> None:
         """Begin to walk."""
+        super().on_created()
         self.home = self.position
-        self._turn()
-        self.timer(STRIDE_S, repeat=STRIDE_S)
+        self._stroll()
+
+    def on_reached(self, number: int) -> None:
+        """There: rest a while. Walks and timers go along when the creature gets into another cell."""
+        self.timer(self._chance().uniform(0.0, REST_S), number=REST)
 
     def on_timer(self, number: int) -> None:
-        """One stride; timers go along when the creature walks into another cell."""
-        chance = Random(f"{self.id} {self.position.x:.3f} {self.position.z:.3f}")
-        if chance.random() < 0.03 or self.position.distance_to(self.home) > TOO_FAR_FROM_HOME_M:
-            self._turn()
-        step = self.position + self.heading * (CREATURE_SPEED * STRIDE_S)
-        x0, z0, x1, z1 = PLAZA.bounds
-        self.position = Vector3(min(max(step.x, x0 + 1), x1 - 1), 0.0, min(max(step.z, z0 + 1), z1 - 1))
-
-    def _turn(self) -> None:
-        chance = Random(f"turn {self.id} {self.position.x:.3f} {self.position.z:.3f}")
-        homewards = self.home - self.position
-        if homewards.length > TOO_FAR_FROM_HOME_M:
-            angle = math.atan2(homewards.x, homewards.z) + chance.uniform(-0.5, 0.5)
+        """Rested enough; or a blow of its own is due."""
+        if number == REST:
+            self._stroll()
         else:
-            angle = chance.uniform(-math.pi, math.pi)
-        self.heading = Vector3(math.sin(angle), 0.0, math.cos(angle))
-        self.yaw = angle
+            super().on_timer(number)
+
+    def on_struck(self, by: Ref) -> None:
+        """Strike back, at whoever it was, if it can be seen from here."""
+        attacker = self.entity(by.id)
+        if not self.objection(attacker):
+            self.swing(attacker)
+
+    def die(self) -> None:
+        """The body goes."""
+        self.destroy()
+
+    def _stroll(self) -> None:
+        chance = self._chance()
+        x0, z0, x1, z1 = PLAZA.bounds
+        x = self.home.x + chance.uniform(-STROLL_M, STROLL_M)
+        z = self.home.z + chance.uniform(-STROLL_M, STROLL_M)
+        self.move_to((min(max(x, x0), x1), 0.0, min(max(z, z0), z1)), CREATURE_SPEED)
+
+    def _chance(self) -> Random:
+        """Of its own, and the same each time the same world is played again."""
+        return Random(f"{self.id} {self.position.x:.3f} {self.position.z:.3f}")
 
 
 class ThingBase(Base, of=Thing):
@@ -208,7 +246,7 @@ def populate(server: Server) -> None:
     chance = Random(7)
     for number in range(30):
         place = (chance.uniform(-150, 150), 0.0, chance.uniform(-150, 150))
-        server.create("Creature", space=PLAZA.name, position=place, species=number % 4)
+        server.create("Creature", space=PLAZA.name, position=place, species=number % 4, side=BEASTS)
     for number in range(40):
         place = (chance.uniform(-150, 150), 0.0, chance.uniform(-150, 150))
         server.create("Thing", space=PLAZA.name, position=place, kind=1 + number % 5)

@@ -8,6 +8,7 @@ from terrazzo._speed.values import UserValue
 from terrazzo.base.api import Base, Proxy, Server
 from terrazzo.cell.api import Cell
 from terrazzo.client.parts import Client
+from terrazzo.errors import CallFailed, CallRaised, CallTimeout, CallUndelivered, EntityGone, EntityMoved
 from terrazzo.game import Game, Space
 from terrazzo.schema.classes.build import build
 from terrazzo.schema.classes.declare import ComponentType, EntityType, Interface, component, level, prop
@@ -67,10 +68,16 @@ __all__ = [
     "Base",
     "Blob",
     "Bool",
+    "CallFailed",
+    "CallRaised",
+    "CallTimeout",
+    "CallUndelivered",
     "Cell",
     "Client",
     "ComponentType",
     "Compression",
+    "EntityGone",
+    "EntityMoved",
     "EntityType",
     "Exposed",
     "Float32",

@@ -6,6 +6,12 @@
     │   ├── ValueRejected       a value does not fit its declared type (also a ValueError)
     │   ├── OwnershipError      a value that belongs to one owner was given to a second
     │   └── ChannelFull         more was sent to one part than its channel may hold (`wire.channel`)
+    ├── CallFailed              an awaited call brings no result; raised in the game's code that awaits it
+    │   ├── CallTimeout         no answer in time (also a TimeoutError)
+    │   ├── CallUndelivered     it was not and will not be delivered
+    │   ├── CallRaised          the method that was called raised something; says what
+    │   ├── EntityMoved         the entity whose code waits leaves this cell: the waiting method ends here
+    │   └── EntityGone          the entity whose code waits is being destroyed
     └── PeerError               the fault of whoever sent the bytes: counted and refused, never passed on to the game
         └── DecodeError         bytes that do not decode; says at which offset, and why (also a ValueError)
 
@@ -64,6 +70,30 @@ class DefinitionError(UsageError):
         self.problems = problems
         count = "1 mistake" if len(problems) == 1 else f"{len(problems)} mistakes"
         super().__init__("\n".join([f"{count} in the definitions:", *(f"  {problem}" for problem in problems)]))
+
+
+class CallFailed(TerrazzoError):
+    """An awaited call brings no result."""
+
+
+class CallTimeout(CallFailed, TimeoutError):
+    """No answer in time. Nothing is known of the call: it may have come, may come yet, or may be lost."""
+
+
+class CallUndelivered(CallFailed):
+    """The call was not and will not be delivered: the entity, or that part of it, is no more."""
+
+
+class CallRaised(CallFailed):
+    """The method that was called raised something, or gave back what it has not declared."""
+
+
+class EntityMoved(CallFailed):
+    """The entity whose code waits leaves this cell, and its waiting methods end here. The call goes on."""
+
+
+class EntityGone(CallFailed):
+    """The entity whose code waits is being destroyed."""
 
 
 class PeerError(TerrazzoError):

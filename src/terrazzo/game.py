@@ -47,9 +47,11 @@ class Game:
     allow_new_players: bool = True
     """Whether an unknown name may be created, with the password given."""
     area_radius_m: float = 80.0
-    """How far a client sees."""
+    """How far a client sees, unless its entity says otherwise (`set_aoi_radius`)."""
+    area_hysteresis_m: float = 5.0
+    """So much further out than it came in an entity leaves the area again."""
     ghost_distance_m: float = 100.0
-    """How far around its cell an entity has ghosts; at least the area radius."""
+    """How far from its cell an entity still has ghosts; the most that an area's radius can be."""
     top_speed: float = 20.0
     """Metres a second; a client that moves faster is put back."""
 

@@ -43,7 +43,7 @@ from terrazzo.wire.pairs.base_cell import CellData, CreateReal, RealCreated
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import Ids, Save, Saved, WantIds
-from terrazzo.wire.pairs.basemgr_base import CreateProxy, ProxyCreated
+from terrazzo.wire.pairs.basemgr_base import CreateProxy, Home, Locate, Located, ProxyCreated
 from terrazzo.wire.switchboard import Switchboard
 from tests.fake_host import FakeHost
 
@@ -81,7 +81,7 @@ class AvatarBase(Proxy, of=Avatar):
     def on_client_ready(self) -> None:
         note(self, "on_client_ready")
         if self.last_place is None:
-            self.create_cell("plaza", (1.0, 0.0, 2.0), yaw=0.5)
+            self.create_cell("plaza", (1.0, 0.0, 2.0), (0.5, 0.25, 0.125))
         else:
             self.create_cell()
 
@@ -126,6 +126,9 @@ class AvatarCell(Cell, of=Avatar):
 class AvatarClient(Client, of=Avatar):
     @remote
     def on_welcome(self, count: Int32) -> None: ...
+
+    @remote(reliable=False)
+    def on_wind(self, strength: Int16) -> None: ...
 
 
 class CreatureBase(Base, of=Creature):
@@ -262,7 +265,7 @@ def reply_to(outbox: Outbox, peer: AppId, number: int, answer: Message | str | N
 def cell_data(*, hp: int = 100, name: str = "Ann", is_last: bool = False) -> CellData:
     values = {"name": name, "hp": hp}
     row = AVATAR.cell_layout.row.encode([values[each] for each in AVATAR.cell_layout.names])
-    return CellData("hall", (5.0, 6.0, 7.0), 1.5, row, is_last)
+    return CellData("hall", (5.0, 6.0, 7.0), (1.5, 0.0, 0.5), row, is_last)
 
 
 class Town:
@@ -284,6 +287,7 @@ class Town:
             WantIds: lambda request: Ids(1000, request.count),
             FindEntry: lambda request: Entry(1, CELL_ID),
             Save: lambda request: Saved(request.dbid or 77),
+            Locate: self._on_locate,
         }
         self.replies: list[Message | str] = []
         if linked:
@@ -330,6 +334,11 @@ class Town:
             self.replies.append(message.reason)
         else:
             self.said.append((peer, message))
+
+    def _on_locate(self, request: Locate) -> Located:
+        """As BaseAppMgr: every other BaseApp was asked."""
+        version = self.cell.board.version_of(PartId(EntityId(request.entity), Part.CELL))
+        return Located() if version is None else Located(Home(0, BASE_ID), Home(version, CELL_ID))
 
     def told(self, kind: type[Message]) -> list[Any]:
         """What was said of this kind to managers and the DBApp."""
@@ -385,15 +394,18 @@ class Town:
         self.hear(session, READY)
         self.settle()
         assert proxy.has_cell
-        player = protocol.encode_cell_player(AVATAR, 1, (1.0, 0.0, 2.0), 0.5, ["Ann", 100])
+        player = protocol.encode_cell_player(AVATAR, 1, (1.0, 0.0, 2.0), (0.5, 0.0, 0.0), ["Ann", 100])
         self.cell.say(proxy.id, CellToClient(proxy.witness, (player,)))
         self.settle()
         return proxy, session
 
-    def show(self, proxy: ProxyEntity, entity: int, type_schema: Any = AVATAR) -> None:
+    def show(self, proxy: ProxyEntity, entity: int, alias: int, type_schema: Any = AVATAR) -> None:
         """The client is shown another entity."""
-        message = protocol.encode_enter(entity, type_schema, (0.0, 0.0, 0.0), 0.0, {})
-        self.cell.say(proxy.id, CellToClient(proxy.witness, (message,)))
+        self.tell(proxy, protocol.encode_announce(entity, alias, type_schema))
+
+    def tell(self, proxy: ProxyEntity, *messages: bytes) -> None:
+        """The cell part tells its client something."""
+        self.cell.say(proxy.id, CellToClient(proxy.witness, messages))
         self.settle()
 
 
@@ -409,7 +421,7 @@ def event(kind: Any, *args: Any) -> Any:
 def call(entity: int, side: Side, name: str, *args: Any, schema: Any = AVATAR) -> bytes:
     """The bytes of a client's call."""
     method = next(each for each in schema.methods(side) if each.name == name)
-    return METHODS.encode_call(entity, schema, side, name, method.encode_args(*args))
+    return protocol.with_entity(entity, METHODS.encode_call(schema, side, name, method.encode_args(*args)))
 
 
 def drain(outbox: Outbox) -> list[tuple[AppId, Message]]:

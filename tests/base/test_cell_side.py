@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import ToClient
+from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.pairs.base_cell import CallBase, DestroyReal, SetWitness
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.base_cell import CallBase, CallCell, DestroyReal, RealCreated, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import LoggedOff, Save
@@ -77,8 +81,22 @@ def test_the_cell_app_refuses():
     town.cell.answer = lambda request: "I have no such space"
     proxy, _ = ready(town)
     town.settle()
+    assert state(proxy) is Body.FINDING
+    town.step(12, 1.0)
     assert failed() == ["I have no such space"]
     assert state(proxy) is Body.NONE
+
+
+def test_the_ground_has_changed_hands_meanwhile():
+    town = Town()
+    answers: Iterator[Message | str] = iter(["I have no cell of that space (any more)", RealCreated()])
+    town.cell.answer = lambda request: next(answers)
+    proxy, _ = ready(town)
+    town.step(5)
+    assert len(town.told(FindEntry)) == 2
+    assert [each.life for each in town.cell.created] == [0, 1]
+    assert proxy.has_cell
+    assert failed() == []
 
 
 def test_no_answer_means_that_it_may_be_there_and_so_it_is_taken_down():
@@ -99,6 +117,67 @@ def test_no_answer_means_that_it_may_be_there_and_so_it_is_taken_down():
     assert state(proxy) is Body.NONE
 
 
+def test_no_answer_and_it_ended_without_a_word():
+    """What DestroyReal finds has ended already (or is a former life that says so): nobody waits for its last word."""
+    town = Town()
+
+    def silent(request):
+        town.cell.make(request)
+
+    town.cell.answer = silent
+    proxy, _ = ready(town)
+    town.settle()
+    town.cell.board.destroy(proxy.cell.part)
+    town.step(60)
+    assert failed() == [f"{CELL_ID} did not answer (timeout)"]
+    assert state(proxy) is Body.NONE
+    town.cell.answer = lambda request: RealCreated()
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.step(10)
+    assert proxy.has_cell
+
+
+def test_it_is_taken_down_and_has_ended_without_a_word():
+    town = Town()
+    proxy, session = town.playing()
+    town.cell.board.destroy(proxy.cell.part)
+    proxy.part.destroy_cell()
+    town.step(10)
+    assert EVENTS[-1] == ("on_cell_lost",)
+    assert EVENTS.count(("on_cell_lost",)) == 1
+    assert state(proxy) is Body.NONE
+    assert session.kinds()[-1] == ToClient.CELL_LOST
+    assert town.logs("cell part ended without a word") == [{"entity": f"Avatar {proxy.id}"}]
+
+
+def test_it_is_taken_down_while_its_last_word_is_on_its_way():
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.end(proxy.id, hp=3)
+    proxy.part.destroy_cell()
+    town.step(10)
+    assert EVENTS.count(("on_cell_lost",)) == 1
+    assert proxy.draft.cell["hp"] == 3
+    assert town.logs("cell part ended without a word") == []
+
+
+def test_a_cell_part_that_takes_nothing_now_is_taken_down_later(monkeypatch):
+    town = Town()
+    proxy, _ = town.playing()
+
+    def full(*args):
+        raise ChannelFull("thousands wait")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(town.app.switchboard, "send", full)
+        proxy.part.destroy_cell()
+        town.step(5)
+    assert town.cell.got(DestroyReal) == []
+    town.step(5)
+    assert town.cell.got(DestroyReal) == [DestroyReal()]
+    assert state(proxy) is Body.LEAVING
+
+
 def test_no_answer_and_it_never_was():
     town = Town()
     town.cell.answer = lambda request: None
@@ -108,12 +187,32 @@ def test_no_answer_and_it_never_was():
     assert state(proxy) is Body.NONE
 
 
-def test_the_cell_app_dies_before_it_answers():
+def test_no_answer_and_it_never_was_where_its_former_life_is_remembered():
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.end(proxy.id)
+    town.step(20)
+    town.cell.answer = lambda request: None
+    proxy.part.create_cell("plaza", (1.0, 0.0, 2.0))
+    town.step(150)
+    assert state(proxy) is Body.NONE
+    assert EVENTS[-1][0] == "on_cell_failed"
+    town.cell.answer = lambda request: RealCreated()
+    proxy.part.create_cell("plaza", (1.0, 0.0, 2.0))
+    town.step(20)
+    assert state(proxy) is Body.THERE
+
+
+def test_the_link_breaks_before_the_cell_app_answers():
+    """It may be there: it is taken down, and where it was asked for is found by the entity channel."""
     town = Town()
     town.cell.answer = lambda request: None
     proxy, _ = ready(town)
     town.settle()
     town.app.on_link_lost(CELL_ID)
+    assert state(proxy) is Body.LEAVING
+    assert failed() == []
+    town.step(20)
     assert len(failed()) == 1
     assert state(proxy) is Body.NONE
 
@@ -142,7 +241,7 @@ def test_the_cell_part_ends_by_itself():
     town.settle()
     assert EVENTS[-1] == ("on_cell_lost",)
     assert session.kinds()[-1] == ToClient.CELL_LOST
-    assert proxy.part.last_place == ("hall", (5.0, 6.0, 7.0), 1.5)
+    assert proxy.part.last_place == ("hall", (5.0, 6.0, 7.0), (1.5, 0.0, 0.5))
     assert proxy.draft.cell["hp"] == 1
 
 
@@ -190,15 +289,54 @@ def test_a_late_answer_changes_nothing():
     assert ("on_cell_created",) not in EVENTS
 
 
-def test_the_cell_app_is_lost_with_its_reals():
+def test_a_broken_link_is_no_death():
+    """Races 10 and 26: nobody knows whether the CellApp lives, so nothing changes until it is back."""
+    town = Town()
+    proxy, session = town.playing()
+    count = len(session.sent)
+    town.cell.is_reachable = False
+    proxy.part.cell.heal(1)
+    town.step()
+    town.app.on_link_lost(CELL_ID)
+    assert town.host.joined == [CELL_ID]
+    proxy.part.cell.heal(2)
+    town.step(20, 0.5)
+    assert state(proxy) is Body.THERE
+    assert town.cell.got(CallCell) == []
+    town.cell.is_reachable = True
+    town.app.on_link_up(CELL_ID)
+    town.step(20)
+    assert [AVATAR.cell_methods[each.method].decode_args(each.args) for each in town.cell.got(CallCell)] == [[1], [2]]
+    assert session.sent[count:] == []
+    assert EVENTS[-1] == ("on_cell_created",)
+    assert len(town.cell.got(SetWitness)) == 1
+
+
+def test_a_cell_part_is_taken_down_although_the_link_is_broken():
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.is_reachable = False
+    town.app.on_link_lost(CELL_ID)
+    proxy.part.destroy_cell()
+    town.step(20, 0.5)
+    assert state(proxy) is Body.LEAVING
+    town.cell.is_reachable = True
+    town.step(20, 0.5)
+    assert town.cell.got(DestroyReal) == [DestroyReal()]
+    town.cell.end(proxy.id)
+    town.settle()
+    assert EVENTS[-1] == ("on_cell_lost",)
+
+
+def test_a_dead_cell_app_is_lost_with_its_reals():
     town = Town()
     proxy, session = town.playing()
     town.cell.is_reachable = False
-    town.app.on_link_lost(CELL_ID)
+    town.app.on_app_dead(CELL_ID)
     assert EVENTS[-1] == ("on_cell_lost",)
     assert session.kinds()[-1] == ToClient.CELL_LOST
     assert not session.is_closed()
-    assert town.logs("CellApp lost") == [
+    assert town.logs("CellApp dead") == [
         {"app": str(CELL_ID), "cell_parts": 1, "note": "their bases go on without them"}
     ]
     with pytest.raises(UsageError, match="not there \\(lost\\)"):
@@ -210,12 +348,29 @@ def test_the_cell_app_is_lost_with_its_reals():
     assert len(town.told(LoggedOff)) == 1
 
 
+def test_a_later_life_of_a_cell_app_means_that_the_former_is_dead():
+    town = Town()
+    proxy, _ = town.playing()
+    town.app.on_link_up(AppId(AppKind.CELL_APP, 2, 9))
+    town.app.on_link_up(CELL_ID)
+    assert state(proxy) is Body.THERE
+    town.app.on_link_up(CELL_ID._replace(incarnation=2))
+    assert state(proxy) is Body.LOST
+
+
+def test_death_while_it_is_taken_down():
+    town = Town()
+    proxy, _ = town.playing()
+    proxy.part.destroy_cell()
+    town.app.on_app_dead(CELL_ID)
+    assert state(proxy) is Body.NONE
+    assert EVENTS[-1] == ("on_cell_lost",)
+
+
 def test_a_lost_cell_part_may_be_heard_again():
     town = Town()
     proxy, session = town.playing()
-    town.cell.is_reachable = False
-    town.app.on_link_lost(CELL_ID)
-    town.cell.is_reachable = True
+    town.app.on_app_dead(CELL_ID)
     count = len(session.sent)
     town.cell.say(proxy.id, CellToClient(1, (b"\x14old",)))
     town.settle()
@@ -228,7 +383,7 @@ def test_a_lost_cell_part_may_be_heard_again():
 def test_a_new_cell_part_instead_of_a_lost_one():
     town = Town()
     proxy, _ = town.playing()
-    town.app.on_link_lost(CELL_ID)
+    town.app.on_app_dead(CELL_ID)
     town.cell.board.boxes.clear()
     proxy.part.create_cell("plaza", (0, 0, 0))
     town.settle()
@@ -242,7 +397,7 @@ def test_wrong_use_says_what_to_do():
     part = proxy.part
     with pytest.raises(UsageError, match="wait for on_cell_created"):
         part.cell.heal(1)
-    with pytest.raises(UsageError, match="no method hael; it has"):
+    with pytest.raises(UsageError, match=r"no cell method .hael.; it has"):
         part.cell.hael(1)
     with pytest.raises(UsageError, match="heal"):
         part.cell.heal("much")
@@ -279,8 +434,8 @@ def test_mail_that_nobody_should_send():
     town.cell.say(proxy.id, CallBase(99, b""))
     town.cell.say(proxy.id, CallBase(0, b"odd"))
     town.cell.say(proxy.id, DestroyReal())
-    town.cell.say(proxy.id, bad_data.__class__("hall", (0.0, 0.0, 0.0), 0.0, b"short", False))
-    other = town.cell.created[0].__class__(555, 1, 1, (0.0, 0.0, 0.0), 0.0, b"", 0, 0)
+    town.cell.say(proxy.id, bad_data.__class__("hall", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), b"short", False))
+    other = town.cell.created[0].__class__(555, 1, 1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), b"", 0, 0)
     town.cell.make(other)
     town.cell.say(555, CellToClient(1, (b"\x14spoof",)), to=proxy.part_id)
     town.cell.say(555, cell_data(is_last=True), to=proxy.part_id)
@@ -308,13 +463,13 @@ def test_a_new_cell_part_is_not_asked_for_before_the_former_has_ended():
     assert town.cell.got(SetWitness)[-1] == SetWitness(2, True)
 
 
-def test_nothing_is_said_to_a_cell_app_that_is_lost():
+def test_nothing_is_said_to_a_cell_app_that_is_dead():
     town = Town()
     proxy, _ = town.playing()
     town.cell.is_reachable = False
     proxy.part.cell.heal(1)
     town.step()
-    town.app.on_link_lost(CELL_ID)
+    town.app.on_app_dead(CELL_ID)
     town.app.outbox.drain()
     for _ in range(50):
         town.host.now += 0.5

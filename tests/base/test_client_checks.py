@@ -12,7 +12,6 @@ from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.pairs.base_cell import CallCell, Moves
-from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_db import LoggedOff, Save, Saved
 from terrazzo.wire.pairs.basemgr_base import ProxyCreated
 from tests.base.base_harness import AVATAR, BYE, CREATURE, EVENTS, READY, FakeSession, Town, call
@@ -78,7 +77,7 @@ def test_a_client_that_is_never_ready():
 def test_nothing_before_ready_and_ready_once():
     town = Town()
     proxy, session = town.attached()
-    town.hear(session, call(proxy.id, Side.BASE, "buy", 1), protocol.encode_move((0.0, 0.0, 0.0), 0.0))
+    town.hear(session, call(proxy.id, Side.BASE, "buy", 1), protocol.encode_move((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
     assert proxy.bad == 2
     town.hear(session, READY, READY)
     assert proxy.bad == 3
@@ -92,9 +91,17 @@ def test_nothing_before_ready_and_ready_once():
         b"\x00",
         bytes([9, 1]),
         bytes([11, 1]),
-        bytes([2]) + bytes(15),
-        bytes([2]) + bytes(17),
-        protocol.encode_move((float("nan"), 0.0, 0.0), 0.0),
+        bytes([2]) + bytes(23),
+        bytes([2]) + bytes(25),
+        bytes([3]),
+        bytes([3]) + bytes(11),
+        bytes([3]) + bytes(12 * (protocol.WANTS_MAX + 1)),
+        bytes([3, 1, 0, 0, 0]) + b"\xff" * 8,
+        bytes([4]),
+        bytes([4, 1]),
+        bytes([4, 1, 0]),
+        bytes([4]) + bytes(2 * (protocol.RELEASED_MAX + 1)),
+        protocol.encode_move((float("nan"), 0.0, 0.0), (0.0, 0.0, 0.0)),
         bytes([12]),
         bytes([134]) + bytes(3),
         bytes([133]) + (1000).to_bytes(4, "little"),
@@ -153,8 +160,8 @@ def test_calls_of_another_entity():
     proxy, session = town.playing()
     town.hear(session, call(555, Side.CELL, "poke", 3))
     assert (proxy.bad, proxy.mail.dropped["late"]) == (0, 1)  # not in sight: it may just have left
-    town.show(proxy, 555)
-    town.show(proxy, 556, CREATURE)
+    town.show(proxy, 555, 1)
+    town.show(proxy, 556, 2, CREATURE)
     town.hear(session, call(555, Side.CELL, "say", "I am you"))
     assert proxy.bad == 1
     town.hear(session, call(555, Side.BASE, "buy", 1))
@@ -162,16 +169,15 @@ def test_calls_of_another_entity():
     town.hear(session, call(556, Side.CELL, "poke", 3))  # no such method there
     assert proxy.bad == 3
     assert not [each for each in EVENTS if each[0] == "buy"]
-    # What is exposed to all goes to the other's cell part, by way of where the caller's is.
-    town.cell.make(town.cell.created[0].__class__(555, 1, 1, (0.0, 0.0, 0.0), 0.0, b"", 0, 0))
+    # What is exposed to all goes to the other's cell part, which is looked for.
+    town.cell.make(town.cell.created[0].__class__(555, 1, 1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), b"", 0, 0))
     town.hear(session, call(555, Side.CELL, "poke", 3))
     town.settle()
     [(entity, message)] = [each for each in town.cell.mail if isinstance(each[1], CallCell)]
     assert entity == 555
     assert isinstance(message, CallCell)
     assert message.caller == proxy.id
-    town.cell.say(proxy.id, CellToClient(1, (protocol.encode_leave(555),)))
-    town.settle()
+    town.tell(proxy, protocol.encode_leave(1))
     town.hear(session, call(555, Side.CELL, "poke", 3))
     assert proxy.mail.dropped["late"] == 2
 
@@ -179,10 +185,10 @@ def test_calls_of_another_entity():
 def test_a_call_of_an_entity_that_nobody_knows_is_reported():
     town = Town()
     proxy, session = town.playing()
-    town.show(proxy, 555)
+    town.show(proxy, 555, 1)
     town.hear(session, call(555, Side.CELL, "poke", 3))
     town.step(60, 0.5)
-    assert EVENTS[-1] == ("on_call_failed", 555, "poke", "nobody here knows where it is")
+    assert EVENTS[-1] == ("on_call_failed", 555, "poke", "there is no such entity (any more)")
 
 
 def test_each_method_has_its_rate():
@@ -203,7 +209,7 @@ def test_each_method_has_its_rate():
 def test_a_flood_is_bad_whatever_it_says():
     town = Town()
     proxy, session = town.playing()
-    town.hear(session, *[protocol.encode_move((0.0, 0.0, 0.0), 0.0)] * (int(MESSAGE_RATE) + 30))
+    town.hear(session, *[protocol.encode_move((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))] * (int(MESSAGE_RATE) + 30))
     assert session.is_closed()
     assert proxy.bad == BAD_MAX
 
@@ -212,7 +218,7 @@ def test_what_is_late_is_not_bad():
     town = Town()
     proxy, session = town.playing()
     proxy.part.destroy_cell()
-    town.hear(session, protocol.encode_move((0.0, 0.0, 0.0), 0.0), call(proxy.id, Side.CELL, "say", "x"))
+    town.hear(session, protocol.encode_move((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), call(proxy.id, Side.CELL, "say", "x"))
     assert (proxy.bad, proxy.mail.dropped["late"]) == (0, 2)
     assert [each for each in town.cell.heard if isinstance(each, Moves)] == []
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import msgspec
 
 from terrazzo.base.proxy import Farewell, Presence
@@ -16,7 +18,6 @@ from terrazzo.wire.pairs.base_cell import (
     ClientUpdate,
     ClientUpdates,
     DestroyReal,
-    Move,
     Moves,
     SetWitness,
 )
@@ -68,7 +69,7 @@ def test_ready_leads_to_a_body_and_a_witness():
     town.settle()
     [request] = town.cell.created
     assert (request.entity, request.type_id, request.space, request.life) == (proxy.id, AVATAR.type_id, 1, 0)
-    assert (request.position, request.yaw, request.dbid) == ((1.0, 0.0, 2.0), 0.5, 5)
+    assert (request.position, request.direction, request.dbid) == ((1.0, 0.0, 2.0), (0.5, 0.25, 0.125), 5)
     row = dict(zip(AVATAR.cell_layout.names, AVATAR.cell_layout.row.decode(request.properties), strict=True))
     assert row == {"name": "Ann", "hp": 100}
     assert EVENTS[-1] == ("on_cell_created",)
@@ -81,15 +82,57 @@ def test_what_the_cell_says_for_the_client_reaches_it():
     town.cell.say(proxy.id, CellToClient(1, (b"\x14a", b"\x14b")))
     town.settle()
     assert session.sent[-2:] == [b"\x14a", b"\x14b"]
-    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15p",)),)))
-    assert session.unreliable == [b"\x15p"]
+    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces", b"\x9echange")),)))
+    assert session.unreliable == [b"\x15\0places", b"\x17\0\x9echange"]
+
+
+def test_what_is_unreliable_is_taken_from_where_the_cell_part_is():
+    town = Town()
+    proxy, session = town.playing()
+    elsewhere = CELL_ID._replace(index=7)
+    town.app.on_message(elsewhere, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),)))
+    assert session.unreliable == []
+    assert town.app.view()["old_mail"] == 1
+    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"", b"\x15tplaces")),)))
+    assert session.unreliable == [b"\x15\0places"]
+
+
+def test_what_is_unreliable_bears_its_turn():
+    town = Town()
+    proxy, session = town.playing()
+    update = ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),))
+    town.tell(proxy, protocol.encode_announce(70, 1, AVATAR), protocol.encode_leave(1))
+    town.app.on_message(CELL_ID, update)
+    town.tell(proxy, protocol.encode_announce(71, 2, AVATAR))
+    town.app.on_message(CELL_ID, update)
+    town.cell.end(proxy.id)
+    town.settle()
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.settle()
+    player = protocol.encode_cell_player(AVATAR, 1, (1.0, 0.0, 2.0), (0.5, 0.0, 0.0), ["Ann", 100])
+    town.tell(proxy, player)
+    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 2, (b"\x15tplaces",)),)))
+    assert [each[1] for each in session.unreliable] == [0, 1, 2]
+
+
+def test_an_unreliable_call_of_the_base_is_loose():
+    town = Town()
+    proxy, session = town.playing()
+    proxy.part.client.on_wind(3)
+    assert session.unreliable == [bytes([ToClient.LOOSE, 0]) + protocol.with_alias(0, wind(3))]
+
+
+def wind(strength):
+    [method] = [each for each in AVATAR.client_methods if each.name == "on_wind"]
+    return METHODS.encode_call(AVATAR, Side.CLIENT, "on_wind", method.encode_args(strength))
 
 
 def test_the_latest_move_of_a_tick_goes_to_the_cell_app():
     town = Town()
     proxy, session = town.playing()
-    town.hear(session, protocol.encode_move((1.0, 0.0, 1.0), 0.0), protocol.encode_move((2.0, 0.0, 1.0), 0.5))
-    assert town.cell.heard == [Moves((Move(proxy.id, (2.0, 0.0, 1.0), 0.5, 2),))]
+    direction = (0.5, 0.25, 0.125)
+    town.hear(session, *(protocol.encode_move((x, 0.0, 1.0), direction) for x in (1.0, 2.0)))
+    assert town.cell.heard == [Moves(struct.pack("<iI6f", proxy.id, 2, 2.0, 0.0, 1.0, *direction))]
     town.step()
     assert len(town.cell.heard) == 1
 
@@ -113,8 +156,9 @@ def test_calls_of_the_client_and_of_both_parts():
     assert town.cell.got(CallCell)[-1].caller == 0
     proxy.part.client.on_welcome(8)
     number, body = protocol.split_message(session.sent[-1])
-    found = METHODS.find(AVATAR, Side.CLIENT, number, body)
-    assert (found.entity, found.method.name, found.method.decode_args(found.data)) == (proxy.id, "on_welcome", [8])
+    alias, data = protocol.take_alias(body)
+    found = METHODS.find(AVATAR, Side.CLIENT, number, data)
+    assert (alias, found.method.name, found.method.decode_args(found.data)) == (protocol.OWN, "on_welcome", [8])
 
 
 def test_changes_of_the_base_go_to_the_own_client():
@@ -130,8 +174,8 @@ def test_changes_of_the_base_go_to_the_own_client():
     copy["gold"] = 30
     for message in session.sent[count:]:
         number, body = protocol.split_message(message)
-        entity, rest = protocol.take_entity(body)
-        assert entity == proxy.id
+        alias, rest = protocol.take_alias(body)
+        assert alias == protocol.OWN
         if number in (ToClient.NESTED, ToClient.SLICE):
             copy.apply_external(rest, is_slice=number == ToClient.SLICE)
         else:
@@ -172,7 +216,7 @@ def test_leaving_saves_both_parts_and_the_place_before_logging_off():
     assert (proxy.part.gold, proxy.part.secret) == (99, 9)
     assert town.told(FindEntry)[-1] == FindEntry("hall", 5.0, 7.0)
     request = town.cell.created[-1]
-    assert (request.position, request.yaw) == ((5.0, 6.0, 7.0), 1.5)
+    assert (request.position, request.direction) == ((5.0, 6.0, 7.0), (1.5, 0.0, 0.5))
     assert "Anna" in AVATAR.cell_layout.row.decode(request.properties)
 
 

@@ -121,7 +121,7 @@ def test_entities_that_were_never_stored_go_without_a_word():
     assert creature.id in town.app.bases
     data = cell_data()
     row = CREATURE.cell_layout.row.encode([0, 0])
-    town.cell.say(creature.id, data.__class__("plaza", (0.0, 0.0, 0.0), 0.0, row, True))
+    town.cell.say(creature.id, data.__class__("plaza", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), row, True))
     town.settle()
     assert town.app.bases == {}
     assert town.told(Save) == town.told(LoggedOff) == []

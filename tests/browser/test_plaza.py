@@ -129,6 +129,42 @@ def test_two_people_walk_talk_and_cross_a_border(plaza: str, browser: Browser) -
     wait_for_log(ben, r"^Ann is out of sight")
 
 
+def walk(page: Page, axis: int, goal: float) -> None:
+    """Along x (0) or z (1), until the figures show that it is there or past it."""
+    is_up = position(page)[axis] < goal
+    key = ("ad", "sw")[axis][is_up]
+    page.keyboard.down(key)
+    page.wait_for_function(
+        "([axis, goal, sign]) => sign * (Number(/(-?\\d+), (-?\\d+)/.exec("
+        "document.getElementById('figures').innerText)[axis + 1]) - goal) >= 0",
+        arg=[axis, goal, 1 if is_up else -1], timeout=30_000,
+    )  # fmt: skip
+    page.keyboard.up(key)
+
+
+def go_through(page: Page, space: str) -> None:
+    """The server may not have heard yet how near the door is: then again."""
+    for _ in range(20):
+        page.keyboard.press("f")
+        page.wait_for_timeout(1000)
+        if page.inner_text("#figures").splitlines()[1].startswith(space):
+            return
+    pytest.fail(page.inner_text("#log"))
+
+
+def test_a_door_leads_into_the_hall(plaza: str, browser: Browser) -> None:
+    page = join(browser, plaza, "Dora")
+    page.click("#world", position={"x": 5, "y": 5}, force=True)
+    walk(page, 0, 0.0)
+    walk(page, 1, 29.0)
+    go_through(page, "hall")
+    picture(page, "hall")
+    walk(page, 1, -29.0)
+    go_through(page, "plaza")
+    page.click("#leave")
+    page.wait_for_selector("#join:visible", timeout=30_000)
+
+
 def test_the_map_shows_cells_and_those_who_walk(plaza: str, browser: Browser) -> None:
     page = open_page(browser, plaza)
     page.wait_for_function("document.body.innerText.includes('4 cells')", timeout=30_000)

@@ -10,22 +10,28 @@ from terrazzo import (
     OWN_CLIENT,
     Array,
     Client,
+    ComponentType,
     EntityType,
     Int16,
     Int32,
     Proxy,
     Record,
+    Ref,
     Text,
     UInt8,
     build,
+    component,
     exposed,
     prop,
     remote,
 )
 from terrazzo.cell import Cell
+from terrazzo.errors import CallFailed, EntityMoved
 from terrazzo.game import Game, LoadedGame, Space
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Side
+
+HALL_BOUNDS = (-100.0, -100.0, 100.0, 100.0)
 
 
 class Item(Record):
@@ -33,7 +39,26 @@ class Item(Record):
     count: Int32 = 1
 
 
+class Health(ComponentType):
+    hp: Int16 = prop(ALL_CLIENTS, default=10)
+
+
+class HealthCell(Cell, of=Health):
+    @remote
+    def heal(self, by: Int16) -> None:
+        """What a component can do is what its entity can do."""
+        self.hp += by
+        self.client.health.on_healed(by)
+        self.timer(0.2, number=by)
+
+
+class HealthClient(Client, of=Health):
+    @remote
+    def on_healed(self, by: Int16) -> None: ...
+
+
 class Avatar(EntityType):
+    health: Health = component(Health)
     name: Text = prop(ALL_CLIENTS, default="nobody")
     steps: Int32 = prop(ALL_CLIENTS)
     bag: Array[Item] = prop(ALL_CLIENTS)
@@ -57,8 +82,35 @@ class AvatarCell(Cell, of=Avatar):
     def on_created(self) -> None:
         self.events.append("created")
 
-    def on_arrived(self) -> None:
-        self.events.append("arrived")
+    def on_client_attached(self) -> None:
+        self.events.append("attached")
+
+    def on_client_detached(self) -> None:
+        self.events.append("detached")
+
+    def on_entered_cell(self) -> None:
+        self.events.append("entered cell")
+
+    def on_reached(self, number: int) -> None:
+        self.events.append(("reached", number))
+
+    def on_turned(self, number: int) -> None:
+        self.events.append(("turned", number))
+
+    def on_move_failed(self, number: int, reason: str) -> None:
+        self.events.append(("move failed", number, reason))
+
+    def on_teleported(self) -> None:
+        self.events.append("teleported")
+
+    def on_teleport_failed(self, reason: str) -> None:
+        self.events.append(("teleport failed", reason))
+
+    def on_proximity_entered(self, number: int, other) -> None:
+        self.events.append(("near", number, other.id))
+
+    def on_proximity_left(self, number: int, entity: int) -> None:
+        self.events.append(("far", number, entity))
 
     def on_timer(self, number: int) -> None:
         self.gold += number
@@ -98,6 +150,42 @@ class AvatarCell(Cell, of=Avatar):
         self.others.on_stepped(self.steps)
 
 
+    # Calls that return something.
+
+    @remote
+    def tell_luck(self, plus: Int16) -> Int32:
+        self.events.append("asked")
+        return self.luck + plus
+
+    @remote
+    def tell_two(self) -> tuple[Int32, Text]:
+        return self.luck, self.name
+
+    @remote
+    def tell_wrong(self) -> Int16:
+        return "much"  # type: ignore[return-value]
+
+    @remote
+    def refuse(self) -> Int16:
+        raise RuntimeError("it is a secret")
+
+    @remote
+    async def relay(self, to: Ref, plus: Int16) -> Int32:
+        """Asks somebody else first."""
+        luck: int = await self.ref(to).tell_luck(plus)
+        return 1000 + luck
+
+    async def ask(self, to: Ref | int, method: str, *args: object, timeout: float = 5.0) -> None:
+        """Whatever comes of it is in the events; of a move, in a property."""
+        try:
+            self.events.append(await getattr(self.ref(to), method)(*args, timeout=timeout))
+        except EntityMoved as problem:
+            self.gold = 13
+            self.events.append(problem)
+        except CallFailed as problem:
+            self.events.append(problem)
+
+
 class AvatarClient(Client, of=Avatar):
     @remote
     def on_said(self, words: Text) -> None: ...
@@ -108,7 +196,8 @@ class AvatarClient(Client, of=Avatar):
 
 def plain_game(**policy) -> LoadedGame:
     policy = {"area_radius_m": 80.0, "ghost_distance_m": 100.0, **policy}
-    game = Game(player=Avatar, spaces=[Space("plain", bounds=(-500, -500, 500, 500))], **policy)
+    spaces = [Space("plain", bounds=(-500.0, -500.0, 500.0, 500.0)), Space("hall", bounds=HALL_BOUNDS)]
+    game = Game(player=Avatar, spaces=spaces, **policy)
     parts = {"Avatar": {Side.BASE: AvatarBase, Side.CELL: AvatarCell, Side.CLIENT: AvatarClient}}
     return LoadedGame(SCHEMA, game, parts)
 

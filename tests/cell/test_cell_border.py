@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from terrazzo.cell.cellapp import OFFLOAD_MARGIN_M
 from tests.cell.land import Land
 
 
@@ -36,7 +37,7 @@ def test_an_avatar_that_walks_across_is_seen_all_the_way():
     assert land.part(1).position == (20.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4 if IS_PLAIN else 12))
 def test_links_at_their_own_pace(seed):
     """Three cells, five avatars that wander over both borders and act all the while."""
     land = Land(3, seed=seed)
@@ -61,10 +62,10 @@ def test_links_at_their_own_pace(seed):
         land.step()
     land.settle(60)
     assert all(land.home(entity) is not None for entity in places)
-    assert sum(app.counts.get("offload that waited in vain", 0) for app in land.cells) == 0
+    assert sum(app.counts.get("gap passed over", 0) for app in land.cells) == 0
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3 if IS_PLAIN else 8))
 def test_where_four_cells_meet(seed):
     """Everybody changes cells all the time, in all directions, and some links fall far behind."""
     land = Land(4, seed=seed, margin_m=0.0, corner=True)
@@ -88,67 +89,67 @@ def test_where_four_cells_meet(seed):
     for screen in land.base.screens.values():
         assert screen.count("leave") == 0
         assert screen.count("enter") == 4
-    assert not land.host.words("offload that waited in vain")
+    assert not land.host.words("gap passed over")
 
 
 @pytest.mark.parametrize("is_lost", [False, True])
-def test_a_real_waits_for_the_steps_of_the_home_before_the_last(is_lost):
-    """0 → 1 → 3, while what 0 told 3 before is still on its way; then everybody at 3 gets each step."""
+@pytest.mark.parametrize("steps", [2, 100])
+def test_the_real_overtakes_the_steps_of_the_home_before_the_last(is_lost, steps):
+    """0 → 1 → 3, while what 0 told 3 is still on its way: what its past tells is known; for the rest it waits."""
     land = Land(4, margin_m=0.0, corner=True)
+    start, first, last = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
+    watcher = land.create(2, 5.0, 5.0, is_seen=True)
     land.create(1, -5.0, -5.0)
-    start = land.home(1)
-    assert start is not None
-    homes = {land[start].spaces[1].home_of((x, 0.0, z)): (x, z) for x in (-5.0, 5.0) for z in (-5.0, 5.0)}
-    (first, (x1, z1)), (second, (x2, z2)) = [(app, at) for app, at in homes.items() if app != land[start].me][:2]
-    assert first is not None
-    assert second is not None
-    watcher = land.create(2, x2, z2, is_seen=True)
     land.settle()
-    land.block(start, second.index)
-    land.act(1, "step")
-    land.step(2)
-    land.do(1, lambda part: setattr(part, "position", (x1, 0.0, z1)))
-    land.step(8)
-    assert land.home(1) == first.index
-    land.act(1, "step")
-    land.do(1, lambda part: setattr(part, "position", (x2, 0.0, z2)))
-    land.step(5)
-    assert land.home(1) is None
-    assert 1 in land[second.index].offloads.waiting
-    if is_lost:
-        land.queues[land[start].me, second].clear()
-        land[second.index].on_link_lost(land[start].me)
-        assert land.home(1) == second.index
-        watcher.has_gaps = True
-        land.settle()
-        assert watcher.seen[1]["steps"] == 2
-        assert land.host.words("offload that waited in vain")
-        return
-    land.settle()
-    assert land.home(1) == second.index
-    assert watcher.count("on_stepped", 1) == 2
-    assert watcher.count("enter", 1) == 1
-
-
-@pytest.mark.parametrize("margin_m", [0.0, 3.0])
-@pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_pacing_to_and_fro_at_the_border(margin_m, seed):
-    land = Land(seed=seed, margin_m=margin_m)
-    land.create(1, -1.0, is_seen=True)
-    watcher = land.create(2, 30.0, is_seen=True)
-    land.settle()
-    homes = []
-    for turn in range(60):
-        land.walk(1, 1.0 if turn % 6 < 3 else -1.0)
+    land.block(start, last)
+    for _ in range(steps):
         land.act(1, "step")
         land.step()
-        if land.home(1) is not None:
-            homes.append(land.home(1))
+    land.put(1, 5.0, -5.0)
+    land.step(8)
+    assert land.home(1) == first
+    land.act(1, "step")
+    land.put(1, 5.0, 5.0)
+    land.step(5)
+    assert (land.home(1) == last) == (steps == 2)
+    if is_lost:
+        land.break_link(start, last)
+        watcher.has_gaps = steps > 2
+        land.step(2)
+        assert land.home(1) == last, "what it waits for will not come"
+        land.mend_link(start, last)
     land.settle()
-    moves = sum(a != b for a, b in pairwise(homes))
-    assert moves == 0 if margin_m else 0 < moves <= 60 * 0.1 / 0.5
+    assert land.home(1) == last
+    assert watcher.seen[1]["steps"] == steps + 1
     assert watcher.count("enter", 1) == 1
-    assert watcher.count("leave", 1) == 0
+    if not (is_lost and steps > 2):
+        assert watcher.count("on_stepped", 1) == steps + 1
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_a_walker_that_oscillates_two_metres_across_a_border(seed):
+    """With a margin of 0 it migrates each time, with the default never; nobody who watches can tell."""
+    counts = {}
+    for margin_m in (0.0, OFFLOAD_MARGIN_M):
+        land = Land(seed=seed, margin_m=margin_m)
+        land.create(1, -2.0, is_seen=True)
+        watcher = land.create(2, 30.0, is_seen=True)
+        land.settle()
+        homes = [land.home(1)]
+        for turn in range(12):
+            land.walk(1, -2.0 if turn % 2 else 2.0)
+            for _ in range(12):
+                land.act(1, "step")
+                land.step()
+            if land.home(1) is not None:
+                homes.append(land.home(1))
+        land.settle()
+        counts[margin_m] = sum(a != b for a, b in pairwise(homes))
+        assert watcher.count("enter", 1) == 1
+        assert watcher.count("leave", 1) == 0
+        assert watcher.count("on_stepped", 1) == land.part(1).steps
+    assert counts[OFFLOAD_MARGIN_M] == 0
+    assert counts[0.0] == 12 if seed is None else 8 <= counts[0.0] <= 12
 
 
 def test_what_is_on_the_far_edge_belongs_to_the_neighbour():
@@ -178,7 +179,7 @@ def test_everything_goes_along():
     after = land.part(1)
     assert after is not before
     assert (after.gold, list(after.purse), after.luck, after.lucky) == (5, [1, 2], 3, 3)
-    assert after.events == ["arrived"]
+    assert after.events == ["entered cell"]
     assert screen.own is not None
     assert list(screen.own["purse"]) == [1, 2]
     assert before.steps == after.steps, "the object that stayed behind can still be read"
@@ -220,7 +221,7 @@ def test_calls_arrive_once_and_in_order_while_both_migrate():
     assert list(land.part(2).purse) == list(range(sent))
 
 
-@pytest.mark.parametrize("seed", [None, *range(6)])
+@pytest.mark.parametrize("seed", [None, *range(2 if IS_PLAIN else 6)])
 def test_timers_that_migrate_fire_once(seed):
     land = Land(seed=seed, margin_m=0.0)
     land.create(1, -1.0, is_seen=True)

@@ -37,15 +37,8 @@ def test_init_may_read_and_not_write():
     finally:
         AvatarCell.__init__ = original  # type: ignore[method-assign]
     problem = land.host.words("game error")[0]
-    assert "write properties in on_created" in str(problem["error"])
+    assert "write in on_created" in str(problem["error"])
     assert land.part(2).steps == 0
-
-
-def test_timers_belong_into_on_created(land):
-    part = land.part(1)
-    part._is_starting = True
-    with pytest.raises(UsageError, match="on_created"):
-        part.timer(1.0)
 
 
 def test_who_hears_of_a_property(land):
@@ -83,8 +76,8 @@ def test_changes_and_calls_are_told_in_the_order_made(land):
     assert told == ["steps", "on_stepped"] * 3
 
 
-def test_near_gives_views_of_reals_and_ghosts_alike(land):
-    views = land.do(1, lambda part: part.near(60.0))
+def test_entities_in_range_gives_views_of_reals_and_ghosts_alike(land):
+    views = land.do(1, lambda part: part.entities_in_range(60.0))
     assert [each.id for each in views] == [2, 3], "nearest first"
     for view in views:
         assert isinstance(view, AvatarCell)
@@ -100,7 +93,7 @@ def test_near_gives_views_of_reals_and_ghosts_alike(land):
             view.destroy()
         with pytest.raises(UsageError, match="its own code"):
             view.others.on_said("not me")
-    assert land.do(1, lambda part: part.near(5.0)) == []
+    assert land.do(1, lambda part: part.entities_in_range(5.0)) == []
 
 
 def test_what_a_view_gives_out_cannot_be_changed_inside(land):
@@ -116,7 +109,7 @@ def test_what_a_view_gives_out_cannot_be_changed_inside(land):
 
 
 def test_calling_a_view_runs_where_the_real_is(land):
-    land.do(1, lambda part: [each.hit(5) for each in part.near(60.0)])
+    land.do(1, lambda part: [each.hit(5) for each in part.entities_in_range(60.0)])
     assert list(land.part(2).purse) == [], "also one that is here is called through its mailbox, in order"
     land.settle()
     assert list(land.part(2).purse) == list(land.part(3).purse) == [5]
@@ -151,7 +144,7 @@ def test_a_call_to_nobody_comes_back(land):
     land.do(1, lambda part: part.ref(Ref(99, Component.CELL, AVATAR.type_id)).hit(1))
     land.step(150)
     (failed,) = [each for each in land.part(1).events if each[0] == 99]
-    assert failed[1:] == ("cell method 2", "nobody here knows where it is")
+    assert failed[1:] == ("hit", "there is no such entity (any more)")
 
 
 def test_a_call_to_one_that_was_destroyed_meanwhile_comes_back(land):
@@ -204,35 +197,27 @@ def test_places_are_assigned(land):
     land.do(1, lambda part: setattr(part, "yaw", 1.5))
     land.settle()
     assert land.part(1).position == (-19.0, 2.0, 3.0)
-    assert land[1].bodies[1].yaw == 1.5
+    assert land[1].bodies[1].direction == (1.5, 0.0, 0.0)
     assert land.base.screens[1].count("moved", (-19.0, 2.0, 3.0)) == 2
-    for wrong in ((9999, 0, 0), (float("nan"), 0, 0)):
-        with pytest.raises(UsageError, match="bounds of plain"):
+    land.do(1, lambda part: setattr(part, "direction", (0.25, 0.5, 0.75)))
+    land.do(1, lambda part: setattr(part, "pitch", part.roll))
+    assert land.part(1).direction == (0.25, 0.75, 0.75)
+    for wrong, words in (
+        ((9999, 0, 0), "bounds of plain"),
+        ((float("nan"), 0, 0), "three finite numbers"),
+        ((1, 2), "three numbers"),
+        (None, "three numbers"),
+    ):
+        with pytest.raises(UsageError, match=words):
             land.do(1, lambda part, to=wrong: setattr(part, "position", to))
     with pytest.raises(UsageError, match="finite"):
-        land.do(1, lambda part: setattr(part, "yaw", float("inf")))
-
-
-def test_timers(land):
-    first, second = land.do(1, lambda part: (part.timer(0.5), part.timer(0.5)))
-    assert first != second
-    land.do(1, lambda part: part.cancel(second))
-    land.do(1, lambda part: part.timer(0.2, repeat=0.2, number=1))
-    land.step(3)
-    land.do(1, lambda part: part.timer(50.0, number=1))  # set again, and no longer repeating
-    land.step(20)
-    assert land.part(1).gold == first + 1
-    for wrong in ({"seconds": -1}, {"seconds": float("nan")}, {"seconds": 1, "number": 1 << 16}):
-        with pytest.raises(UsageError):
-            land.do(1, lambda part, wrong=wrong: part.timer(**wrong))
-    with pytest.raises(UsageError, match="at most"):
-        land.do(1, lambda part: [part.timer(1.0) for _ in range(300)])
+        land.do(1, lambda part: setattr(part, "roll", float("inf")))
 
 
 def test_destroy_ends_the_body_everywhere(land):
     land.do(1, lambda part: part.others.on_said("farewell"))
     land.do(1, lambda part: part.destroy())
-    assert 1 not in [each.id for each in land.do(2, lambda part: part.near(99.0))]
+    assert 1 not in [each.id for each in land.do(2, lambda part: part.entities_in_range(99.0))]
     land.settle()
     assert land.home(1) is None
     assert all(1 not in app.bodies for app in land.cells)
@@ -242,6 +227,36 @@ def test_destroy_ends_the_body_everywhere(land):
     for entity in (2, 3):
         events = land.base.screens[entity].events
         assert events[events.index(("on_said", 1, "farewell")) :] == [("on_said", 1, "farewell"), ("leave", 1)]
+
+
+def test_a_component_can_do_what_its_entity_can(land):
+    land.do(3, lambda part: part.ref(1).health.heal(5))
+    land.settle()
+    assert land.part(1).health.hp == 15
+    assert land.base.screens[1].count("on_healed", 1, 5) == 1
+    assert land.part(1).gold == 5, "its timer is the entity's"
+    assert land.base.screens[3].seen[1]["health.hp"] == 15
+    view = land.do(3, lambda part: part.entity(1))
+    assert view.health.hp == 15
+    with pytest.raises(UsageError, match="its own code"):
+        view.health.timer(1.0)
+    with pytest.raises(UsageError, match="call one of its methods"):
+        view.health.hp = 3
+    land.do(3, lambda part: part.entity(1).health.heal(1))
+    land.settle()
+    assert land.part(1).health.hp == 16
+    with pytest.raises(UsageError, match="no cell method 'rot'"):
+        land.do(1, lambda part: part.ref(3).health.rot())
+
+
+def test_what_is_found_can_be_sifted_and_looked_for_elsewhere(land):
+    found = lambda **how: [each.id for each in land.do(1, lambda part: part.entities_in_range(25.0, **how))]  # noqa: E731
+    assert found() == [2]
+    assert found(of=AvatarCell) == [2]
+    assert found(of=int) == []
+    assert found(position=(30.0, 0.0, 0.0)) == [3]
+    with pytest.raises(UsageError, match="three numbers"):
+        found(position=3)
 
 
 def test_a_second_life(land):

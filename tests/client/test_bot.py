@@ -7,7 +7,7 @@ from itertools import pairwise
 from terrazzo.client import Bot
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
-from terrazzo.sync.protocol import ToServer
+from terrazzo.sync.protocol import ToServer, take_entity
 from tests.client.test_client_app import ME, Play, moves
 from tests.client.town import AVATAR, GAME
 
@@ -41,10 +41,10 @@ def test_walks_within_bounds_at_its_speed():
 def test_says_something_now_and_then():
     play, _ = live(2)
     calls = [each for each in play.cluster.heard if each[0] != ToServer.MOVE]
-    said = [GAME.methods.find(AVATAR, Side.CELL, each[0], each[1:]) for each in calls]
+    said = [GAME.methods.find(AVATAR, Side.CELL, each[0], each[5:]) for each in calls]
     assert {call.method.name for call in said} == {"say"}
     assert 5 <= len(said) <= 24
-    assert all(call.entity == ME for call in said)
+    assert {take_entity(each[1:])[0] for each in calls} == {ME}
 
 
 def test_a_seed_repeats_its_life():
@@ -55,7 +55,7 @@ def test_a_seed_repeats_its_life():
 def test_goes_on_from_where_the_server_put_it():
     def disturb(number, play):
         if number == 50:
-            play.cluster.say(protocol.encode_moved((5.0, 2.0, 5.0), 0.0))
+            play.cluster.say(protocol.encode_moved((5.0, 2.0, 5.0), (0.0, 0.0, 0.0)))
 
     _, trail = live(5, 10.0, disturb=disturb)
     near = [math.dist(each, (5.0, 2.0, 5.0)) for each in trail[50:56]]

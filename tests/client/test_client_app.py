@@ -16,10 +16,22 @@ from terrazzo.sync.view_events import Violation
 from terrazzo.wire.client import UDP, WEBSOCKET, Reason, Suite
 from tests.client.fake_cluster import BASE, KEY, LOGIN, FakeCluster, entropy_of
 from tests.client.test_view import change_message, server_state
-from tests.client.town import AVATAR, CREATURE, GAME, SCHEMA, Avatar, AvatarClient, base_row, cell_row, places
+from tests.client.town import (
+    AVATAR,
+    CREATURE,
+    GAME,
+    SCHEMA,
+    Avatar,
+    AvatarClient,
+    base_row,
+    cell_row,
+    describe,
+    places_message,
+)
 
 HERE, THERE = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
 ME, BOB, RAT = 10, 11, 12
+OWN, BOBS, RATS = 0, 1, 2
 CLIENT = ("192.0.2.7", 5000)
 
 
@@ -77,9 +89,13 @@ class Play:
         """Until there is a body, and Bob and a rat beside it."""
         self.join()
         self.cluster.say(
-            protocol.encode_cell_player(AVATAR, 1, HERE, 0.5, cell_row(health=80)),
-            protocol.encode_enter(BOB, AVATAR, THERE, 1.0, places(AVATAR, health=60, name="Bob")),
-            protocol.encode_enter(RAT, CREATURE, THERE, 1.0, places(CREATURE, species=9)),
+            protocol.encode_cell_player(AVATAR, 1, HERE, (0.5, 0.0, 0.0), cell_row(health=80)),
+            protocol.encode_announce(BOB, BOBS, AVATAR),
+            protocol.encode_announce(RAT, RATS, CREATURE),
+        )
+        self.until(lambda: protocol.encode_want([(BOB, 0), (RAT, 0)]) in self.cluster.heard)
+        self.cluster.say(
+            describe(AVATAR, BOBS, THERE, health=60, name="Bob"), describe(CREATURE, RATS, THERE, species=9)
         )
         self.until(lambda: RAT in self.app.parts)
         self.cluster.heard.clear()
@@ -141,8 +157,8 @@ def test_changes_inside_a_property_reach_the_part(play):
     play.enter()
     mine = server_state(AVATAR, health=80)
     play.say(
-        change_message(ME, AVATAR, mine, lambda state: state["bag"].append({"kind": 4, "count": 1})),
-        change_message(ME, AVATAR, mine, lambda state: setattr(state["bag"][0], "count", 6)),
+        change_message(OWN, AVATAR, mine, lambda state: state["bag"].append({"kind": 4, "count": 1})),
+        change_message(OWN, AVATAR, mine, lambda state: setattr(state["bag"][0], "count", 6)),
     )
     assert play.heard_by(ME)[2:] == [
         ("set_slice_bag", [(0, 1)], []),
@@ -156,9 +172,9 @@ def test_a_part_hears_everything_in_order(play):
     bob = play.app.parts[BOB]
     said = AVATAR.client_methods[0].encode_args("hello", 2)
     play.say(
-        change_message(BOB, AVATAR, server_state(AVATAR, health=60), lambda state: state.__setitem__("health", 59)),
-        GAME.methods.encode_call(BOB, AVATAR, Side.CLIENT, "on_said", said),
-        protocol.encode_places([protocol.Place(BOB, HERE, 0.0)])[0],
+        change_message(BOBS, AVATAR, server_state(AVATAR, health=60), lambda state: state.__setitem__("health", 59)),
+        protocol.with_alias(BOBS, GAME.methods.encode_call(AVATAR, Side.CLIENT, "on_said", said)),
+        places_message((BOBS, HERE, (0.0,))),
         protocol.encode_cell_lost(),
     )
     assert bob.heard[1:] == [("set_health", 60, 59), ("on_said", "hello", 2), "on_moved", "on_leave"]
@@ -169,8 +185,8 @@ def test_a_part_hears_everything_in_order(play):
 
 def test_what_the_games_code_raises_is_reported_and_confined(play):
     play.enter()
-    edit = change_message(ME, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("health", -1))
-    play.say(edit, protocol.encode_leave(RAT))
+    edit = change_message(OWN, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("health", -1))
+    play.say(edit, protocol.encode_leave(RATS))
     assert RAT not in play.app.parts
     [(event, facts)] = play.logged
     assert event == "game error"
@@ -180,25 +196,25 @@ def test_what_the_games_code_raises_is_reported_and_confined(play):
 
 def test_a_violation_is_told_and_play_goes_on(play):
     play.enter()
-    play.say(protocol.encode_leave(99), protocol.encode_leave(RAT))
-    assert [each.entity for each in play.events if isinstance(each, Violation)] == [99]
+    play.say(protocol.encode_leave(99), protocol.encode_leave(RATS))
+    assert len([each for each in play.events if isinstance(each, Violation)]) == 1
     assert [event for event, _ in play.logged] == ["client violation"]
     assert play.app.phase is Phase.PLAYING
     assert RAT not in play.app.parts
 
 
 def moves(messages):
-    return [struct.unpack("<4f", each[1:]) for each in messages if each[0] == ToServer.MOVE]
+    return [struct.unpack("<6f", each[1:]) for each in messages if each[0] == ToServer.MOVE]
 
 
 def test_the_latest_move_of_a_tick_is_sent(play):
     play.enter()
     assert play.app.move(THERE, 1.0)
-    assert play.app.move((7.0, 8.0, 9.0), 2.0)
+    assert play.app.move((7.0, 8.0, 9.0), 2.0, pitch=0.5, roll=0.25)
     assert play.app.player.position == (7.0, 8.0, 9.0)
     play.step()
     play.step()
-    assert moves(play.cluster.heard) == [(7.0, 8.0, 9.0, 2.0)]
+    assert moves(play.cluster.heard) == [(7.0, 8.0, 9.0, 2.0, 0.5, 0.25)]
 
 
 def test_the_last_move_is_repeated_in_case_it_was_lost(play):
@@ -206,19 +222,19 @@ def test_the_last_move_is_repeated_in_case_it_was_lost(play):
     play.app.move(THERE, 1.0)
     for _ in range(60):
         play.step(0.05)
-    assert moves(play.cluster.heard) == [(*THERE, 1.0)] * 3
+    assert moves(play.cluster.heard) == [(*THERE, 1.0, 0.0, 0.0)] * 3
 
 
 def test_the_servers_place_replaces_one_not_sent_yet(play):
     play.enter()
     play.app.move(THERE)
-    play.cluster.say(protocol.encode_moved(HERE, 0.25))
+    play.cluster.say(protocol.encode_moved(HERE, (0.25, 0.5, 0.0)))
     play.deliver()
     assert play.heard_by(ME)[-1] == "on_moved"
-    assert (play.app.player.position, play.app.player.yaw) == (HERE, 0.25)
+    assert (play.app.player.position, play.app.player.direction) == (HERE, (0.25, 0.5, 0.0))
     for _ in range(60):
         play.step()
-    assert set(moves(play.cluster.heard)) == {(*HERE, 0.25)}
+    assert set(moves(play.cluster.heard)) == {(*HERE, 0.25, 0.5, 0.0)}
 
 
 @pytest.mark.parametrize("position", [(math.nan, 0.0, 0.0), (0.0, math.inf, 0.0), (1e39, 0.0, 0.0)])
@@ -243,8 +259,8 @@ def test_calls_of_exposed_methods(play):
         if message[0] == ToServer.MOVE:
             continue
         entity = int.from_bytes(message[1:5], "little")
-        call = table.find(CREATURE if entity == RAT else AVATAR, side, message[0], message[1:])
-        found.append((call.entity, call.method.name, call.method.decode_args(call.data)))
+        call = table.find(CREATURE if entity == RAT else AVATAR, side, message[0], message[5:])
+        found.append((entity, call.method.name, call.method.decode_args(call.data)))
     assert sorted(found, key=str) == sorted(
         [
             (ME, "say", ["hi"]),
@@ -286,10 +302,32 @@ def test_calls_and_moves_without_a_body_are_not_sent(play):
     assert play.app.player.base.rename("Anna")
 
 
+def test_what_left_is_released(play):
+    play.enter()
+    play.say(protocol.encode_leave(BOBS))
+    assert protocol.encode_released([BOBS]) in play.cluster.heard
+
+
+def test_another_space(play):
+    play.enter()
+    bob = play.app.parts[BOB]
+    play.app.move(THERE)
+    play.cluster.say(protocol.encode_space(2, (7.0, 0.0, 7.0), (0.0, 0.0, 0.0)))
+    play.deliver()
+    assert bob.heard[-1] == "on_leave"
+    assert play.heard_by(ME)[-1] == "on_space"
+    assert list(play.app.parts) == [ME]
+    assert play.app.has_body
+    play.step()
+    play.step()
+    assert protocol.encode_released([BOBS, RATS]) in play.cluster.heard
+    assert moves(play.cluster.heard) == [(7.0, 0.0, 7.0, 0.0, 0.0, 0.0)]
+
+
 def test_calls_of_an_entity_that_left_are_not_sent(play):
     play.enter()
     bob = play.app.parts[BOB]
-    play.say(protocol.encode_leave(BOB))
+    play.say(protocol.encode_leave(BOBS))
     assert not bob.cell.poke(1)
 
 

@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrazzo._speed.values import Change
+from terrazzo._speed.values import WHOLE, Change
+from terrazzo.schema.changes import encode_external
 from terrazzo.schema.model import Side
 from terrazzo.schema.state import State
 from terrazzo.sync import protocol
-from terrazzo.sync.protocol import MethodTable, Place
+from terrazzo.sync.neighbours import REMEMBERED_MAX
+from terrazzo.sync.protocol import MethodTable, decode_released, decode_want
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -21,19 +23,27 @@ from terrazzo.sync.view_events import (
     Left,
     LoggedOff,
     Moved,
+    SpaceChanged,
     Violation,
 )
-from tests.client.town import AVATAR, CREATURE, SCHEMA, base_row, cell_row, places
+from tests.client.town import AVATAR, CREATURE, SCHEMA, base_row, cell_row, describe, places_message
 
 TABLE = MethodTable(SCHEMA)
 HERE = (1.0, 2.0, 3.0)
 THERE = (4.0, 5.0, 6.0)
 ME, BOB, RAT = 10, 11, 12
+OWN, BOBS, RATS = 0, 1, 300
+"""The aliases."""
+CALL = TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", b"\0\0")
+AHEAD = (0.0, 0.0, 0.0)
 
 BASE_PLAYER = protocol.encode_base_player(ME, AVATAR, base_row())
-CELL_PLAYER = protocol.encode_cell_player(AVATAR, 1, HERE, 0.5, cell_row(health=80, name="Ann"))
-BOB_ENTERS = protocol.encode_enter(BOB, AVATAR, THERE, 1.0, places(AVATAR, health=60, name="Bob", mood=2))
-RAT_ENTERS = protocol.encode_enter(RAT, CREATURE, THERE, 1.0, places(CREATURE, species=9))
+CELL_PLAYER = protocol.encode_cell_player(AVATAR, 1, HERE, (0.5, 0.25, 0.125), cell_row(health=80, name="Ann"))
+SPACE = protocol.encode_space(2, THERE, (1.5, 0.0, 0.0))
+BOB_ANNOUNCED = protocol.encode_announce(BOB, BOBS, AVATAR)
+BOB_DESCRIBED = describe(AVATAR, BOBS, THERE, health=60, name="Bob", mood=2)
+RAT_ANNOUNCED = protocol.encode_announce(RAT, RATS, CREATURE)
+RAT_DESCRIBED = describe(CREATURE, RATS, THERE, species=9)
 
 
 def view_after(*messages):
@@ -45,23 +55,53 @@ def view_after(*messages):
 
 
 def playing():
-    return view_after(BASE_PLAYER, CELL_PLAYER, BOB_ENTERS, RAT_ENTERS)
+    view = view_after(BASE_PLAYER, CELL_PLAYER, BOB_ANNOUNCED, RAT_ANNOUNCED, BOB_DESCRIBED, RAT_DESCRIBED)
+    assert view.answers() == [protocol.encode_want([(BOB, 0), (RAT, 0)])]
+    return view
+
+
+def after_leave_said():
+    view = playing()
+    view.apply(protocol.encode_leave(BOBS))
+    view.answers()
+    return view
+
+
+def after_space():
+    view = playing()
+    view.apply(SPACE)
+    return view
+
+
+def over():
+    view = playing()
+    view.apply(protocol.encode_logged_off(1, ""))
+    return view
+
+
+def announced():
+    return view_after(BASE_PLAYER, CELL_PLAYER, BOB_ANNOUNCED)
 
 
 def picture(view):
     """Everything a view knows."""
     known = [view.player, *view.others.values()]
-    entities = [(each.id, each.position, each.yaw, each.state.encode()) for each in known if each is not None]
-    return entities, view.space, view.is_over
+    entities = [
+        (each.id, each.position, each.direction, each.alias, each.state.encode()) for each in known if each is not None
+    ]
+    neighbours = view._neighbours
+    names = (list(neighbours.by_alias), list(neighbours._announced), neighbours._wants.copy(), neighbours._released[:])
+    turns = (view._turns.now, view._turns._has_ended)
+    return entities, names, neighbours._resting.copy(), turns, view.space, view.is_over
 
 
-def change_message(entity, schema, state, edit):
+def change_message(alias, schema, state, edit):
     """The message of the change that `edit` makes to a state that equals the client's."""
     heard: list[Change] = []
     state.listener = heard.append
     edit(state)
     [change] = heard
-    return protocol.encode_change(entity, change, change.prop, len(schema.client_layout))
+    return protocol.with_alias(alias, protocol.encode_change(change, change.prop, len(schema.client_layout)))
 
 
 def server_state(schema, **values):
@@ -69,6 +109,14 @@ def server_state(schema, **values):
     for name, value in values.items():
         state[name] = value
     return state
+
+
+def for_own(name, value):
+    return change_message(OWN, AVATAR, server_state(AVATAR), lambda state: state.__setitem__(name, value))
+
+
+def for_bob(name, value):
+    return change_message(BOBS, AVATAR, server_state(AVATAR), lambda state: state.__setitem__(name, value))
 
 
 def test_base_player_comes_first_with_the_base_properties():
@@ -88,37 +136,105 @@ def test_cell_player_brings_the_body_and_keeps_the_base_properties():
     assert isinstance(event, CellPlayer)
     assert (event.space, view.space) == (1, 1)
     player = event.entity
-    assert (player.position, player.yaw) == (HERE, 0.5)
+    assert (player.position, player.direction, player.yaw) == (HERE, (0.5, 0.25, 0.125), 0.5)
     assert (player.state["health"], player.state["name"], player.state["gold"]) == (80, "Ann", 7)
     assert player.state["account"] == "ann@example.org"
 
 
 def test_what_a_server_sent_is_not_held_to_limits_for_assigning():
     long_name = "longer than its column"
-    view = view_after(BASE_PLAYER, protocol.encode_cell_player(AVATAR, 1, HERE, 0.0, cell_row(name=long_name)))
+    view = view_after(BASE_PLAYER, protocol.encode_cell_player(AVATAR, 1, HERE, AHEAD, cell_row(name=long_name)))
     assert view.player.state["name"] == long_name
 
 
-def test_enter_gives_the_properties_that_came_and_defaults_for_the_others():
+def test_what_is_announced_is_wanted_and_not_there_yet():
     view = view_after(BASE_PLAYER, CELL_PLAYER)
-    [event] = view.apply(BOB_ENTERS)
+    assert view.answers() == []
+    assert view.apply(BOB_ANNOUNCED) == view.apply(RAT_ANNOUNCED) == []
+    assert view.others == {}
+    [answer] = view.answers()
+    assert decode_want(answer[1:]) == [(BOB, 0), (RAT, 0)]
+    assert view.answers() == []
+
+
+def test_a_description_gives_the_properties_that_came_and_defaults_for_the_others():
+    view = announced()
+    [event] = view.apply(BOB_DESCRIBED)
     assert isinstance(event, Entered)
     bob = event.entity
     assert view.others == {BOB: bob}
-    assert (bob.position, bob.yaw) == (THERE, 1.0)
+    assert (bob.position, bob.direction) == (THERE, (1.0, 0.0, 0.0))
     assert (bob.state["health"], bob.state["name"], bob.state["mood"], bob.state["gold"]) == (60, "Bob", 2, 7)
 
 
 def test_leave_and_enter_again():
     view = playing()
     bob = view.others[BOB]
-    [event] = view.apply(protocol.encode_leave(BOB))
+    [event] = view.apply(protocol.encode_leave(BOBS))
     assert isinstance(event, Left)
     assert event.entity is bob
     assert list(view.others) == [RAT]
-    [event] = view.apply(BOB_ENTERS)
+    assert view.answers() == [protocol.encode_released([BOBS])]
+    assert view.apply(BOB_ANNOUNCED) == []
+    [event] = view.apply(BOB_DESCRIBED)
     assert isinstance(event, Entered)
     assert event.entity is not bob
+
+
+def test_what_leaves_before_it_was_described_was_never_there_for_the_game():
+    view = announced()
+    assert view.apply(protocol.encode_leave(BOBS)) == []
+    assert view.answers() == [protocol.encode_released([BOBS])]
+    assert view.apply(protocol.encode_announce(BOB, 2, AVATAR)) == []
+    assert view.answers() == [protocol.encode_want([(BOB, 0)])]
+
+
+def test_what_is_remembered_need_not_come_again():
+    view = playing()
+    view.apply(change_message(BOBS, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("mood", 7)))
+    view.apply(protocol.encode_leave(BOBS))
+    view.answers()
+    # It comes and goes undescribed: it is remembered all the same.
+    view.apply(protocol.encode_announce(BOB, 2, AVATAR))
+    view.apply(protocol.encode_leave(2))
+    view.apply(protocol.encode_announce(BOB, 3, AVATAR))
+    assert view.answers() == [protocol.encode_released([2]), protocol.encode_want([(BOB, 5)])]
+    view.apply(describe(AVATAR, 3, HERE, number=9, health=61))
+    bob = view.others[BOB]
+    assert (bob.state["health"], bob.state["name"], bob.state["mood"]) == (61, "Bob", 7)
+    assert bob.number == 9
+
+
+def test_another_type_has_nothing_to_remember():
+    view = playing()
+    view.apply(protocol.encode_leave(BOBS))
+    view.answers()
+    view.apply(protocol.encode_announce(BOB, BOBS, CREATURE))
+    assert view.answers() == [protocol.encode_want([(BOB, 0)])]
+
+
+def test_memory_is_bounded():
+    view = playing()
+    for entity in range(1000, 1000 + REMEMBERED_MAX + 1):
+        view.apply(protocol.encode_announce(entity, 2, AVATAR))
+        view.apply(describe(AVATAR, 2, HERE))
+        view.apply(protocol.encode_leave(2))
+        view.answers()
+    assert len(view._neighbours._remembered) == REMEMBERED_MAX
+    view.apply(protocol.encode_announce(1000, 2, AVATAR))
+    view.apply(protocol.encode_announce(1001, 3, AVATAR))
+    assert view.answers() == [protocol.encode_want([(1000, 0), (1001, 5)])]
+
+
+def test_many_answers_make_several_messages():
+    view = view_after(BASE_PLAYER, CELL_PLAYER)
+    for alias in range(1, 1001):
+        view.apply(protocol.encode_announce(5000 + alias, alias, AVATAR))
+    wants = view.answers()
+    assert [each for message in wants for each in decode_want(message[1:])] == [(5000 + a, 0) for a in range(1, 1001)]
+    view.apply(SPACE)
+    released = view.answers()
+    assert [each for message in released for each in decode_released(message[1:])] == list(range(1, 1001))
 
 
 def test_cell_lost_takes_the_others_too():
@@ -128,33 +244,130 @@ def test_cell_lost_takes_the_others_too():
     assert [each.entity.id for each in events] == [BOB, RAT, ME]
     assert view.others == {}
     assert view.space is None
+    assert view.answers() == [protocol.encode_released([BOBS, RATS])]
     [event] = view.apply(CELL_PLAYER)
     assert isinstance(event, CellPlayer)
 
 
+def test_a_new_body_begins_with_aliases_anew():
+    """`cell lost`, `cell player` and announcements by the same aliases may come before the client has said anything."""
+    view = playing()
+    view.apply(protocol.encode_leave(RATS))
+    view.apply(protocol.encode_cell_lost())
+    for message in (
+        CELL_PLAYER,
+        protocol.encode_announce(98, BOBS, AVATAR),
+        protocol.encode_announce(99, RATS, AVATAR),
+    ):
+        assert not any(isinstance(each, Violation) for each in view.apply(message))
+    view.apply(protocol.encode_leave(BOBS))
+    assert view.answers() == [protocol.encode_released([RATS, BOBS, BOBS]), protocol.encode_want([(99, 0)])]
+    assert not view.faults
+
+
+def test_another_space_has_others_in_it():
+    view = playing()
+    view.apply(protocol.encode_announce(99, 2, AVATAR))
+    view.answers()
+    events = view.apply(SPACE)
+    assert [type(each) for each in events] == [Left, Left, SpaceChanged]
+    assert [each.entity.id for each in events] == [BOB, RAT, ME]
+    assert (view.space, view.player.position, view.player.direction) == (2, THERE, (1.5, 0.0, 0.0))
+    assert view.player.state["health"] == 80
+    assert view.answers() == [protocol.encode_released([BOBS, RATS, 2])]
+    assert view.apply(RAT_ANNOUNCED) == []
+
+
 def test_moved_puts_the_own_entity():
     view = playing()
-    [event] = view.apply(protocol.encode_moved(THERE, 2.0))
+    [event] = view.apply(protocol.encode_moved(THERE, (2.0, 0.5, 0.25)))
     assert isinstance(event, Moved)
     assert event.entity is view.player
-    assert (view.player.position, view.player.yaw) == (THERE, 2.0)
+    assert (view.player.position, view.player.direction) == (THERE, (2.0, 0.5, 0.25))
 
 
 def test_places_move_who_is_there_and_pass_over_who_is_not():
     view = playing()
-    [message] = protocol.encode_places([Place(BOB, HERE, 0.0), Place(99, HERE, 0.0), Place(RAT, HERE, 0.25)])
-    events = view.apply(message)
+    view.apply(protocol.encode_announce(99, 2, AVATAR))
+    places = [(BOBS, HERE, ()), (2, HERE, ()), (OWN, THERE, ()), (77, HERE, ()), (RATS, HERE, (0.25, 0.5))]
+    events = view.apply(places_message(*places))
     assert [type(each) for each in events] == [Moved, Moved]
     assert view.others[BOB].position == view.others[RAT].position == HERE
-    assert view.others[RAT].yaw == 0.25
-    assert view.late_places == 1
+    assert view.others[BOB].direction == (1.0, 0.0, 0.0)
+    assert view.others[RAT].direction == (0.25, 0.5, 0.0)
+    assert view.player.position == HERE
+    assert view.late == 3
     assert not view.faults
+
+
+def test_places_of_an_earlier_turn_are_about_somebody_else():
+    view = playing()
+    view.apply(protocol.encode_leave(BOBS))
+    view.answers()
+    view.apply(protocol.encode_announce(99, BOBS, AVATAR))
+    view.apply(describe(AVATAR, BOBS, THERE))
+    assert view.apply(places_message((BOBS, HERE, ()), (RATS, HERE, ()), tick=0)) == [Moved(view.others[RAT])]
+    assert (view.others[99].position, view.late) == (THERE, 1)
+    view.apply(places_message((BOBS, HERE, ()), tick=1))
+    assert (view.others[99].position, view.late) == (HERE, 1)
+
+
+def test_the_place_of_one_whose_position_is_not_volatile():
+    view = playing()
+    [event] = view.apply(protocol.with_alias(RATS, protocol.encode_place(HERE, (0.5, 0.25, 0.125))))
+    assert event == Moved(view.others[RAT])
+    assert (event.entity.position, event.entity.direction) == (HERE, (0.5, 0.25, 0.125))
+
+
+def loose(message, turn=0):
+    return bytes([23, turn]) + message
+
+
+def test_loose_changes_and_calls():
+    view = playing()
+    [event] = view.apply(loose(for_bob("health", 50)))
+    assert isinstance(event, Changed)
+    assert (event.entity.state["health"], event.applied.old) == (50, 60)
+    index, count = AVATAR.client_layout.index["mood"], len(AVATAR.client_layout)
+    whole = encode_external(Change(WHOLE, index, (), (), 0, 0, b"\x09"), index, count)
+    [event] = view.apply(loose(protocol.with_alias(BOBS, protocol.Told(56, whole))))
+    assert event.entity.state["mood"] == 9
+    [event] = view.apply(loose(protocol.with_alias(OWN, CALL)))
+    assert isinstance(event, Called)
+    [event] = view.apply(loose(for_own("health", 50)))
+    assert event.entity is view.player
+
+
+def with_a_new_body():
+    return view_after(BASE_PLAYER, CELL_PLAYER, protocol.encode_cell_lost(), CELL_PLAYER)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: View(TABLE), lambda: loose(protocol.with_alias(OWN, CALL))),
+        (lambda: view_after(BASE_PLAYER), lambda: loose(for_own("health", 1))),
+        (with_a_new_body, lambda: loose(for_own("health", 1))),
+        (announced, lambda: loose(for_bob("health", 1))),
+        (after_leave_said, lambda: loose(for_bob("health", 1))),
+        (playing, lambda: loose(for_bob("health", 1), turn=255)),
+        (playing, lambda: loose(protocol.with_alias(99, CALL))),
+        (over, lambda: loose(protocol.with_alias(OWN, CALL))),
+        (over, lambda: places_message((BOBS, HERE, ()))),
+    ],
+)
+def test_what_is_loose_may_come_at_any_time(make, message):
+    view = make()
+    before = picture(view)
+    assert view.apply(message()) == []
+    assert view.late == 1
+    assert picture(view) == before
 
 
 def test_a_whole_property():
     view = playing()
     state = server_state(AVATAR, health=60)
-    [event] = view.apply(change_message(BOB, AVATAR, state, lambda state: state.__setitem__("health", 55)))
+    [event] = view.apply(change_message(BOBS, AVATAR, state, lambda state: state.__setitem__("health", 55)))
     assert isinstance(event, Changed)
     assert (event.entity.id, event.name, event.applied.old) == (BOB, "health", 60)
     assert view.others[BOB].state["health"] == 55
@@ -162,12 +375,12 @@ def test_a_whole_property():
 
 def test_nested_and_slice_changes():
     view = view_after(
-        BASE_PLAYER, protocol.encode_cell_player(AVATAR, 1, HERE, 0.0, cell_row(bag=[{"kind": 1, "count": 2}]))
+        BASE_PLAYER, protocol.encode_cell_player(AVATAR, 1, HERE, AHEAD, cell_row(bag=[{"kind": 1, "count": 2}]))
     )
     state = server_state(AVATAR, bag=[{"kind": 1, "count": 2}])
-    [event] = view.apply(change_message(ME, AVATAR, state, lambda state: setattr(state["bag"][0], "count", 9)))
+    [event] = view.apply(change_message(OWN, AVATAR, state, lambda state: setattr(state["bag"][0], "count", 9)))
     assert event.applied.callback("bag") == ("set_nested_bag", ([0, "count"], 2))
-    [event] = view.apply(change_message(ME, AVATAR, state, lambda s: s["bag"].append({"kind": 5, "count": 1})))
+    [event] = view.apply(change_message(OWN, AVATAR, state, lambda s: s["bag"].append({"kind": 5, "count": 1})))
     assert event.applied.callback("bag") == ("set_slice_bag", ([(1, 2)], []))
     assert view.player.state["bag"] == [{"kind": 1, "count": 9}, {"kind": 5, "count": 1}]
 
@@ -175,7 +388,7 @@ def test_nested_and_slice_changes():
 def test_base_properties_change_without_a_body():
     view = view_after(BASE_PLAYER)
     state = server_state(AVATAR, account="ann@example.org")
-    message = change_message(ME, AVATAR, state, lambda state: state.__setitem__("account", "new"))
+    message = change_message(OWN, AVATAR, state, lambda state: state.__setitem__("account", "new"))
     [event] = view.apply(message)
     assert isinstance(event, Changed)
     assert view.player.state["account"] == "new"
@@ -185,8 +398,8 @@ def test_calls():
     view = playing()
     [method] = AVATAR.client_methods
     args = method.encode_args("hello", 3)
-    for entity in (ME, BOB):
-        [event] = view.apply(TABLE.encode_call(entity, AVATAR, Side.CLIENT, "on_said", args))
+    for alias, entity in ((OWN, ME), (BOBS, BOB)):
+        [event] = view.apply(protocol.with_alias(alias, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", args)))
         assert isinstance(event, Called)
         assert (event.entity.id, event.method, event.args) == (entity, method, ["hello", 3])
 
@@ -195,63 +408,94 @@ def test_logged_off_is_the_last_word():
     view = playing()
     [event] = view.apply(protocol.encode_logged_off(3, "The server stops for the night."))
     assert event == LoggedOff(3, "The server stops for the night.")
-    [event] = view.apply(BOB_ENTERS)
+    [event] = view.apply(BOB_ANNOUNCED)
     assert event.fault is Fault.AFTER_THE_END
 
 
-def for_own(name, value):
-    return change_message(ME, AVATAR, server_state(AVATAR), lambda state: state.__setitem__(name, value))
-
-
-def for_bob(name, value):
-    return change_message(BOB, AVATAR, server_state(AVATAR), lambda state: state.__setitem__(name, value))
+def after_leave():
+    view = playing()
+    view.apply(protocol.encode_leave(BOBS))
+    return view
 
 
 VIOLATIONS = {
     "empty": (playing, b"", Fault.MALFORMED),
     "no such message": (playing, b"\xff", Fault.UNKNOWN_MESSAGE),
     "nothing before the base player": (lambda: View(TABLE), CELL_PLAYER, Fault.UNKNOWN_ENTITY),
-    "enter before the base player": (lambda: View(TABLE), BOB_ENTERS, Fault.UNKNOWN_ENTITY),
+    "announce before the base player": (lambda: View(TABLE), BOB_ANNOUNCED, Fault.UNKNOWN_ENTITY),
+    "a change before the base player": (lambda: View(TABLE), for_own("account", "x"), Fault.UNKNOWN_ENTITY),
     "second base player": (playing, BASE_PLAYER, Fault.PLAYER_TWICE),
     "second cell player": (playing, CELL_PLAYER, Fault.PLAYER_TWICE),
     "cell lost without a cell": (lambda: view_after(BASE_PLAYER), protocol.encode_cell_lost(), Fault.NO_CELL),
-    "moved without a cell": (lambda: view_after(BASE_PLAYER), protocol.encode_moved(HERE, 0.0), Fault.NO_CELL),
-    "enter without a cell": (lambda: view_after(BASE_PLAYER), BOB_ENTERS, Fault.NO_CELL),
+    "moved without a cell": (lambda: view_after(BASE_PLAYER), protocol.encode_moved(HERE, AHEAD), Fault.NO_CELL),
+    "space without a cell": (lambda: view_after(BASE_PLAYER), SPACE, Fault.NO_CELL),
+    "announce without a cell": (lambda: view_after(BASE_PLAYER), BOB_ANNOUNCED, Fault.NO_CELL),
     "cell property without a cell": (lambda: view_after(BASE_PLAYER), for_own("health", 1), Fault.NO_CELL),
-    "second enter": (playing, BOB_ENTERS, Fault.ENTERED_TWICE),
-    "the player enters": (playing, protocol.encode_enter(ME, AVATAR, HERE, 0.0, {}), Fault.ENTERED_TWICE),
+    "announced again": (announced, BOB_ANNOUNCED, Fault.ENTERED_TWICE),
+    "announced again by another alias": (announced, protocol.encode_announce(BOB, 2, AVATAR), Fault.ENTERED_TWICE),
+    "announced when it is there": (playing, protocol.encode_announce(BOB, 2, AVATAR), Fault.ENTERED_TWICE),
+    "the player is announced": (playing, protocol.encode_announce(ME, 2, AVATAR), Fault.ENTERED_TWICE),
+    "alias of somebody there": (playing, protocol.encode_announce(99, RATS, AVATAR), Fault.ALIAS_TAKEN),
+    "alias of somebody announced": (announced, protocol.encode_announce(99, BOBS, AVATAR), Fault.ALIAS_TAKEN),
+    "alias of the player": (playing, protocol.encode_announce(99, OWN, AVATAR), Fault.ALIAS_TAKEN),
+    "alias that was not released yet": (after_leave, protocol.encode_announce(99, BOBS, AVATAR), Fault.ALIAS_TAKEN),
+    "alias that ended with a space": (after_space, protocol.encode_announce(99, BOBS, AVATAR), Fault.ALIAS_TAKEN),
+    "described without being announced": (playing, describe(AVATAR, 2, HERE), Fault.UNKNOWN_ENTITY),
+    "described again": (playing, BOB_DESCRIBED, Fault.ENTERED_TWICE),
+    "the player is described": (playing, describe(AVATAR, OWN, HERE), Fault.ENTERED_TWICE),
     "unknown leaves": (playing, protocol.encode_leave(99), Fault.UNKNOWN_ENTITY),
-    "the player leaves": (playing, protocol.encode_leave(ME), Fault.UNKNOWN_ENTITY),
-    "unknown changes": (playing, for_bob("health", 1)[:1] + b"\x63\0\0\0\1\0", Fault.UNKNOWN_ENTITY),
-    "unknown is called": (
-        playing,
-        TABLE.encode_call(99, AVATAR, Side.CLIENT, "on_said", b"\0\0"),
-        Fault.UNKNOWN_ENTITY,
-    ),
-    "unknown type enters": (playing, bytes([8, 99, 0, 0, 0, 77, 0]) + bytes(17), Fault.UNKNOWN_TYPE),
-    "hidden type enters": (
-        playing,
-        protocol.encode_enter(99, SCHEMA["Hidden"], HERE, 0.0, {}),
-        Fault.UNKNOWN_TYPE,
-    ),
+    "the player leaves": (playing, protocol.encode_leave(OWN), Fault.UNKNOWN_ENTITY),
+    "leaves twice": (after_leave, protocol.encode_leave(BOBS), Fault.UNKNOWN_ENTITY),
+    "unknown changes": (playing, for_bob("health", 1)[:1] + b"\x63\1\0", Fault.UNKNOWN_ENTITY),
+    "unknown is called": (playing, protocol.with_alias(99, CALL), Fault.UNKNOWN_ENTITY),
+    "announced changes": (announced, for_bob("health", 1), Fault.NOT_DESCRIBED),
+    "announced is called": (announced, protocol.with_alias(BOBS, CALL), Fault.NOT_DESCRIBED),
+    "gone is called": (after_leave, protocol.with_alias(BOBS, CALL), Fault.UNKNOWN_ENTITY),
+    "unknown type is announced": (playing, bytes([8, 99, 0, 0, 0, 2, 77, 0]), Fault.UNKNOWN_TYPE),
+    "hidden type is announced": (playing, protocol.encode_announce(99, 2, SCHEMA["Hidden"]), Fault.UNKNOWN_TYPE),
     "another's own property": (playing, for_bob("gold", 1), Fault.NOT_FOR_THIS_CLIENT),
     "another's base property": (playing, for_bob("account", "x"), Fault.NOT_FOR_THIS_CLIENT),
     "the own property for others": (playing, for_own("mood", 1), Fault.NOT_FOR_THIS_CLIENT),
-    "enter with an own property": (
+    "described with an own property": (announced, describe(AVATAR, BOBS, HERE, gold=1), Fault.NOT_FOR_THIS_CLIENT),
+    "method of another type": (playing, bytes([59, 255]) + RATS.to_bytes(2, "little"), Fault.MALFORMED),
+    "property beyond the last": (playing, bytes([158 + 40, BOBS]), Fault.MALFORMED),
+    "no alias": (playing, bytes([158]), Fault.MALFORMED),
+    "alias cut short": (playing, bytes([158, 255, 1]), Fault.MALFORMED),
+    "alias longer than it must be": (playing, bytes([158, 255, BOBS, 0, 1, 0]), Fault.MALFORMED),
+    "places cut short": (playing, bytes([21, BOBS, 0, 0, 0]), Fault.MALFORMED),
+    "leave with more": (playing, protocol.encode_leave(BOBS) + b"\0", Fault.MALFORMED),
+    "announce with more": (playing, protocol.encode_announce(99, 2, AVATAR) + b"\0", Fault.MALFORMED),
+    "announce cut short": (playing, protocol.encode_announce(99, 2, AVATAR)[:-1], Fault.MALFORMED),
+    "space with more": (playing, SPACE + b"\0", Fault.MALFORMED),
+    "space cut short": (playing, SPACE[:4], Fault.MALFORMED),
+    "described by a number that is none": (announced, bytes([9, BOBS]) + b"\xff" * 8 + bytes(25), Fault.MALFORMED),
+    "description cut short": (announced, BOB_DESCRIBED[:-1], Fault.MALFORMED),
+    "description with nothing": (announced, bytes([9, BOBS]), Fault.MALFORMED),
+    "place of nobody": (playing, protocol.with_alias(99, protocol.encode_place(HERE, AHEAD)), Fault.UNKNOWN_ENTITY),
+    "place of the player": (
         playing,
-        protocol.encode_enter(99, AVATAR, HERE, 0.0, places(AVATAR, gold=1)),
-        Fault.NOT_FOR_THIS_CLIENT,
+        protocol.with_alias(OWN, protocol.encode_place(HERE, AHEAD)),
+        Fault.UNKNOWN_ENTITY,
     ),
-    "method of another type": (playing, bytes([59, RAT, 0, 0, 0]), Fault.MALFORMED),
-    "property beyond the last": (playing, bytes([158 + 40, BOB, 0, 0, 0]), Fault.MALFORMED),
-    "places cut short": (playing, bytes([21, BOB, 0, 0, 0]), Fault.MALFORMED),
-    "leave with more": (playing, protocol.encode_leave(BOB) + b"\0", Fault.MALFORMED),
-    "moved to nowhere": (playing, bytes([20]) + b"\xff" * 16, Fault.MALFORMED),
+    "announced has a place": (announced, bytes([22, BOBS]) + bytes(24), Fault.NOT_DESCRIBED),
+    "place cut short": (playing, bytes([22, BOBS]) + bytes(23), Fault.MALFORMED),
+    "place with more": (playing, bytes([22, BOBS]) + bytes(25), Fault.MALFORMED),
+    "place that is none": (playing, bytes([22, BOBS]) + b"\xff" * 24, Fault.MALFORMED),
+    "loose nothing": (playing, bytes([23]), Fault.MALFORMED),
+    "loose turn": (playing, bytes([23, 0]), Fault.MALFORMED),
+    "loose leave": (playing, loose(protocol.encode_leave(BOBS)), Fault.MALFORMED),
+    "loose in loose": (playing, loose(loose(protocol.with_alias(BOBS, CALL))), Fault.MALFORMED),
+    "loose slice": (playing, loose(bytes([57, BOBS, 0])), Fault.MALFORMED),
+    "loose nested": (playing, loose(bytes([56, BOBS, 0x80, 0])), Fault.MALFORMED),
+    "loose without alias": (playing, bytes([23, 0, 158]), Fault.MALFORMED),
+    "loose cut short": (playing, loose(for_bob("health", 1)[:-1]), Fault.MALFORMED),
+    "loose own property of another": (playing, loose(for_bob("gold", 1)), Fault.NOT_FOR_THIS_CLIENT),
+    "moved to nowhere": (playing, bytes([20]) + b"\xff" * 24, Fault.MALFORMED),
     "logged off without a reason": (playing, bytes([54]), Fault.MALFORMED),
-    "slice of the properties": (playing, bytes([57, BOB, 0, 0, 0, 0, 2, 0]), Fault.MALFORMED),
-    "change of a property beyond the last": (playing, bytes([56, BOB, 0, 0, 0, 0b01110000]), Fault.MALFORMED),
-    "change without a path": (playing, bytes([56, BOB, 0, 0, 0]), Fault.MALFORMED),
-    "nested into a number": (playing, bytes([56, BOB, 0, 0, 0, 0b10010000, 0]), Fault.MALFORMED),
+    "slice of the properties": (playing, bytes([57, BOBS, 0, 2, 0]), Fault.MALFORMED),
+    "change of a property beyond the last": (playing, bytes([56, BOBS, 0b01110000]), Fault.MALFORMED),
+    "change without a path": (playing, bytes([56, BOBS]), Fault.MALFORMED),
+    "nested into a number": (playing, bytes([56, BOBS, 0b10010000, 0]), Fault.MALFORMED),
 }
 
 
@@ -272,13 +516,19 @@ def test_what_does_not_fit_is_told_and_changes_nothing(name):
 STORY = [
     BASE_PLAYER,
     CELL_PLAYER,
-    BOB_ENTERS,
-    RAT_ENTERS,
+    BOB_ANNOUNCED,
+    BOB_DESCRIBED,
+    RAT_ANNOUNCED,
+    RAT_DESCRIBED,
     for_bob("health", 50),
     for_bob("name", "Bobby"),
-    change_message(BOB, AVATAR, server_state(AVATAR, badges=[1]), lambda state: state["badges"].append(2)),
-    protocol.encode_leave(BOB),
-    protocol.encode_moved(HERE, 0.0),
+    change_message(BOBS, AVATAR, server_state(AVATAR, badges=[1]), lambda state: state["badges"].append(2)),
+    protocol.encode_leave(BOBS),
+    protocol.encode_moved(HERE, AHEAD),
+    places_message((BOBS, HERE, (1.0,))),
+    protocol.with_alias(RATS, protocol.encode_place(HERE, AHEAD)),
+    loose(for_bob("health", 50)),
+    SPACE,
     protocol.encode_cell_lost(),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from terrazzo import (
@@ -29,6 +30,7 @@ from terrazzo import (
     remote,
 )
 from terrazzo.client import ClientGame
+from terrazzo.sync import protocol
 
 
 class Item(Record):
@@ -107,6 +109,9 @@ class AvatarClient(Client, of=Avatar):
     def on_leave(self) -> None:
         self.heard.append("on_leave")
 
+    def on_space(self) -> None:
+        self.heard.append("on_space")
+
     def on_moved(self) -> None:
         self.heard.append("on_moved")
 
@@ -141,3 +146,18 @@ def cell_row(**given: Any) -> list[Any]:
 def places(schema: Any, **given: Any) -> dict[int, Any]:
     """Some properties by their client-server index."""
     return {schema.client_layout.index[name]: value for name, value in given.items()}
+
+
+def describe(schema: Any, alias: int, position: Any, yaw: float = 1.0, *, number: int = 5, **given: Any) -> bytes:
+    """What the entity of this alias is like."""
+    some = schema.client_layout.encode_some(places(schema, **given))
+    return protocol.encode_describe(alias, number, position, (yaw, 0.0, 0.0), some)
+
+
+def places_message(*entries: tuple[int, tuple[float, float, float], tuple[float, ...]], tick: int = 0) -> bytes:
+    """Where entities are, by alias, with as many angles as are given; each told in full (form 8 and up)."""
+    packed = bytes([protocol.ToClient.PLACES, tick]) + bytes(10)
+    for alias, position, angles in entries:
+        packed += bytes([8 + len(angles), 1]) + protocol.encode_alias(alias)
+        packed += struct.pack(f"<{3 + len(angles)}f", *position, *angles)
+    return packed

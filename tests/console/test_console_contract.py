@@ -48,7 +48,7 @@ def test_a_manager_and_its_cell():
     [plaza_cell] = after.spaces[0].cells
     assert (plaza_cell.app, plaza_cell.rect) == (str(CELL_0), GAME.policy.spaces[0].bounds)
 
-    born = CreateReal(5, AVATAR.type_id, after.spaces[0].id, (3.0, 0.0, 4.0), 0.0, cell_state(), 0, 1)
+    born = CreateReal(5, AVATAR.type_id, after.spaces[0].id, (3.0, 0.0, 4.0), (0.0, 0.0, 0.0), cell_state(), 0, 1)
     cell.on_message(BASE_0, Request(1, REGISTRY.encode(born)))
     cell.on_tick()
     view = seen(cell).shape

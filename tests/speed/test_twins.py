@@ -37,9 +37,19 @@ def test_the_environment_chooses_the_form():
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler on this machine")
 def test_where_there_is_a_compiler_the_kernels_are_compiled():
-    folder = Path(terrazzo._speed.__file__).parent
-    for source in [*folder.glob("*.pyx"), *folder.glob("*.pxd")]:
-        assert (folder / (source.stem + EXTENSION)).exists(), f"{source.name} was not compiled"
+    package = Path(terrazzo._speed.__file__).parent.parent
+    for source in [*package.rglob("*.pyx"), *package.rglob("*.pxd")]:
+        assert source.with_name(source.stem + EXTENSION).exists(), f"{source.name} was not compiled"
+
+
+def test_the_plain_forms_are_plain_everywhere():
+    names = ["terrazzo._speed.sight", "terrazzo.wire.streams", "terrazzo.wire.switchboard"]
+    program = f"import importlib; [print(importlib.import_module(name).__file__) for name in {names}]"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TERRAZZO_PURE": "1"}, cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert [name[-3:] for name in done.stdout.split()] == [".py"] * len(names)
 
 
 @pytest.mark.skipif(not is_built(), reason="no compiled form was built here")

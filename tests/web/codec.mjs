@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import {
   DecodeError, Opaque, Schema, UsageError, View, Writer, applyChange, fromHex, indexBits, makeCodec, parseBody,
-  readChange, toHex,
+  partEvents, readChange, toHex,
 } from "../../clients/web/terrazzo.js";
 
 /** A value as JSON that Python can compare; see `portable` in test_web_codec.py. */
@@ -61,25 +61,57 @@ function live(messages) {
   const about = (event) => (entity, ...rest) => told.at(-1).push([event, entity.id, ...rest.slice(0, 1)]);
   const events = {
     onPlayer: about("player"), onEnter: about("enter"), onLeave: about("leave"), onMoved: about("moved"),
-    onChange: about("change"), onCall: about("call"),
+    onSpace: about("space"), onChange: about("change"), onCall: about("call"),
     onViolation: () => told.at(-1).push(["violation"]),
     onLoggedOff: (text) => told.at(-1).push(["logged off", text]),
   };
   const view = new View(schema, events, () => false);
+  const answers = [];
   for (const message of messages) {
     told.push([]);
-    view.apply(fromHex(message));
+    if (message !== "answers") view.apply(fromHex(message));
+    else answers.push(view.answers().map(toHex));
   }
   const known = [view.player, ...view.entities.values()].filter((entity) => entity !== null);
-  const state = ({ type, properties }) => {
-    const pieces = schema.byName.get(type).properties.map(({ name, codec }) => toHex(codec.encode(properties[name])));
+  const state = ({ type, isPlayer, properties }) => {
+    const known = isPlayer ? schema.byName.get(type) : schema.byName.get(type).forOthers;
+    const pieces = known.properties.map(({ name, codec }) => toHex(codec.encode(properties[name])));
     return pieces.join("");
   };
-  const states = known.map((entity) => [entity.id, state(entity)]);
-  return { told, known: states, space: view.space, latePlaces: view.latePlaces };
+  const states = known.map((entity) => [entity.id, state(entity), entity.position, entity.direction]);
+  return { told, answers, known: states, space: view.space, late: view.late };
+}
+
+/** What the parts of entities hear, if they have methods of these names; those of `failing` throw, too. */
+function hear({ messages, names, failing }) {
+  const heard = [];
+  class Part {
+    constructor(entity) {
+      this.entity = entity;
+    }
+  }
+  for (const name of names) {
+    Part.prototype[name] = function record(...args) {
+      heard.push([name, args.map(portable)]);
+      if (failing.includes(name)) throw new Error(name);
+    };
+  }
+  const ignore = () => {};
+  const after = {};
+  for (const name of ["onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall"]) after[name] = ignore;
+  const classes = Object.fromEntries(schema.types.map(({ name }) => [name, Part]));
+  const events = { ...partEvents(classes, after), onViolation: ignore, onLoggedOff: ignore };
+  const view = new View(schema, events, () => false);
+  const complaints = [];
+  const { error } = console;
+  console.error = (what, problem) => complaints.push(`${what} ${problem.message}`);
+  for (const message of messages) view.apply(fromHex(message));
+  console.error = error;
+  return { heard, complaints, violations: view.violations };
 }
 
 const ACTIONS = {
+  hear,
   value({ type, hex }) {
     const codec = makeCodec(type);
     const value = codec.decode(fromHex(hex));

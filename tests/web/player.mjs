@@ -48,10 +48,32 @@ class PipeSocket {
 
 const told = ({ id, type, position, yaw, properties }) => ({ id, type, position, yaw, properties });
 
+/** Writes down what it hears. */
+class AvatarPart {
+  heard = [];
+
+  constructor(entity) {
+    this.entity = entity;
+    if (entity.properties.name === "throw") throw new Error("a part that cannot be made");
+  }
+}
+const CALLBACKS = ["onPlayer", "onEnter", "onLeave", "set_health", "set_bag", "set_slice_bag", "on_said"];
+for (const name of CALLBACKS) {
+  AvatarPart.prototype[name] = function record(...args) {
+    this.heard.push([name, ...args]);
+    if (this.entity.properties.health < 0) throw new Error("the part's own mistake");
+  };
+}
+
 const client = new Client({
+  parts: { Avatar: AvatarPart },
   onPlayer: (entity) => tell({ event: "player", ...told(entity) }),
-  onEnter: (entity) => tell({ event: "enter", ...told(entity) }),
+  onEnter: (entity) => {
+    parts.set(entity.id, entity.part);
+    tell({ event: "enter", ...told(entity) });
+  },
   onLeave: (entity) => tell({ event: "leave", id: entity.id }),
+  onSpace: (entity) => tell({ event: "space", space: client.space, ...told(entity) }),
   onMoved: (entity) => tell({ event: "moved", id: entity.id, position: entity.position, yaw: entity.yaw }),
   onChange: ({ id, properties }, name, change) => tell({ event: "change", id, name, value: properties[name], change }),
   onCall: (entity, name, args) => {
@@ -62,6 +84,7 @@ const client = new Client({
   onLoggedOff: (text) => tell({ event: "logged off", text }),
   onClosed: (sentence) => tell({ event: "closed", sentence }),
 });
+const parts = new Map(); // also of those that have left
 const find = (id) => (client.player.id === id ? client.player : client.entities.get(id));
 
 /** X25519 with a given private key, to repeat the golden sessions. */
@@ -102,6 +125,7 @@ const COMMANDS = {
     for (const each of unreliable) golden.send(fromHex(each), { reliable: false });
   },
   call: ({ id, side, method, args }) => tell({ event: "sent", sent: find(id)[side][method](...args) }),
+  heard: ({ id }) => tell({ event: "heard", heard: parts.get(id)?.heard ?? null }),
   methods: ({ id }) => tell({ event: "methods", cell: Object.keys(find(id).cell), base: Object.keys(find(id).base) }),
   move: ({ x, z, yaw }) => tell({ event: "sent", sent: client.move(x, z, yaw) }),
   leave: () => client.leave().then(() => tell({ event: "left" })),

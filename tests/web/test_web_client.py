@@ -11,6 +11,7 @@ import select
 import struct
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,12 @@ from terrazzo._speed.values import WHOLE, Change
 from terrazzo.schema.export import export_schema
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
-from terrazzo.sync.protocol import LoginReply, Place, ToServer
+from terrazzo.sync.protocol import LoginReply, ToServer
 from terrazzo.wire.client import WEBSOCKET, Reason
 from terrazzo.wire.client.session import Session
 from tests.client.fake_cluster import BASE, KEY, LOGIN, FakeCluster
 from tests.client.test_view import change_message, server_state
-from tests.client.town import AVATAR, CREATURE, GAME, SCHEMA, base_row, cell_row, places
+from tests.client.town import AVATAR, CREATURE, GAME, SCHEMA, base_row, cell_row, describe, places_message
 from tests.web.node import needs_node, start
 
 pytestmark = needs_node
@@ -34,6 +35,7 @@ pytestmark = needs_node
 JSON, DATA, OPEN, CLOSE = range(4)
 HERE, THERE = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
 ME, BOB, RAT = 10, 11, 12
+OWN, BOBS, RATS = 0, 1, 2
 PATIENCE_S = 30.0
 
 
@@ -161,9 +163,13 @@ class Page:
     def enter(self) -> Session:
         session = self.join()
         self.cluster.say(
-            protocol.encode_cell_player(AVATAR, 1, HERE, 0.5, cell_row(health=80, gold=1 << 60)),
-            protocol.encode_enter(BOB, AVATAR, THERE, 1.0, places(AVATAR, health=60, name="Bob")),
-            protocol.encode_enter(RAT, CREATURE, THERE, 1.0, places(CREATURE, species=9)),
+            protocol.encode_cell_player(AVATAR, 1, HERE, (0.5, 0.0, 0.0), cell_row(health=80, gold=1 << 60)),
+            protocol.encode_announce(BOB, BOBS, AVATAR),
+            protocol.encode_announce(RAT, RATS, CREATURE),
+        )
+        self.until(lambda: protocol.encode_want([(BOB, 0), (RAT, 0)]) in self.cluster.heard)
+        self.cluster.say(
+            describe(AVATAR, BOBS, THERE, health=60, name="Bob"), describe(CREATURE, RATS, THERE, species=9)
         )
         self.until(lambda: len([each for each in self.events if each["event"] == "enter"]) == 3)
         return session
@@ -198,12 +204,12 @@ def test_the_world_appears_changes_and_goes(page):
     mine, bobs = server_state(AVATAR), server_state(AVATAR, health=60)
     said = AVATAR.client_methods[0].encode_args("héllo", 2)
     page.cluster.say(
-        change_message(BOB, AVATAR, bobs, lambda state: state.__setitem__("health", 59)),
-        change_message(ME, AVATAR, mine, lambda state: state["bag"].append({"kind": 4, "count": 1})),
-        change_message(ME, AVATAR, mine, lambda state: setattr(state["bag"][0], "count", 6)),
-        GAME.methods.encode_call(BOB, AVATAR, Side.CLIENT, "on_said", said),
-        protocol.encode_moved(THERE, 2.0),
-        protocol.encode_leave(BOB),
+        change_message(BOBS, AVATAR, bobs, lambda state: state.__setitem__("health", 59)),
+        change_message(OWN, AVATAR, mine, lambda state: state["bag"].append({"kind": 4, "count": 1})),
+        change_message(OWN, AVATAR, mine, lambda state: setattr(state["bag"][0], "count", 6)),
+        protocol.with_alias(BOBS, GAME.methods.encode_call(AVATAR, Side.CLIENT, "on_said", said)),
+        protocol.encode_moved(THERE, (2.0, 0.0, 0.0)),
+        protocol.encode_leave(BOBS),
         protocol.encode_cell_lost(),
     )
     changes = [page.event("change") for _ in range(3)]
@@ -221,9 +227,56 @@ def test_the_world_appears_changes_and_goes(page):
     assert page.events == []
 
 
+def test_parts_hear_what_happens_to_their_entities(page):
+    page.enter()
+    mine = server_state(AVATAR, health=80)
+    said = AVATAR.client_methods[0].encode_args("hi", 2)
+    page.cluster.say(
+        change_message(BOBS, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("health", 59)),
+        change_message(OWN, AVATAR, mine, lambda state: state["bag"].append({"kind": 4, "count": 1})),
+        change_message(OWN, AVATAR, mine, lambda state: setattr(state["bag"][0], "count", 6)),
+        protocol.with_alias(BOBS, GAME.methods.encode_call(AVATAR, Side.CLIENT, "on_said", said)),
+        protocol.encode_leave(BOBS),
+    )
+    page.event("leave")
+    page.tell("heard", id=ME)
+    assert page.event("heard")["heard"] == [
+        ["onPlayer"],
+        ["onEnter"],
+        ["set_slice_bag", [[0, 1]], []],
+        ["set_bag", [{"kind": 4, "count": 1}]],
+    ]
+    page.tell("heard", id=BOB)
+    assert page.event("heard")["heard"] == [["onEnter"], ["set_health", 60], ["on_said", "hi", 2], ["onLeave"]]
+    page.tell("heard", id=RAT)
+    assert page.event("heard")["heard"] is None
+
+
+def set_health(value, state):
+    state["health"] = value
+
+
+def test_a_part_that_throws_ends_nothing(page):
+    page.enter()
+    health = [change_message(BOBS, AVATAR, server_state(AVATAR), partial(set_health, value)) for value in (-5, 7)]
+    page.cluster.say(
+        *health,
+        protocol.encode_announce(77, 9, AVATAR),
+        describe(AVATAR, 9, HERE, name="throw"),
+        protocol.encode_leave(9),
+    )
+    assert page.event("leave")["id"] == 77
+    assert [page.event("change")["value"] for _ in range(2)] == [-5, 7]
+    page.tell("heard", id=BOB)
+    assert page.event("heard")["heard"] == [["onEnter"], ["set_health", 60], ["set_health", -5]]
+    complaints = page.complaints()
+    assert "Avatar 11: set_health: Error: the part's own mistake" in complaints
+    assert "Avatar 77: constructor: Error: a part that cannot be made" in complaints
+
+
 def test_places_are_unreliable_messages(page):
     page.enter()
-    page.cluster.say(*protocol.encode_places([Place(99, HERE, 0.0), Place(BOB, HERE, 0.25)]), reliable=False)
+    page.cluster.say(places_message((99, HERE, ()), (BOBS, HERE, (0.25,))), reliable=False)
     moved = page.event("moved")
     assert (moved["id"], moved["position"], moved["yaw"]) == (BOB, list(HERE), 0.25)
 
@@ -232,16 +285,16 @@ def test_copies_of_packets_change_nothing(page):
     page.enter()
     page.copies = 3
     for number in range(5):
-        page.cluster.say(*protocol.encode_places([Place(BOB, HERE, float(number))]), reliable=False)
+        page.cluster.say(places_message((BOBS, HERE, (float(number),))), reliable=False)
     page.until(lambda: any(each["event"] == "moved" for each in page.events))
-    page.cluster.say(protocol.encode_leave(BOB))
+    page.cluster.say(protocol.encode_leave(BOBS))
     page.event("leave")
     assert [each["yaw"] for each in page.events if each["event"] == "moved"] == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_one_packet_is_acknowledged_by_itself(page):
     session = page.join()
-    change = change_message(ME, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("account", "new"))
+    change = change_message(OWN, AVATAR, server_state(AVATAR), lambda state: state.__setitem__("account", "new"))
     page.until(lambda: not session.channel.recovery.in_flight)
     page.cluster.say(change)
     page.event("change")
@@ -298,7 +351,7 @@ def test_calls_reach_the_server(page):
             if message[0] < 12:
                 continue
             side = Side.BASE if message[0] >= 134 else Side.CELL
-            call = GAME.methods.find(CREATURE if entity == RAT else AVATAR, side, message[0], message[1:])
+            call = GAME.methods.find(CREATURE if entity == RAT else AVATAR, side, message[0], message[5:])
             found[entity, call.method.name] = call.method.decode_args(call.data)
         return found if len(found) == 5 else None
 
@@ -323,8 +376,21 @@ def test_moves_reach_the_server(page):
     page.enter()
     page.tell("move", x=7, z=9, yaw=0.5)
     assert page.event("sent")["sent"]
-    move = struct.pack("<B4f", ToServer.MOVE, 7.0, 2.0, 9.0, 0.5)
+    move = struct.pack("<B6f", ToServer.MOVE, 7.0, 2.0, 9.0, 0.5, 0.0, 0.0)
     page.until(lambda: page.cluster.heard.count(move) >= 1)
+
+
+def test_another_space(page):
+    page.enter()
+    for _ in range(3):
+        page.event("enter")
+    page.cluster.say(protocol.encode_space(2, (7.0, 2.0, 9.0), (0.5, 0.25, 0.0)))
+    space = page.event("space")
+    assert (space["id"], space["space"], space["position"]) == (ME, 2, [7.0, 2.0, 9.0])
+    assert [page.event("leave")["id"] for _ in range(2)] == [BOB, RAT]
+    page.until(lambda: protocol.encode_released([BOBS, RATS]) in page.cluster.heard)
+    move = struct.pack("<B6f", ToServer.MOVE, 7.0, 2.0, 9.0, 0.5, 0.25, 0.0)
+    page.until(lambda: move in page.cluster.heard)
 
 
 def test_without_a_body_nothing_moves_or_calls_the_cell(page):
@@ -343,7 +409,7 @@ def test_large_and_many_messages_both_ways(page):
     names = [f"{number:04}" * 1000 for number in range(60)] + ["x" * 500_000]
     for name in names:
         change = Change(WHOLE, index, (), (), 0, 0, codec.encode(name))
-        page.cluster.say(protocol.encode_change(ME, change, index, count))
+        page.cluster.say(protocol.with_alias(OWN, protocol.encode_change(change, index, count)))
     assert [page.event("change")["value"] for _ in names] == names
     words = [f"{number:04}" * 1000 for number in range(60)] + ["y" * 60_000]
     for word in words:
@@ -409,8 +475,8 @@ def test_a_violation_and_a_mistake_of_the_page_end_nothing(page):
         protocol.encode_leave(99),
         b"\xff",
         b"",
-        GAME.methods.encode_call(ME, AVATAR, Side.CLIENT, "on_said", said),
-        protocol.encode_leave(RAT),
+        protocol.with_alias(OWN, GAME.methods.encode_call(AVATAR, Side.CLIENT, "on_said", said)),
+        protocol.encode_leave(RATS),
     )
     assert page.event("leave")["id"] == RAT
     assert "99" in page.event("violation")["text"]

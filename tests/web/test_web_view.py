@@ -1,5 +1,7 @@
 """The browser client's view against ours: every story, every damage, the same events and the same state."""
 
+import math
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from terrazzo.schema.export import export_schema
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
-from terrazzo.sync.protocol import MethodTable, Place
+from terrazzo.sync.protocol import MethodTable
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -19,12 +21,28 @@ from terrazzo.sync.view_events import (
     Left,
     LoggedOff,
     Moved,
+    SpaceChanged,
     Violation,
 )
-from tests.client.test_view import BOB, HERE, ME, RAT, STORY, TABLE, THERE, VIOLATIONS
-from tests.client.town import SCHEMA
+from tests.client import test_callbacks as callbacks
+from tests.client.test_view import (
+    BOB,
+    BOBS,
+    HERE,
+    ME,
+    OWN,
+    RATS,
+    STORY,
+    TABLE,
+    THERE,
+    VIOLATIONS,
+    for_own,
+    loose,
+)
+from tests.client.town import AVATAR, SCHEMA, describe, places_message
 from tests.schema.golden import tree
 from tests.web.node import Asked, needs_node
+from tests.web.test_web_codec import portable
 
 pytestmark = needs_node
 
@@ -34,18 +52,33 @@ NAMES = {
     Entered: "enter",
     Left: "leave",
     CellLost: "leave",
+    SpaceChanged: "space",
     Moved: "moved",
     Changed: "change",
     Called: "call",
 }
 
-PLACES = protocol.encode_places([Place(BOB, HERE, 0.5), Place(RAT, THERE, 1.0), Place(99, HERE, 0.0)])[0]
-SAID = TABLE.encode_call(BOB, SCHEMA["Avatar"], Side.CLIENT, "on_said", b"\x02hi\x05")
+PLACES = places_message((BOBS, HERE, (0.5,)), (RATS, THERE, (1.0, 2.0, 3.0)), (99, HERE, ()))
+REFERENCE = bytes([21, 7]) + (-5).to_bytes(3, "little", signed=True) + (70_000).to_bytes(3, "little") + b"\0\0\x80?"
+PACKED = REFERENCE + bytes(
+    [1, 1, BOBS, 0x34, 0xA2, 0xF1, 0x80, 7, 1, 255, 44, 1, 0xFF, 0x0F, 0x80, 0x21, 0xC3, 1, 127, 255]
+)
+RAT_PLACE = protocol.with_alias(RATS, protocol.encode_place(HERE, (0.5, 0.25, 0.125)))
+SAID = protocol.with_alias(BOBS, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", b"\x02hi\x05"))
+ANSWERS = None
+"""In place of a message: the client says what it has to say."""
 MESSAGES = [
     *STORY,
     PLACES,
+    PACKED,
+    RAT_PLACE,
     SAID,
-    TABLE.encode_call(ME, SCHEMA["Avatar"], Side.CLIENT, "on_said", b"\x02hi\x05"),
+    loose(SAID),
+    loose(SAID, turn=1),
+    protocol.with_alias(OWN, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", b"\x02hi\x05")),
+    protocol.encode_announce(BOB, 2, AVATAR),
+    describe(AVATAR, 2, HERE, number=8, name="Rob"),
+    protocol.encode_leave(2),
     protocol.encode_logged_off(2, "bye"),
     *(message for _, message, _ in VIOLATIONS.values()),
 ]
@@ -59,7 +92,7 @@ def node():
     asked.close()
 
 
-def describe(event):
+def tell(event):
     if isinstance(event, Violation):
         return ["violation"]
     if isinstance(event, LoggedOff):
@@ -70,18 +103,24 @@ def describe(event):
 
 def live(table, messages):
     view = View(table)
-    told = [[describe(event) for event in view.apply(message)] for message in messages]
+    told, answers = [], []
+    for message in messages:
+        told.append([] if message is ANSWERS else [tell(event) for event in view.apply(message)])
+        if message is ANSWERS:
+            answers.append([each.hex() for each in view.answers()])
     known = [each for each in (view.player, *view.others.values()) if each is not None]
-    states = [[each.id, each.state.encode().hex()] for each in known]
-    return {"told": told, "known": states, "space": view.space, "latePlaces": view.late_places}
+    states = [[each.id, each.state.encode().hex(), [*each.position], [*each.direction]] for each in known]
+    return {"told": told, "answers": answers, "known": states, "space": view.space, "late": view.late}
 
 
 def ask(node, messages):
-    return node.ask(op="view", messages=[each.hex() for each in messages])
+    return node.ask(op="view", messages=["answers" if each is ANSWERS else each.hex() for each in messages])
 
 
 def test_a_whole_story(node):
-    story = [*STORY[:4], PLACES, SAID, *STORY[4:], protocol.encode_logged_off(2, "bye"), SAID]
+    before, after = STORY[:6], STORY[6:]
+    bye = [protocol.encode_logged_off(2, "bye"), PLACES, loose(SAID), SAID]
+    story = [*before, ANSWERS, PLACES, SAID, PACKED, RAT_PLACE, loose(SAID), *after, ANSWERS, *bye]
     ours = live(TABLE, story)
     assert ask(node, story) == ours
     assert ours["told"][-1] == [["violation"]]
@@ -90,12 +129,16 @@ def test_a_whole_story(node):
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_violations(node, name):
     _, message, _ = VIOLATIONS[name]
-    for before in ([], STORY[:1], STORY[:4]):
+    for before in ([], STORY[:1], STORY[:3], STORY[:6]):
         assert ask(node, [*before, message]) == live(TABLE, [*before, message])
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(MESSAGES) | st.binary(max_size=30), max_size=15), st.integers(0, 4), st.data())
+@given(
+    st.lists(st.sampled_from(MESSAGES) | st.just(ANSWERS) | st.binary(max_size=30), max_size=15),
+    st.integers(0, 6),
+    st.data(),
+)
 def test_any_messages_in_any_order(node, messages, begun, data):
     damaged = list(STORY[:begun])
     for message in messages:
@@ -104,6 +147,77 @@ def test_any_messages_in_any_order(node, messages, begun, data):
             message = message[:at] + bytes([data.draw(st.integers(0, 255))]) + message[at + 1 :]
         damaged.append(message)
     assert ask(node, damaged) == live(TABLE, damaged)
+
+
+def test_what_is_remembered(node):
+    """Bob leaves, comes back, is gone again before he is described, and comes back: his name is not told again."""
+    again = [protocol.encode_announce(BOB, 2, AVATAR), protocol.encode_leave(2)]
+    back = [protocol.encode_announce(BOB, 3, AVATAR), ANSWERS, describe(AVATAR, 3, HERE, number=2**63 - 1, health=1)]
+    story = [*STORY[:6], ANSWERS, protocol.encode_leave(BOBS), *again, *back, protocol.encode_leave(3), ANSWERS]
+    story.append(protocol.encode_announce(BOB, 3, AVATAR))
+    ours = live(TABLE, [*story, ANSWERS])
+    assert ask(node, [*story, ANSWERS]) == ours
+    assert [len(each) for each in ours["answers"]] == [1, 2, 1, 1]
+    assert ours["answers"][-1] == [protocol.encode_want([(BOB, 2**63 - 1)]).hex()]
+
+
+def test_a_new_body_and_stragglers(node):
+    """The same aliases for others; what was said of the former comes late."""
+    new = [protocol.encode_cell_lost(), STORY[1], protocol.encode_announce(99, BOBS, AVATAR), ANSWERS]
+    late = [PLACES, loose(SAID), loose(for_own("health", 1))]
+    in_time = [places_message((BOBS, THERE, ()), tick=1), loose(SAID, turn=1), loose(for_own("health", 2), turn=1)]
+    story = [*STORY[:6], ANSWERS, *new, describe(AVATAR, BOBS, HERE), *late, *in_time]
+    ours = live(TABLE, story)
+    assert ask(node, story) == ours
+    assert ours["told"][-6:] == [[], [], [], [["moved", 99]], [["call", 99, "on_said"]], [["change", ME, "health"]]]
+    assert ours["late"] == 5
+
+
+def test_packed_places(node):
+    """A place on the ground, and one in the air with an alias of three bytes."""
+    story = [*STORY[:6], PACKED]
+    ours = live(TABLE, story)
+    assert ask(node, story) == ours
+    _, [_, _, bob, bobs], [_, _, rat, rats] = ours["known"]
+    assert bob == [-5 + (8 * (1 + 0x34 / 256) - 2), 1.0, 70_000 - (256 * (1 + 0x1A / 256) - 2)]
+    assert bobs[0] == -math.pi
+    assert rat == [-5 - (256 * (1 + 0xFF / 256) - 2), 1.0 - (512 * (1 + 0x321 / 2048) - 2), 70_000]
+    assert rats == [math.pi / 128, 127 * math.pi / 128, -math.pi / 128]
+
+
+@pytest.fixture(scope="module")
+def chest():
+    asked = Asked("codec.mjs")
+    asked.ask(op="schema", exported=export_schema(callbacks.SCHEMA))
+    yield asked
+    asked.close()
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(callbacks.EDITS, max_size=12),
+    st.sets(st.sampled_from(callbacks.SETTERS)),
+    st.sets(st.sampled_from(callbacks.SETTERS)),
+)
+def test_parts_hear_the_same(chest, edits, names, failing):
+    """Whatever changes and whichever callbacks a part has and fail: both clients call the same with the same."""
+    play = callbacks.Play(names)
+    play.part.failing = failing
+    for each in edits:
+        callbacks.edit(play, *each)
+    play.hear(*play.messages)
+    asked = {"names": [*sorted(names), "on_knock"], "failing": sorted(failing)}
+    theirs = chest.ask(op="hear", messages=[each.hex() for each in (*play.begin, *play.messages)], **asked)
+    assert theirs["heard"] == [[name, [plain(each) for each in args]] for name, args, _ in play.part.heard]
+    assert theirs["violations"] == 0
+    assert theirs["complaints"] == [f"Chest 1: {name}: {name}" for name, _, _ in play.part.heard if name in failing]
+
+
+def plain(value):
+    """As `portable`, but for a path: a slice's bounds are an array there."""
+    return portable(
+        [list(each) if isinstance(each, tuple) else each for each in value] if type(value) is list else value
+    )
 
 
 def test_methods_with_sub_ids(node):
@@ -119,7 +233,7 @@ def test_methods_with_sub_ids(node):
         messages = [protocol.encode_base_player(ME, entity, row)]
         for method in entity.client_methods:
             args = method.encode_args(*[each.type.default() for each in method.args])
-            messages.append(table.encode_call(ME, entity, Side.CLIENT, method.name, args))
+            messages.append(protocol.with_alias(OWN, table.encode_call(entity, Side.CLIENT, method.name, args)))
         ours = live(table, messages)
         assert ours["told"][1:] == [[["call", ME, method.name]] for method in entity.client_methods]
         assert ask(asked, messages) == ours

@@ -44,7 +44,7 @@ def test_only_what_was_taken_is_acknowledged():
     town.settle(0.2)
     assert outgoing(town).buffer == [b"m"]
     assert town.take(Y) == [b"m"]
-    town.settle(0.2)
+    town.settle(0.4)
     assert outgoing(town).buffer == []
 
 
@@ -152,6 +152,19 @@ def test_a_move_that_is_refused_is_taken_back():
     assert town["A"].arrive(packed)
     town.settle(0.3)
     assert town.take(Y) == [b"m"]
+
+
+def test_what_was_at_rest_for_long_is_repeated_as_soon_as_anything_else():
+    town = pair(resend_s=0.5)
+    town["A"].send(X, Y, b"first")
+    town.settle(0.2)
+    town.take(Y)
+    town.settle(5.0)  # acknowledged, and not to be looked at before it has been idle for half a minute
+    town["A"].send(X, Y, b"second")
+    town.tick("A")
+    town.queues["A", "B"].clear()  # forwarded to somebody who has died, perhaps: no link broke
+    town.settle(1.0)
+    assert town.take(Y) == [b"second"]
 
 
 def test_a_rumour_that_runs_ahead_of_an_arrival_does_not_pass_for_it():

@@ -69,6 +69,18 @@ def test_a_bad_item_is_refused_by_itself(item, reason):
     assert list(table.decode_bundle(bundle)) == [Note("good", 1), reason, Note("good", 1)]
 
 
+@pytest.mark.parametrize("limit", [256, 10])
+def test_a_limit_holds_whether_or_not_it_can_be_exceeded(limit):
+    table = registry()
+    table.register(2, Astray, limit)
+    small, large = Astray(PART), Astray(PartId(EntityId(1 << 60), Part.BASE))
+    items = [msgspec.msgpack.encode((2, each)) for each in (small, large)]
+    told = [small, large if limit == 256 else Refusal.OVERSIZED]
+    assert list(table.decode_bundle(bundle_of(items))) == told
+    bad = msgspec.msgpack.encode((2, [["x" * 300, 0]]))
+    assert list(table.decode_bundle(bundle_of([*items, bad])))[2] in (Refusal.OVERSIZED, Refusal.MALFORMED)
+
+
 def test_a_bundle_that_is_none_is_refused_as_a_whole():
     with pytest.raises(DecodeError, match="malformed"):
         registry().decode_bundle(b"\xc1")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.world.bsp import DEPTH_MAX, BspTree, CellId, Leaf, Node
-from terrazzo.world.rect import Axis, Rect
+from terrazzo.world.rect import PLANE, Axis, Rect
 
 BOUNDS = Rect(-8, -8, 8, 8)
 PLACES = st.integers(-10, 10).map(float)
@@ -173,9 +173,9 @@ def test_a_border_stays_within_its_node():
     tree = tree.split(tree.leaves()[1], Axis.X, 4, app(2))
     with pytest.raises(UsageError, match=r"x = -1\.0 is not within 0\.0 … inf"):
         tree.move_border((1,), -1)
-    for nowhere in (inf, nan):
+    for path, nowhere in (((), nan), ((1,), -inf)):
         with pytest.raises(UsageError, match="not within"):
-            tree.move_border((), nowhere)
+            tree.move_border(path, nowhere)
 
 
 def test_only_borders_can_be_moved():
@@ -187,6 +187,33 @@ def test_only_borders_can_be_moved():
 
 
 # Cells are born and end.
+
+
+def test_at_the_end_of_the_world_too_a_cell_is_born_without_area():
+    tree = BspTree.build(BOUNDS, apps(1))
+    [old] = tree.leaves()
+    for position, is_near in ((inf, False), (-inf, True)):
+        born = tree.split(old, Axis.X, position, app(1), is_near=is_near)
+        leaf = born.leaf_of(app(1))
+        assert leaf is not None
+        assert born.rect_of(leaf).is_empty
+        assert born.rect_of(leaf).clip(born.bounds).is_empty
+        assert born.leaf_at(1e30, 0) == born.leaf_at(-1e30, 0) == old
+        assert born.leaves_touching(PLANE) == [old]
+        assert BspTree.unpack(born.pack()) == born
+        grown = born.move_border(born.path_of(leaf)[:-1], 2)
+        assert grown.leaf_at(1 if is_near else 2, 0) == leaf
+        assert grown.leaf_at(2 if is_near else 1, 0) == old
+
+
+def test_a_path_leads_to_its_leaf():
+    tree = BspTree.build(BOUNDS, apps(5))
+    for leaf in tree.leaves():
+        branch = tree.root
+        for step in tree.path_of(leaf):
+            assert isinstance(branch, Node)
+            branch = branch.right if step else branch.left
+        assert branch == leaf
 
 
 def test_a_split_gives_the_far_side_away():
@@ -300,7 +327,7 @@ def test_the_bytes_are_what_the_module_says():
         packed(LEAF, bounds=[0, 0, inf, 1]),
         packed(LEAF, bounds=[0, 0, 1]),
         packed([1, 0, nan, LEAF, OTHER]),
-        packed([1, 0, inf, LEAF, OTHER]),
+        packed([1, 0, 0, [1, 0, inf, LEAF, OTHER], [0, 3, [6, 2, 1]]]),
         packed([1, 2, 0, LEAF, OTHER]),
         packed([1, 0, 0, LEAF, LEAF]),
         packed([1, 0, 0, LEAF, [0, 2, [6, 0, 1]]]),

@@ -8,6 +8,7 @@ BigWorld's: little-endian, no alignment, and
     ARRAY, TUPLE     packed count, then the elements; with a fixed size the elements alone
     FIXED_DICT       the fields in declared order; with AllowNone first a byte, 0 for None and 1 for fields
     hooks            packed length and bytes, or a fixed number of bytes, given to functions
+    hidden           nothing; the reader has the default
 
 What every codec keeps:
 - `check(value)` gives the canonical form of an acceptable value or raises ValueRejected; `encode` accepts what `check`
@@ -641,6 +642,33 @@ class RecordCodec(Codec):
             item, pos = codec.read(data, pos)
             values.append(item)
         return new_record(self.cls, self, tuple(values)), pos
+
+
+class HiddenCodec(Codec):
+    """A value that the reader may not see: nothing of it is written, and the default is read. `preset` is the plain
+    default, or None for the one of the type."""
+
+    __slots__ = ("inner", "preset")
+
+    def __init__(self, inner: Codec, preset: Any) -> None:
+        super().__init__(inner.name, 0, 0, inner.holds)
+        self.inner = inner
+        self.preset = preset
+
+    def check(self, value: Any) -> Any:
+        return self.inner.check(value)
+
+    def default(self) -> Any:
+        return self.inner.default() if self.preset is None else self.inner.check(self.preset)
+
+    def copy(self, value: Any) -> Any:
+        return self.inner.copy(value)
+
+    def write(self, out: bytearray, value: Any) -> None:
+        pass
+
+    def read(self, data: bytes, pos: int) -> tuple[Any, int]:
+        return self.default(), pos
 
 
 class RowCodec:

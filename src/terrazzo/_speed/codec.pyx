@@ -1032,6 +1032,36 @@ cdef class RecordCodec(Codec):
 
 
 @cython.final
+cdef class HiddenCodec(Codec):
+    """A value that the reader may not see: nothing of it is written, and the default is read. `preset` is the plain
+    default, or None for the one of the type."""
+
+    cdef readonly Codec inner
+    cdef readonly object preset
+
+    def __init__(self, Codec inner, preset):
+        self.name = inner.name
+        self.holds = inner.holds
+        self.inner = inner
+        self.preset = preset
+
+    cpdef object check(self, object value):
+        return self.inner.check(value)
+
+    cpdef object default(self):
+        return self.inner.default() if self.preset is None else self.inner.check(self.preset)
+
+    cpdef object copy(self, object value):
+        return self.inner.copy(value)
+
+    cdef int put_value(self, Out* out, object value) except -1:
+        return 0
+
+    cdef object get_value(self, In* source):
+        return self.default()
+
+
+@cython.final
 cdef class RowCodec:
     """Several values one after the other, without names or counts: arguments, or a part of an entity's properties."""
 

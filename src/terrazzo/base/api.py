@@ -11,71 +11,30 @@
             self.cell.greet("hello")                             # a method declared on the cell part
             self.client.on_welcome(3)                            # a method declared on the client part
 
-Nothing here waits: what is asked for happens later, and a callback tells. Callbacks and declared methods may raise;
-that is reported with the entity and the method, and changes nothing else. What is used wrongly raises a UsageError that
-says what there is. The names below are taken: a base property of the same name is refused when the game is loaded.
+Nothing here waits: what is asked for happens later, and a callback tells. Only an `async def` may wait, for what the
+method of another part returns: `await self.cell.weigh(timeout=2.0)` (`sync/awaiting.py`). Callbacks and declared
+methods may raise; that is reported with the entity and the method, and changes nothing else. What is used wrongly
+raises a UsageError that says what there is. The names below are taken: a base property of the same name is refused when
+the game is loaded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from terrazzo.base.drafts import Place, checked_place, new_draft
 from terrazzo.errors import UsageError
 from terrazzo.schema.classes import parts
-from terrazzo.schema.model import EntitySchema, Method, Side
+from terrazzo.schema.model import Side
+from terrazzo.schema.refs import Component, Ref
+from terrazzo.sync.calls import Calls, called_part
 
 if TYPE_CHECKING:
     from terrazzo.base.baseapp import BaseApp
     from terrazzo.base.entity import BaseEntity
     from terrazzo.base.proxy import ProxyEntity
-
-Send = Callable[[int, Method, bytes], None]
-"""What to do with a call: internal index, method, encoded arguments."""
-
-
-class RemoteCalls:
-    """An object whose attributes are the declared methods of a part; calling one checks its arguments and sends it.
-
-    The methods of a component `health` are reached as `calls.health.heal(5)`.
-    """
-
-    __slots__ = ("_component", "_schema", "_send", "_side")
-
-    def __init__(self, schema: EntitySchema, side: Side, send: Send, component: str | None = None) -> None:
-        self._schema = schema
-        self._side = side
-        self._send = send
-        self._component = component
-
-    def __getattr__(self, name: str) -> Any:
-        for index, method in enumerate(self._schema.methods(self._side)):
-            if method.name == name and method.component == self._component:
-                return _Bound(index, method, self._send)
-        if self._component is None and any(name == each for each, _ in self._schema.components):
-            return RemoteCalls(self._schema, self._side, self._send, name)
-        if name.startswith("__"):
-            raise AttributeError(name)  # Python itself asks for these
-        inside = "" if self._component is None else f".{self._component}"
-        have = ", ".join(each.name for each in self._schema.methods(self._side) if each.component == self._component)
-        raise UsageError(
-            f"the {self._side.value} part of {self._schema.name}{inside} has no method {name}; it has {have or 'none'}"
-        )
-
-
-class _Bound:
-    """One method, ready to be called."""
-
-    __slots__ = ("_index", "_method", "_send")
-
-    def __init__(self, index: int, method: Method, send: Send) -> None:
-        self._index = index
-        self._method = method
-        self._send = send
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        self._send(self._index, self._method, self._method.encode_args(*args, **named))
 
 
 class Base(parts.Base):
@@ -89,24 +48,41 @@ class Base(parts.Base):
         return self._engine.id
 
     @property
+    def me(self) -> Ref:
+        """A handle of this base part, to be given to others or kept in a property."""
+        return Ref(self._engine.id, Component.BASE, self._engine.schema.type_id)
+
+    @property
     def has_cell(self) -> bool:
         """Whether there is a cell part that can be called."""
         return self._engine.has_cell
 
     @property
-    def cell(self) -> RemoteCalls:
+    def cell(self) -> Calls:
         """The methods of the own cell part."""
-        return RemoteCalls(self._engine.schema, Side.CELL, self._engine.call_own_cell)
+        return Calls(self._engine.schema, Side.CELL, self._engine.call_own_cell)
+
+    def ref(self, target: Ref) -> Calls:
+        """The methods of the part of another entity that a Ref names, wherever it is; see `ref` of `Cell`: what cannot
+        be delivered comes back as `on_call_failed`, and in an `async def` results can be awaited. A base stays where it
+        is: its waiting methods end early only when it is destroyed."""
+        part, schema, side = called_part(self._engine.app.game.schema, target)
+        return Calls(schema, side, partial(self._engine.call_part, part, schema))
 
     @property
     def last_place(self) -> Place | None:
-        """Where the cell part was last known to be (space, position, yaw); saved with the entity."""
+        """Where the cell part was last known to be (space, position, direction); saved with the entity."""
         return self._engine.draft.place
 
     def create_cell(
-        self, space: str | None = None, position: Sequence[float] | None = None, yaw: float = 0.0, **properties: Any
+        self,
+        space: str | None = None,
+        position: Sequence[float] | None = None,
+        direction: Sequence[float] = (0.0, 0.0, 0.0),
+        **properties: Any,
     ) -> None:
         """Give the entity a body in a space; without a place, where it was last. Cell properties may be set with it.
+        The direction is yaw, pitch and roll, in radians.
 
         `on_cell_created` or `on_cell_failed` tells what came of it.
         """
@@ -114,7 +90,7 @@ class Base(parts.Base):
             raise UsageError("create_cell takes a space and a position, or neither: then it is the last place")
         place = None
         if space is not None and position is not None:
-            place = checked_place(space, position, yaw, self._engine.app.game)
+            place = checked_place(space, position, direction, self._engine.app.game)
         self._engine.create_cell(place, properties)
 
     def destroy_cell(self) -> None:
@@ -144,7 +120,7 @@ class Base(parts.Base):
         """The cell part is gone: destroyed by either side, or out of reach."""
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
-        """A call of a cell method that this base made was not and will not be delivered."""
+        """A call that this base made was not and will not be delivered; one that is awaited says so there."""
 
 
 class Proxy(parts.Proxy, Base):
@@ -158,9 +134,12 @@ class Proxy(parts.Proxy, Base):
         return self._engine.has_client
 
     @property
-    def client(self) -> RemoteCalls:
+    def client(self) -> Calls:
         """The methods of the own client. A client may leave at any moment: calls without one are dropped."""
-        return RemoteCalls(self._engine.schema, Side.CLIENT, self._engine.call_client)
+        engine = self._engine
+        return Calls(
+            engine.schema, Side.CLIENT, lambda index, method, args, _s: engine.call_client(index, method, args)
+        )
 
     def disconnect(self, reason: str) -> None:
         """Send the client away; it is told why. `on_client_lost` follows."""
@@ -186,7 +165,7 @@ class Server:
         *,
         space: str | None = None,
         position: Sequence[float] | None = None,
-        yaw: float = 0.0,
+        direction: Sequence[float] = (0.0, 0.0, 0.0),
         **properties: Any,
     ) -> None:
         """Make an entity: a base with these properties (of either part; the others get defaults), and its body if a
@@ -199,5 +178,5 @@ class Server:
             raise UsageError("create takes both a space and a position, or neither")
         draft = new_draft(schema, properties)
         if space is not None and position is not None:
-            draft.place = checked_place(space, position, yaw, self._app.game)
+            draft.place = checked_place(space, position, direction, self._app.game)
         self._app.nursery.create(draft)

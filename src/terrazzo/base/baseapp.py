@@ -1,7 +1,7 @@
 """The BaseApp: home of bases and of the players' connections.
 
     hears                                            says
-    BaseAppMgr  CreateProxy, Bootstrap               BaseAppReady, BaseAppLoad, ProxyCreated
+    BaseAppMgr  CreateProxy, Bootstrap, Locate       BaseAppReady, BaseAppLoad, ProxyCreated, Locate
     CellAppMgr  Entry, SpacesReady                   FindEntry
     DBApp       Saved, Ids                           Save, LoggedOff, WantIds
     CellApps    RealCreated, ClientUpdates, frames   CreateReal, Moves, frames (entity channel)
@@ -10,10 +10,8 @@
 One tick, in order: what clients said, what cell parts sent, what is due; then the moves of the tick to each CellApp
 and the frames of the entity channels. The driver moves the datagrams of the endpoints, before and after.
 
-Where another entity's cell part is, a BaseApp does not know. A client may call it only when it sees it, so it is asked
-for where the caller's own cell part lives: there it is real or has a ghost that knows the real. When that leads
-nowhere several times, the call is reported as failed. Asking the entity's own base, through the BaseAppMgr, comes with
-refs; bases that move, and backups, come with theirs.
+Where another entity's parts are, its own base knows: it is asked through BaseAppMgr (`whereabouts.py`) for the first
+call, then the two ends follow each other. Bases that move, and backups, come with theirs.
 """
 
 from __future__ import annotations
@@ -26,18 +24,21 @@ from terrazzo.base.api import Server
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.idstock import IdStock
 from terrazzo.base.keys import Entropy, KeyRing
-from terrazzo.base.limits import KEY_S, KEYS_MAX, WAITING_MAX
+from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.nursery import Nursery
 from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
+from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.game import LoadedGame
+from terrazzo.sync.awaiting import Awaiting
+from terrazzo.sync.calls import Callees
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.sync.protocol import MethodTable, encode_logged_off
 from terrazzo.wire.app import Host
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.entity_messages import Astray, Frame
-from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId, first_of_life
-from terrazzo.wire.pairs.base_cell import ClientUpdates, Move, Moves
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
+from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
 from terrazzo.wire.switchboard import Switchboard
@@ -49,8 +50,6 @@ JOIN_S = 1.0
 LOAD_S = 1.0
 STOP_S = 3.0
 """How long a stop waits for cell parts."""
-
-GUESSES_MAX = 5
 
 
 class ClientEndpoint(Protocol):
@@ -85,21 +84,27 @@ class BaseApp(ClusterApp):
         self.game = game
         self.methods = MethodTable(game.schema)
         self.switchboard = Switchboard(me, host, self.outbox, self)
+        self.whereabouts = Whereabouts(self)
         self.alarms = Alarms(host)
+        self.awaiting = Awaiting(host, self._run_part)
+        self.callees = Callees()
+        self.late_answers = 0
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
         self.ids = IdStock(self)
         self.nursery = Nursery(self)
         self.peers: dict[AppKind, AppId] = {}
         self.bases: dict[EntityId, BaseEntity] = {}
         self.sessions: dict[tuple[int, int], ProxyEntity] = {}
-        self.moves: dict[int, Move] = {}
+        self.moves: dict[EntityId, bytes] = {}
+        """The latest row of each client that moved in this tick."""
+        self.wanting: dict[EntityId, ProxyEntity] = {}
+        """Whose client said something in this tick about what it sees."""
         self.spaces_ready = 0
         self.bad_messages = 0
         self.old_mail = 0
         self.is_stopping = False
         self._endpoints = endpoints
         self._address = address
-        self._guesses: dict[PartId, int] = {}
         self._join_at = self._load_at = host.now
         self.answers(CreateProxy, self.nursery.on_create_proxy)
         self.on(Bootstrap, self._on_bootstrap)
@@ -112,6 +117,11 @@ class BaseApp(ClusterApp):
 
     def on_link_up(self, peer: AppId) -> None:
         """See App."""
+        self.whereabouts.on_link_up(peer)
+        if peer.kind is AppKind.CELL_APP:
+            homes = {each.cell.where for each in self.bases.values()}
+            for app in [each for each in homes if each is not None and each.slot == peer.slot and each < peer]:
+                self.on_app_dead(app)  # there is a later life of it
         if peer.kind not in NEEDED:
             return
         self.peers[peer.kind] = peer
@@ -124,21 +134,23 @@ class BaseApp(ClusterApp):
     def on_link_lost(self, peer: AppId) -> None:
         """See App."""
         super().on_link_lost(peer)
+        self.whereabouts.on_link_lost(peer)
         if self.peers.get(peer.kind) == peer:
             del self.peers[peer.kind]
             self.host.log("link lost", peer=str(peer), note="what needs it waits until it is there again")
-        if peer.kind is AppKind.CELL_APP:
-            self._on_cell_app_lost(peer)
-        else:
-            self.switchboard.on_link_lost(peer)
-
-    def _on_cell_app_lost(self, peer: AppId) -> None:
-        here = [each for each in self.bases.values() if each.cell.where == peer]
+        self.switchboard.on_link_lost(peer)
+        here = sum(each.cell.where == peer for each in self.bases.values())
         if here:
-            self.host.log("CellApp lost", app=str(peer), cell_parts=len(here), note="their bases go on without them")
+            self.host.log("link with a CellApp lost", app=str(peer), cell_parts=here, note="it is joined again")
+            self.host.join(peer)
+
+    def on_app_dead(self, app: AppId) -> None:
+        """A CellApp is declared dead: nothing of it will be heard again."""
+        here = sum(each.cell.where == app for each in self.bases.values())
+        self.host.log("CellApp dead", app=str(app), cell_parts=here, note="their bases go on without them")
         for each in list(self.bases.values()):
-            each.cell.on_app_lost(peer)
-        self.switchboard.on_app_dead(peer)
+            each.cell.on_app_dead(app)
+        self.switchboard.on_app_dead(app)
 
     def _join_missing(self) -> None:
         if self.host.now >= self._join_at:
@@ -192,7 +204,7 @@ class BaseApp(ClusterApp):
         for update in message.updates:
             proxy = self.bases.get(EntityId(update.entity))
             if isinstance(proxy, ProxyEntity):
-                proxy.on_client_update(update.witness, update.messages)
+                proxy.on_client_update(source, update.witness, update.messages)
 
     # The tick.
 
@@ -201,32 +213,44 @@ class BaseApp(ClusterApp):
         self._join_missing()
         self._hear_clients()
         self._deliver_mail()
+        self.awaiting.run()
         super().on_tick()
         self.alarms.on_tick()
         self.ids.serve()
+        self._send_wants()
         self._send_moves()
         self._tell_load()
         self.switchboard.on_tick()
 
     def _deliver_mail(self) -> None:
-        for part in [part for part, box in self.switchboard.boxes.items() if box.inbox]:
+        for part in self.switchboard.with_mail():
             entity = self.bases.get(part.entity)
             if entity is None:
                 continue  # it is ending: its mailbox answers for it
-            for source, payload in self.switchboard.take(part):
-                if entity.life is not Life.GONE:
-                    entity.on_mail(source, payload)
+            for source, payload in self.switchboard.taking(part):
+                entity.on_mail(source, payload)
+                if entity.life is Life.GONE:
+                    break  # its mailbox tells those who wrote the rest
+
+    def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
+        """Runs code of a base that is here (see `Awaiting`)."""
+        self.bases[part.entity].guarded(what, function, args)
+
+    def _send_wants(self) -> None:
+        wanting, self.wanting = self.wanting, {}
+        for proxy in wanting.values():
+            proxy.send_wants()
 
     def _send_moves(self) -> None:
         moves, self.moves = self.moves, {}
-        by_app: dict[AppId, list[Move]] = {}
-        for move in moves.values():
-            entity = self.bases.get(EntityId(move.entity))
+        by_app: dict[AppId, list[bytes]] = {}
+        for id, row in moves.items():
+            entity = self.bases.get(id)
             app = None if entity is None else entity.cell.where
             if app is not None:
-                by_app.setdefault(app, []).append(move)
-        for app, those in by_app.items():
-            self.send(app, Moves(tuple(those)))
+                by_app.setdefault(app, []).append(row)
+        for app, rows in by_app.items():
+            self.send(app, Moves(b"".join(rows)))
 
     def _tell_load(self) -> None:
         manager = self.peers.get(AppKind.BASE_APP_MGR)
@@ -240,28 +264,7 @@ class BaseApp(ClusterApp):
 
     def locate(self, part: PartId) -> None:
         """See Exchange."""
-        entity = self.bases.get(part.entity)
-        if part.part is Part.CELL and entity is not None:
-            entity.cell.locate()
-        elif part.part is Part.CELL:
-            self._guess(part)
-        else:
-            self.switchboard.gone(part, "its base is not on this BaseApp")
-
-    def _guess(self, part: PartId) -> None:
-        """Another entity's cell part: where the cell part of its caller is, it is known."""
-        place = self.switchboard.places[part]
-        callers = (self.bases.get(source.entity) for source in list(place.channels))
-        app = next((each.cell.where for each in callers if each is not None and each.cell.where is not None), None)
-        count = self._guesses.pop(part, 0) + 1
-        if app is None or count > GUESSES_MAX:
-            self.switchboard.gone(part, "nobody here knows where it is")
-            return
-        self._guesses[part] = count
-        if len(self._guesses) > WAITING_MAX:
-            del self._guesses[next(iter(self._guesses))]
-        # Most have lived once only; for another life the two ends find out, at the cost of a round trip.
-        self.switchboard.learn(part, max(place.version, first_of_life(0)), app)
+        self.whereabouts.locate(part)
 
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
         """See Exchange."""
@@ -311,5 +314,7 @@ class BaseApp(ClusterApp):
             "save_failures": sum(each.saver.failures for each in self.bases.values()),
             "bad_messages": self.bad_messages,
             "old_mail": self.old_mail,
+            "waiting_methods": len(self.awaiting),
+            "late_answers": self.late_answers,
             "links": {kind.name.lower(): str(self.peers[kind]) for kind in NEEDED if kind in self.peers},
         }

@@ -2,7 +2,7 @@
 
     NONE ──create──▶ FINDING ──Entry──▶ CREATING ──RealCreated──▶ THERE ──DestroyReal──▶ LEAVING ──last CellData──▶ NONE
      ▲                  │ refused, too late   │ refused             │ last CellData, unasked ──▶ NONE
-     └──────────────────┴─────────────────────┘                     │ its CellApp out of reach ──▶ LOST
+     └──────────────────┴─────────────────────┘                     │ its CellApp declared dead ──▶ LOST
 
 The rules:
 
@@ -11,10 +11,14 @@ The rules:
 - *Nobody guesses.* Where a point is covered is asked again as long as there is time, that does no harm. Whether a cell
   part was made is asked once: when the answer is lost, it may be there, so it is taken down over its channel, and only
   when it said its last word, or is known never to have been, is the failure reported.
-- *A lost one may come back.* When the link with its CellApp breaks, the base goes on without it. If it is heard again
-  (it had moved on, or the link was only broken) it is there again. If the game asks for a new one meanwhile, the
-  former is given up. Declaring a CellApp dead, fencing it, and restoring what was there from backups comes with the
-  recovery of crashes; until then a lost cell part loses what it changed since its values were last heard.
+- *Nobody waits for ever.* A DestroyReal that cannot be delivered met nobody: the part has ended by itself, or never
+  was. Its last word may still be on its way; if it has not come when the channel is over, it will not come.
+- *A broken link is no death.* Nothing changes for the cell part: the CellApp is joined again, and the entity channel
+  says again what was lost. What is asked for while it is away arrives when it is back.
+- *A CellApp that is declared dead* takes its cell parts with it: they are LOST, and the bases go on without them. One
+  that had moved on in time is heard again from elsewhere, and is there again. If the game asks for a new one meanwhile,
+  the former is given up. Who declares, fences, and restores from backups comes with the recovery of crashes; until
+  then a lost cell part loses what it changed since its values were last heard.
 """
 
 from __future__ import annotations
@@ -76,12 +80,19 @@ class CellSide:
         place = self._app.switchboard.places.get(self.part)
         return None if place is None or self.state not in (Body.THERE, Body.LEAVING) else place.app
 
-    def send(self, message: Message) -> None:
-        """Say something to the cell part, over the entity channel."""
+    def send(self, message: Message) -> bool:
+        """Say something to the cell part, over the entity channel; False when it takes nothing more now."""
         try:
             self._app.switchboard.send(self._entity.part_id, self.part, REGISTRY.encode(message))
         except ChannelFull as problem:
             self._app.host.log("cell part takes nothing", entity=str(self._entity), problem=str(problem))
+            return False
+        return True
+
+    @property
+    def _has_channel(self) -> bool:
+        """Whether something is on its way from or to the cell part, or may be."""
+        return self.part in self._app.switchboard.boxes[self._entity.part_id].channels
 
     # Up.
 
@@ -107,7 +118,7 @@ class CellSide:
         manager = self._app.peers.get(AppKind.CELL_APP_MGR)
         if self._app.host.now >= self._deadline:
             self._end(Body.NONE, why or "the CellAppMgr is out of reach: is it running?")
-        elif self.part in self._app.switchboard.boxes[self._entity.part_id].channels:
+        elif self._has_channel:
             self._find_later(attempt, "the cell part before it has not said its last word")
         elif manager is None:
             self._find_later(attempt, why)
@@ -159,7 +170,7 @@ class CellSide:
             type_id=entity.schema.type_id,
             space=space,
             position=place.position,
-            yaw=place.yaw,
+            direction=place.direction,
             properties=entity.draft.cell.encode(),
             dbid=entity.draft.dbid,
             life=self.life,
@@ -182,15 +193,19 @@ class CellSide:
     def _on_not_created(self, attempt: int, failure: Failure, why: str) -> None:
         if attempt != self._attempt:
             return
+        if failure is Failure.REFUSED and self._failure:
+            self._end(Body.NONE, self._failure)
+            return
         if failure is Failure.REFUSED:
-            self._end(Body.NONE, self._failure or why)
+            # It is certain that it was not made. The ground may have changed hands since it was looked for: ask again.
+            self.state = Body.FINDING
+            self._find_later(attempt, why)
             return
         # It may have been made: take it down where it would be. If it never was, the frame goes astray and `locate`
         # finds that out.
         self._meet()
         self._failure = f"{self._made_at} did not answer ({failure.value})"
-        self.state = Body.LEAVING
-        self.send(DestroyReal())
+        self._leave()
 
     def _meet(self) -> None:
         """Both parts always know where the other is, from here on."""
@@ -203,8 +218,7 @@ class CellSide:
     def take_down(self) -> None:
         """The cell part is not wanted any more, whatever has become of it so far."""
         if self.state is Body.THERE:
-            self.state = Body.LEAVING
-            self.send(DestroyReal())
+            self._leave()
         elif self.state is Body.CREATING:
             self._failure = _TOO_SOON
         elif self.state is Body.FINDING:
@@ -213,13 +227,35 @@ class CellSide:
             self.state = Body.NONE
             self._app.switchboard.gone(self.part, "its CellApp is lost")
 
+    def _leave(self) -> None:
+        self.state = Body.LEAVING
+        self._say_destroy(self._attempt)
+
+    def _say_destroy(self, attempt: int) -> None:
+        if attempt == self._attempt and self.state is Body.LEAVING and not self.send(DestroyReal()):
+            self._app.alarms.after(_AGAIN_S, partial(self._say_destroy, attempt))
+
+    def on_not_taken_down(self) -> None:
+        """DestroyReal did not reach it."""
+        # Mail is read before alarms go off: a last word that has come is heard first.
+        self._app.alarms.after(_AGAIN_S, partial(self._await_last_word, self._attempt))
+
+    def _await_last_word(self, attempt: int) -> None:
+        if attempt != self._attempt or self.state is not Body.LEAVING:
+            return
+        if self._has_channel:
+            self.on_not_taken_down()
+        else:
+            self._app.host.log("cell part ended without a word", entity=str(self._entity))
+            self._end(Body.NONE, self._failure)
+
     def on_data(self, data: CellData) -> None:
         """The cell part as it is, or as it was at its end."""
         entity = self._entity
         if self.state not in (Body.CREATING, Body.THERE, Body.LEAVING):
             self._app.host.log("unexpected cell data", entity=str(entity), state=self.state.value)
             return
-        entity.draft.place = Place(data.space, data.position, data.yaw)
+        entity.draft.place = Place(data.space, data.position, data.direction)
         try:
             values = entity.schema.cell_layout.row.decode(data.properties)
         except DecodeError as problem:
@@ -246,17 +282,17 @@ class CellSide:
 
     # What the app hears about it.
 
-    def on_app_lost(self, app: AppId) -> None:
-        """The link with a CellApp is gone."""
+    def on_app_dead(self, app: AppId) -> None:
+        """A CellApp is declared dead."""
         place = self._app.switchboard.places.get(self.part)
         if place is None or place.app != app:
             return
         if self.state is Body.THERE:
             self._end(Body.LOST, "")
         elif self.state is Body.LEAVING:
-            self.give_up(f"the link with {app} is lost")
+            self.give_up(f"{app} is dead")
         if self.state in (Body.NONE, Body.FINDING):
-            self._app.switchboard.gone(self.part, f"the link with {app} is lost")
+            self._app.switchboard.gone(self.part, f"{app} is dead")
 
     def on_heard(self) -> None:
         """It has said something: if it was thought lost, it is not."""
@@ -270,7 +306,8 @@ class CellSide:
         switchboard = self._app.switchboard
         place = switchboard.places[self.part]
         if self.state is Body.NONE:
-            switchboard.gone(self.part, "it has no cell part")
+            if place.app is None:  # until then its mailbox, which is ending, answers for itself
+                switchboard.gone(self.part, "it has no cell part")
         elif self._failure and place.app is None:
             failure = self._failure
             switchboard.gone(self.part, failure)  # it went astray where it would have been: it never was

@@ -1,6 +1,7 @@
 """What a client may say to its proxy, and what becomes of it.
 
     2 move ──▶ the latest of a tick goes to the cell part's CellApp          9 ready, 11 bye ──▶ the proxy
+    3 want, 4 released ──▶ what fits what the client has been shown (`shown.py`) goes to the cell part, once per tick
     12 … 133 cell method, 134 … 254 base method:
 
         whose entity?      its own; another's only on the cell side, and only one that it has been shown
@@ -17,14 +18,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from terrazzo._speed.movers import Row, pack_row
 from terrazzo.base.cellside import Body
 from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, RateLimit
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.indexes import METHOD_IDS
 from terrazzo.schema.model import EntitySchema, Exposed, Side
-from terrazzo.sync.protocol import Call, ToServer, split_message, take_entity, take_place
+from terrazzo.sync.protocol import (
+    Call,
+    ToServer,
+    decode_released,
+    decode_want,
+    split_message,
+    take_entity,
+    take_place,
+)
 from terrazzo.wire.ids import EntityId, Part, PartId
-from terrazzo.wire.pairs.base_cell import Move
 
 if TYPE_CHECKING:
     from terrazzo.base.proxy import ProxyEntity
@@ -55,6 +64,10 @@ class ClientMail:
             raise DecodeError(f"message {number} before ready", 0)
         elif number == ToServer.MOVE:
             self._on_move(body)
+        elif number == ToServer.WANT:
+            self._on_want(body)
+        elif number == ToServer.RELEASED:
+            self._on_released(body)
         elif number >= METHOD_IDS[Side.BASE].first:
             self._on_base_call(number, body)
         elif number >= METHOD_IDS[Side.CELL].first:
@@ -67,30 +80,43 @@ class ClientMail:
             raise DecodeError(f"{len(rest)} bytes too many", 1)
 
     def _on_move(self, body: bytes) -> None:
-        position, yaw, rest = take_place(body)
+        position, direction, rest = take_place(body)
         self._expect_end(rest)
         if self._proxy.cell.state is Body.THERE:
             self._proxy.moves_made += 1
-            self._app.moves[self._proxy.id] = Move(self._proxy.id, position, yaw, self._proxy.moves_made)
+            row = pack_row(Row(self._proxy.id, self._proxy.moves_made, position, direction))
+            self._app.moves[self._proxy.id] = row
         else:
             self.dropped["late"] += 1
 
+    def _on_want(self, body: bytes) -> None:
+        for entity, number in decode_want(body):
+            if self._proxy.shown.want(entity, number):
+                self._app.wanting[self._proxy.id] = self._proxy
+            else:
+                self.dropped["late"] += 1
+
+    def _on_released(self, body: bytes) -> None:
+        for alias in decode_released(body):
+            if self._proxy.shown.release(alias):
+                self._app.wanting[self._proxy.id] = self._proxy
+
     def _on_base_call(self, number: int, body: bytes) -> None:
-        entity, _ = take_entity(body)
+        entity, data = take_entity(body)
         if entity != self._proxy.id:
             raise DecodeError(f"a call of the base of entity {entity}, which is not the client's own", 0)
-        call = self._app.methods.find(self._proxy.schema, Side.BASE, number, body)
+        call = self._app.methods.find(self._proxy.schema, Side.BASE, number, data)
         args = call.method.decode_args(call.data)
         if self._is_within_rate(self._proxy.schema, Side.BASE, call):
             self._proxy.call(call.method, args)
 
     def _on_cell_call(self, number: int, body: bytes) -> None:
-        entity, _ = take_entity(body)
+        entity, data = take_entity(body)
         schema = self._proxy.schema_of(entity)
         if schema is None:
             self.dropped["late"] += 1
             return
-        call = self._app.methods.find(schema, Side.CELL, number, body)
+        call = self._app.methods.find(schema, Side.CELL, number, data)
         is_own = entity == self._proxy.id
         if not is_own and call.method.exposed not in (Exposed.ALL_CLIENTS, Exposed.DEFAULT):
             raise DecodeError(f"{schema.name}.{call.method.name} is not exposed to other clients", 0)

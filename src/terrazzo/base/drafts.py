@@ -4,7 +4,7 @@ A draft is checked as it is made, so that a mistake is told to whoever made it, 
 to wait for an entity id. The values of the cell part lie in a State of the cell's layout: the base keeps them while
 there is no cell part, gives them to the one that is made, and gets them back when it goes.
 
-The place is saved beside the properties: "@space" its name in UTF-8, "@position" x, y, z and yaw as float64.
+The place is saved beside the properties: "@space" its name in UTF-8, "@position" x, y, z, yaw, pitch, roll as float64.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.record import decode_record, encode_record
 from terrazzo.schema.state import State
+from terrazzo.wire.pairs.base_cell import Direction, Position
 
 SPACE = "@space"
 POSITION = "@position"
 
-_POSITION = struct.Struct("<4d")
+_POSITION = struct.Struct("<6d")
 _COORDINATE_MAX = 1e9
 
 
@@ -32,8 +33,8 @@ class Place(NamedTuple):
     """Where a cell part is, was, or shall be."""
 
     space: str
-    position: tuple[float, float, float]
-    yaw: float = 0.0
+    position: Position
+    direction: Direction = (0.0, 0.0, 0.0)
 
 
 @dataclass
@@ -84,7 +85,7 @@ def save_draft(draft: Draft) -> bytes:
     extra: dict[str, bytes] = {}
     if draft.place is not None:
         extra[SPACE] = draft.place.space.encode()
-        extra[POSITION] = _POSITION.pack(*draft.place.position, draft.place.yaw)
+        extra[POSITION] = _POSITION.pack(*draft.place.position, *draft.place.direction)
     return encode_record(draft.schema, values, extra)
 
 
@@ -92,23 +93,28 @@ def _load_place(extra: dict[str, bytes], report: Callable[[str, str], None]) -> 
     if SPACE not in extra or POSITION not in extra:
         return None
     try:
-        x, y, z, yaw = _POSITION.unpack(extra[POSITION])
-        return checked_place(extra[SPACE].decode(), (x, y, z), yaw)
+        numbers = _POSITION.unpack(extra[POSITION])
+        return checked_place(extra[SPACE].decode(), numbers[:3], numbers[3:])
     except (struct.error, UnicodeDecodeError, DecodeError, UsageError) as problem:
         report(POSITION, str(problem))
         return None
 
 
-def checked_place(space: object, position: Sequence[float], yaw: float, game: LoadedGame | None = None) -> Place:
+def checked_place(
+    space: object, position: Sequence[float], direction: Sequence[float], game: LoadedGame | None = None
+) -> Place:
     """A place that can be asked for; with `game`, in a space that it has."""
     if game is not None and space not in [each.name for each in game.policy.spaces]:
         have = ", ".join(each.name for each in game.policy.spaces)
         raise UsageError(f"there is no space {space!r}; the game has {have}")
     try:
         x, y, z = (float(each) for each in position)
-        angle = float(yaw)
+        yaw, pitch, roll = (float(each) for each in direction)
     except (TypeError, ValueError):
-        raise UsageError(f"a position is three numbers (x, y, z) and a yaw one, not {position!r} and {yaw!r}") from None
-    if not all(isfinite(each) and abs(each) <= _COORDINATE_MAX for each in (x, y, z, angle)):
-        raise UsageError(f"a position must be finite, not {position!r} with yaw {yaw!r}")
-    return Place(str(space), (x, y, z), angle)
+        raise UsageError(
+            f"a position is three numbers (x, y, z) and a direction three (yaw, pitch, roll), "
+            f"not {position!r} and {direction!r}"
+        ) from None
+    if not all(isfinite(each) and abs(each) <= _COORDINATE_MAX for each in (x, y, z, yaw, pitch, roll)):
+        raise UsageError(f"a position must be finite, not {position!r} with direction {direction!r}")
+    return Place(str(space), (x, y, z), (yaw, pitch, roll))

@@ -6,13 +6,16 @@ The holder owns the game's part object and everything that part can do (`api.py`
 cell part, `saving.py` the database, `proxy.py` adds a client. The game's code runs through `run` and `call` only, so
 that whatever it raises is reported and confined to this entity.
 
-Mail comes over the entity channel: from the own cell part anything, from other parts only calls.
+Mail comes over the entity channel: from the own cell part anything, from other parts only calls, and answers to those
+that a method here awaits (`sync/awaiting.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from terrazzo._speed.values import Change
@@ -20,12 +23,14 @@ from terrazzo.base.api import Base
 from terrazzo.base.cellside import Body, CellSide
 from terrazzo.base.drafts import Draft, Place, set_property
 from terrazzo.base.saving import Saver
-from terrazzo.errors import DecodeError, UsageError
+from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
 from terrazzo.schema.model import EntitySchema, Method, Side
+from terrazzo.sync.awaiting import Done, Reply, answering
 from terrazzo.sync.gamecode import run_game_code
+from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
-from terrazzo.wire.messages import REGISTRY, Refusal
-from terrazzo.wire.pairs.base_cell import CallBase, CallCell, CellData
+from terrazzo.wire.messages import REGISTRY, Message, Refusal
+from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal
 
 if TYPE_CHECKING:
     from terrazzo.base.baseapp import BaseApp
@@ -70,20 +75,28 @@ class BaseEntity:
 
     def run(self, callback: str, *args: Any) -> bool:
         """Calls a callback of the part; False when it raised."""
-        return self._guarded(callback, getattr(self.part, callback), args)
+        return self.guarded(callback, getattr(self.part, callback), args)
 
-    def call(self, method: Method, args: list[Any]) -> None:
-        """Calls a declared method of the part, or of one of its components."""
+    def call(self, method: Method, args: list[Any], done: Done | None = None) -> None:
+        """Calls a declared method of the part, or of one of its components; `done` hears what it has come to."""
         target = self.part if method.component is None else getattr(self.part, method.component)
         function = getattr(target, method.name, None)
-        if callable(function):
-            self._guarded(method.name, function, args)
-        else:
+        if not callable(function):
             self.app.host.log("method without code", entity=str(self), method=method.name)
+            if done is not None:
+                done(None, UsageError(f"{self} has no code for it"))
+        elif done is None:
+            self.guarded(method.name, function, args)
+        else:
+            self.app.awaiting.call(self.part_id, method.name, function, args, done)
 
-    def _guarded(self, name: str, function: Callable[..., Any], args: Any) -> bool:
+    def guarded(self, name: str, function: Callable[..., Any], args: Any) -> bool:
+        """Runs code of the game; False when it raised. What waits goes on later."""
+
         def whole() -> bool:
-            function(*args)
+            result = function(*args)
+            if type(result) is CoroutineType:
+                self.app.awaiting.begin(self.part_id, name, result)
             return True
 
         return run_game_code(self.app.host, f"{self}.{name}", whole) is True
@@ -107,17 +120,29 @@ class BaseEntity:
         """Whether there is a cell part to talk to."""
         return self.cell.state is Body.THERE
 
-    def call_own_cell(self, index: int, method: Method, args: bytes) -> None:
-        """Call a method of the own cell part."""
+    def call_own_cell(self, index: int, method: Method, args: bytes, timeout_s: float) -> Reply | None:
+        """Call a method of the own cell part; gives what can be awaited."""
         if not self.has_cell:
             state = self.cell.state.value
             raise UsageError(
                 f"{self} cannot call {method.name}: its cell part is not there ({state}); wait for on_cell_created"
             )
-        self.call_cell(self.cell.part, index, args)
+        return self.call_part(self.cell.part, self.schema, index, method, args, timeout_s)
+
+    def call_part(
+        self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
+    ) -> Reply | None:
+        """Call a method of a part of any entity; gives what can be awaited."""
+        self.app.callees.note(to.entity, schema)
+        version = self.app.switchboard.boxes[self.part_id].version
+        reply = self.app.awaiting.ask(self.part_id, version, to, method, timeout_s)
+        question = 0 if reply is None else reply.number
+        call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)
+        self.app.switchboard.send(self.part_id, to, REGISTRY.encode(call))
+        return reply
 
     def call_cell(self, to: PartId, method: int, args: bytes, *, caller: int = 0) -> None:
-        """Call a cell method by its internal index."""
+        """A client calls a cell method, by its internal index."""
         self.app.switchboard.send(self.part_id, to, REGISTRY.encode(CallCell(method, args, caller)))
 
     def save(self) -> None:
@@ -148,6 +173,7 @@ class BaseEntity:
             self._go()
 
     def _go(self) -> None:
+        self.app.awaiting.end(self.part_id, EntityGone, "the entity is being destroyed")
         self.life = Life.GONE
         self.on_going()
         self.app.nursery.strike_off(self)
@@ -188,6 +214,9 @@ class BaseEntity:
             self.cell.on_heard()
         if isinstance(message, CallBase):
             self._on_call(source, message)
+        elif isinstance(message, Answer):
+            if not self.app.awaiting.on_answer(self.part_id, source, message):
+                self.app.late_answers += 1
         elif isinstance(message, CellData) and is_own:
             self.cell.on_data(message)
             self.saver.on_cell_data()
@@ -211,23 +240,32 @@ class BaseEntity:
             self.app.refusals.count(source, Refusal.MALFORMED)
             self.app.host.log("bad call", entity=str(self), source=str(source), problem=str(problem))
             return
-        self.call(method, args)
+        done = None
+        if message.question and method.returns:
+            done = answering(method, message.question, partial(self._answer, source))
+        self.call(method, args, done)
+
+    def _answer(self, to: PartId, answer: Message) -> None:
+        try:
+            self.app.switchboard.send(self.part_id, to, REGISTRY.encode(answer))
+        except ChannelFull as problem:  # whoever asks so often without taking the answers can wait for them
+            self.app.host.log("answer dropped", entity=str(self), to=str(to), problem=str(problem))
 
     def on_undelivered(self, to: PartId, payloads: list[bytes], reason: str) -> None:
         """These messages of ours will never arrive."""
         for payload in payloads:
             message = REGISTRY.decode_nested(payload)
             name = type(message).__name__
-            if isinstance(message, CallCell):
-                name = self._cell_method_name(to, message.method)
+            if isinstance(message, CallCell | CallBase):
+                name = self.app.callees.method_name(to, message.method, self.schema_of(to.entity))
             self.app.host.log("not delivered", entity=str(self), to=str(to), what=name, reason=reason)
-            if isinstance(message, CallCell) and self.life is Life.ALIVE:
+            if isinstance(message, DestroyReal):
+                self.cell.on_not_taken_down()
+            if isinstance(message, CallCell | CallBase) and message.question:
+                problem = CallUndelivered(f"{name} of {to}: {reason}")
+                self.app.awaiting.fail(self.part_id, message.question, problem)
+            elif isinstance(message, CallCell | CallBase) and self.life is Life.ALIVE:
                 self.run("on_call_failed", to.entity, name, reason)
-
-    def _cell_method_name(self, to: PartId, index: int) -> str:
-        schema = self.schema_of(to.entity)
-        methods = () if schema is None else schema.methods(Side.CELL)
-        return methods[index].name if index < len(methods) else f"cell method {index}"
 
     def schema_of(self, entity: int) -> EntitySchema | None:
         """The type of an entity that this one may know."""

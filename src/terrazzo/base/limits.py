@@ -20,6 +20,9 @@ CALL_RATE = 50.0
 MESSAGE_RATE = 400.0
 """Messages a second of one client, all kinds together. What is over it counts as bad."""
 
+WANTS_MAX = 1024
+"""Entities, or aliases, that one message to a cell part speaks of."""
+
 WAITING_MAX = 4096
 """Creations that wait for entity ids."""
 

@@ -13,8 +13,8 @@ The rules:
 - *The witness number.* Each time the cell part is told that a client is there, the number is one higher, and what the
   cell says for a client bears it. What bears another was meant for the client before, or comes from the cell part
   before: it is dropped (race 20).
-- *What the client has been shown* is read off the messages on their way through (enter, leave), so that a client
-  can call only entities it sees, and so that the type of the callee is known.
+- *What the client has been shown* is read off the messages on their way through (`shown.py`), so that a client can
+  call only entities it sees, and speak only of what it was told.
 - *The last word* is LOGGED_OFF with a reason. To a client that said bye it comes when everything is saved: by then it
   may log in again.
 """
@@ -31,12 +31,16 @@ from terrazzo.base.cellside import Body
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.drafts import Draft
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, WANTS_MAX
+from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected
+from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
+from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
-from terrazzo.wire.ids import EntityId
-from terrazzo.wire.pairs.base_cell import SetWitness
+from terrazzo.wire.ids import AppId, EntityId
+from terrazzo.wire.messages import Refusal
+from terrazzo.wire.pairs.base_cell import ClientWants, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 
 if TYPE_CHECKING:
@@ -92,8 +96,7 @@ class ProxyEntity(BaseEntity):
         self._key = b""
         self._alarm: Alarm | None = None
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
-        self._has_body = False
-        self._seen: dict[int, int] = {}  # what the client has been shown: entity, type
+        self.shown = Shown()
         super().__init__(app, id, draft, part_class)
         self.mail = ClientMail(self)
 
@@ -197,8 +200,7 @@ class ProxyEntity(BaseEntity):
     def _after_client(self, *, was_ready: bool) -> None:
         """What follows when a client is gone, whatever the reason."""
         self._cancel_alarm()
-        self._seen.clear()
-        self._has_body = False
+        self.shown = Shown()
         if self.life is not Life.ALIVE:
             return
         if self.cell.state is Body.THERE:
@@ -249,18 +251,31 @@ class ProxyEntity(BaseEntity):
             if reliable:  # without it the client's story has a hole
                 self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
 
+    def _send_loose(self, message: bytes) -> None:
+        if message:
+            self._send(self.shown.turns.mark(message), reliable=False)
+
     def call_client(self, index: int, method: Method, args: bytes) -> None:
         """Call a method of the own client."""
         if self.has_client:
-            message = self.app.methods.encode_call(self.id, self.schema, Side.CLIENT, method.name, args)
-            self._send(message, reliable=method.is_reliable)
+            told = self.app.methods.encode_call(
+                self.schema, Side.CLIENT, method.name, args, component=method.component
+            )
+            message = protocol.with_alias(protocol.OWN, told)
+            if method.is_reliable:
+                self._send(message)
+            else:
+                self._send_loose(message)
 
     def on_change(self, change: Change) -> None:
         """See BaseEntity: what the own client has of the base is kept up to date."""
         prop = self.schema.base_layout.properties[change.prop]
         if prop.flags.value.own_client and self.has_client and self.schema.on_client:
             layout = self.schema.client_layout
-            self._send(protocol.encode_change(self.id, change, layout.index[prop.name], len(layout)))
+            shared = share_of(change, prop.codec, prop.codec_for(Receiver.OWN_CLIENT))
+            if shared is not None:
+                told = protocol.encode_change(shared, layout.index[prop.name], len(layout))
+                self._send(protocol.with_alias(protocol.OWN, told))
 
     # From the cell part to the client.
 
@@ -271,16 +286,16 @@ class ProxyEntity(BaseEntity):
 
     def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
         """See BaseEntity."""
-        self._seen.clear()
-        if self._has_body and self.has_client:
-            self._send(protocol.encode_cell_lost())
-        self._has_body = False
+        if self.shown.has_body and self.has_client:
+            lost = protocol.encode_cell_lost()
+            self.shown.note(lost)
+            self._send(lost)
+        self.shown.end()
         super().on_cell_gone(had_body=had_body, failure=failure)
 
     def _set_witness(self) -> None:
         if self.cell.state is Body.THERE and self.is_ready:
             self.witness += 1
-            self._seen.clear()
             self.cell.send(SetWitness(self.witness, True))
 
     def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
@@ -289,15 +304,31 @@ class ProxyEntity(BaseEntity):
             return False
         if self._is_present(message.witness):
             for each in message.messages:
-                self._note(each)
-                self._send(each)
+                try:
+                    self.shown.note(each)
+                except DecodeError as problem:
+                    self.app.refusals.count(self.cell.part, Refusal.MALFORMED)
+                    self.app.host.log("bad message for a client", entity=str(self), problem=str(problem))
+                else:
+                    self._send(each)
         return True
 
-    def on_client_update(self, witness: int, messages: tuple[bytes, ...]) -> None:
-        """What may be lost: positions."""
-        if self._is_present(witness):
+    def send_wants(self) -> None:
+        """What the client said about those it sees goes to the cell part."""
+        wants, released = self.shown.take()
+        if self.is_ready and self.cell.state is Body.THERE:
+            for at in range(0, max(len(wants), len(released)), WANTS_MAX):
+                part = slice(at, at + WANTS_MAX)
+                self.cell.send(ClientWants(self.witness, wants[part], released[part]))
+
+    def on_client_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> None:
+        """What may be lost: positions, loose changes and calls. From where the cell part was before it comes too late:
+        what has been said from where it is now may be about others."""
+        if source != self.cell.where:
+            self.app.old_mail += 1
+        elif self._is_present(witness):
             for each in messages:
-                self._send(each, reliable=False)
+                self._send_loose(each)
 
     def _is_present(self, witness: int) -> bool:
         if witness == self.witness and self.is_ready and self.cell.state in (Body.THERE, Body.LEAVING):
@@ -305,21 +336,7 @@ class ProxyEntity(BaseEntity):
         self.app.old_mail += 1
         return False
 
-    def _note(self, message: bytes) -> None:
-        """Keeps in mind what the client has been shown."""
-        kind = message[0] if message else 0
-        if kind == protocol.ToClient.ENTER and len(message) >= 7:
-            entity, rest = protocol.take_entity(message[1:])
-            self._seen[entity] = int.from_bytes(rest[:2], "little")
-        elif kind == protocol.ToClient.LEAVE and len(message) >= 5:
-            self._seen.pop(protocol.take_entity(message[1:])[0], None)
-        elif kind == protocol.ToClient.CELL_PLAYER:
-            self._has_body = True
-        elif kind == protocol.ToClient.CELL_LOST:
-            self._has_body = False
-            self._seen.clear()
-
     def schema_of(self, entity: int) -> EntitySchema | None:
         """See BaseEntity: also of what the client sees."""
-        seen = self._seen.get(entity)
-        return super().schema_of(entity) if seen is None else self.app.game.schema.by_id.get(seen)
+        type_id = self.shown.type_of(entity)
+        return super().schema_of(entity) if type_id is None else self.app.game.schema.by_id.get(type_id)

@@ -1,14 +1,27 @@
 """CellApp: the cells of spaces, the bodies in them, real and ghost, and what their clients are told.
 
-    cellapp.py    the app: links, the order of a tick               api.py      what a game's cell parts can do
-    space.py      a space: tree, bodies, who is near                views.py    what one entity sees of another
-    body.py       an entity here, real or ghost                     kind.py     what is worked out once for each type
-    real.py       what only a real has: the step of the tick        timers.py   its timers
-    births.py     a base asks for a cell part                       mail.py     what bases and others send it
-    haunts.py     where a real has ghosts                           ghost.py    ghosts of reals elsewhere
-    offload.py    a real on its way                                 history.py  what happened lately, by number
-    witness.py    what a client is told                             feed.py     how that gets to its base
-    moves.py      what a client says about where it is              exchange.py where parts live, for the switchboard
+    cellapp.py      the app: links, the order of a tick             what a game's code has
+    ground.py       trees and cells, as the manager gives them        api.py          what and where it is, calls
+    space.py        a space here: tree, bodies                        sights.py       what it sees
+    body.py         an entity here, real or ghost                     acts.py         what it does
+    kind.py         what is worked out once for each type             hooks.py        what it hears
+                                                                      own.py          what its code may do
+    a real                                                            views.py        what it has of others
+      real.py         what only a real has: the step of the tick
+      births.py       a base asks for one                           ghosts
+      mail.py         what bases and others send it                   haunts.py       where a real has some
+      clockwork.py    its timers and controllers, when due            neighbours.py   small numbers for apps
+      timers.py controllers.py                                        ghost.py        what others tell of theirs
+      moves.py        what its client says of its place               held.py         what came too early
+      offload.py      it leaves for another cell                      graves.py       what is no more
+      arrival.py      it comes                                        copies.py       a ghost's state, step by step
+      teleport.py     it shall go far                                 history.py      what happened lately, by number
+
+    a client                                                        exchange.py     where parts live, for the mail
+      interests.py    who is near whom; triggers
+      witness.py      who is in its area
+      story.py aliases.py   what it has been told of each, by which name
+      feed.py         how that gets to its base
 
 Game code imports `Cell`; the app itself is `terrazzo.cell.cellapp.CellApp`.
 """

@@ -59,7 +59,7 @@ class Births:
             return f"there is no entity type {message.type_id} here: all apps must run the same game"
         if space is None or space.leaf is None:
             return f"{app.me} has no cell of space {message.space}: ask the CellAppMgr for the entry again"
-        if not space.allows(message.position) or message.yaw - message.yaw != 0:
+        if not space.allows(message.position) or any(angle - angle != 0 for angle in message.direction):
             return f"{message.position} is not within {tuple(space.bounds)}, the bounds of {space.name}"
         problem = self._clear_the_way(message)
         if problem is not None:
@@ -84,11 +84,11 @@ class Births:
             epoch=first,
             number=first,
             position=message.position,
-            yaw=message.yaw,
+            direction=message.direction,
             state=State(layout, None, values),
         )
         app.add_body(body)
-        real = Real(body, message.dbid, app.host.now)
+        real = Real(body, message.dbid)
         app.settle(real)
         app.run(body, "on_created", real.part.on_created)
         return None
@@ -102,5 +102,6 @@ class Births:
         if (body is not None and body.epoch >= first) or (grave is not None and grave.epoch >= first):
             return f"entity {message.entity} had a later life than {message.life}: count lives up"
         if body is not None:
-            app.ghosts.remove(body, body.epoch, is_destroyed=True)
+            app.ghosts.on_landed(body.id)
+            app.ghosts.end(body, body.epoch, is_destroyed=True)
         return None

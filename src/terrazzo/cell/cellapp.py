@@ -2,59 +2,86 @@
 
 A tick has a fixed order, and each phase rests on the one before:
 
-    1 waits        held messages and waiting arrivals whose time is over
-    2 mail         calls and wishes of bases and other entities run           ┐
-    3 moves        what clients say about where they are                      ├ game code runs here, and nowhere below
-    4 timers       of the game                                                ┘
-    5 steps        each real's changes are closed into one numbered step, which goes to its ghosts
-    6 the doomed   what was destroyed is taken down, after its last step
-    7 ghosts       made and deleted as places have changed
-    8 offloads     reals whose place is another app's leave, complete
-    9 witnesses    look at all bodies, real and ghost, and tell their clients
-   10 flush        loads to the manager, places to the BaseApps, mail to everybody
+    1 waits        held messages, waiting arrivals and teleports whose time is over
+    2 mail         calls, answers and wishes of bases and other entities run  ┐
+    3 moves        what clients say about where they are                      │
+    4 clockwork    timers of the game, controllers that walk and turn;        ├ game code runs here
+      riding       those who stand on another are where that is now           │
+    5 areas        who came near whom, and who left; the game is told         ┘
+    6 steps        each real's changes are closed into one numbered step, which goes to its ghosts
+    7 the doomed   what was destroyed is taken down, after its last step
+    8 ghosts       made and deleted as places have changed
+    9 offloads     reals whose place is another app's leave, complete (`on_leaving_cell` runs, its step is closed again)
+      and ground   the manager is told how the cells are
+   10 witnesses    look at all bodies, real and ghost, and tell their clients
+   11 flush        loads to the manager, places to the BaseApps, mail to everybody
 
-Since no game code runs after 5, each real's state fits its number from there on: ghosts, offloads and witnesses may
-take it as it is. Between ticks messages come in: those of ghosts are applied at once (they only touch ghosts), moves
-and mail wait for the tick.
+From 6 on each real's state fits its number: ghosts, offloads and witnesses may take it as it is. Between ticks messages
+come in: those of ghosts are applied at once (they only touch ghosts), moves and mail wait for the tick.
 
-The state machines have files of their own: `ghost.py` (what others tell), `offload.py` (a real on its way),
-`witness.py` and `feed.py` (what a client is told), `moves.py` (what a client says), `mail.py`, `births.py`,
-`haunts.py`, `real.py`. This one holds them together.
+The state machines have files of their own: `ghost.py` (what others tell), `haunts.py` (what others are told),
+`offload.py` and `teleport.py` (a real on its way), `ground.py` (what the manager says), `interests.py` (who is near
+whom), `witness.py` and `feed.py` (what a client is told), `moves.py` (what a client says), `clockwork.py` (timers,
+controllers), `riding.py` (who stands on another), `mail.py`, `births.py`, `real.py`. This one holds them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import CoroutineType
 from typing import Any
 
-from terrazzo.cell import moves
 from terrazzo.cell.births import Births
 from terrazzo.cell.body import Body
+from terrazzo.cell.clockwork import Clockwork
 from terrazzo.cell.exchange import CellExchange
 from terrazzo.cell.feed import Feed
 from terrazzo.cell.ghost import Ghosts
+from terrazzo.cell.ground import Ground
 from terrazzo.cell.haunts import Haunts
+from terrazzo.cell.interests import Interests
 from terrazzo.cell.kind import Kinds
 from terrazzo.cell.mail import Mail
+from terrazzo.cell.moves import ClientMoves
 from terrazzo.cell.offload import Offloads
 from terrazzo.cell.real import Real
+from terrazzo.cell.riding import Riding
 from terrazzo.cell.space import Space
-from terrazzo.errors import DecodeError, UsageError
+from terrazzo.cell.teleport import Teleports
+from terrazzo.errors import EntityGone, UsageError
 from terrazzo.game import LoadedGame
+from terrazzo.schema.model import EntitySchema, Method
+from terrazzo.sync.awaiting import Awaiting, Reply
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.app import Host
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.channel import ChannelLimits
 from terrazzo.wire.entity_messages import Astray, Frame
-from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId
-from terrazzo.wire.messages import REGISTRY, Message
-from terrazzo.wire.pairs.base_cell import CallBase, CallCell, CreateReal, Move, Moves
-from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, NextReal, Offload, Onloaded, UpdateGhost
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellReady, SpaceTree
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, Part, PartId
+from terrazzo.wire.locator import Locator
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.base_cell import CallBase, CallCell, CreateReal, Moves
+from terrazzo.wire.pairs.cell_cell import (
+    CreateGhost,
+    DeleteGhost,
+    GhostCreated,
+    GhostList,
+    GhostPlaces,
+    NextReal,
+    Offload,
+    OffloadRefused,
+    Onloaded,
+    SetReal,
+    UpdateGhost,
+    WantSnapshot,
+)
+from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceTree
 from terrazzo.wire.switchboard import Switchboard
-from terrazzo.world.bsp import BspTree
 
 OFFLOAD_MARGIN_M = 3.0
+TICK_S = 0.1
+CLIENT_BITS_S = 20_000
+"""What a client's program is sent at most, in the long run."""
 LOAD_S = 1.0
 
 
@@ -68,6 +95,8 @@ class CellApp(ClusterApp):
         game: LoadedGame,
         *,
         offload_margin_m: float = OFFLOAD_MARGIN_M,
+        tick_s: float = TICK_S,
+        client_bits_s: float = CLIENT_BITS_S,
         cpu_load: Callable[[], float] = lambda: 0.0,
         limits: ChannelLimits | None = None,
     ) -> None:
@@ -84,37 +113,57 @@ class CellApp(ClusterApp):
         self.reals: dict[int, Real] = {}
         self.acting: Body | None = None
         """Whose code runs now."""
-        self.switchboard = Switchboard(me, host, self.outbox, CellExchange(self), limits=limits)
+        self.awaiting = Awaiting(host, self._run_part)
+        self.tick_s = tick_s
+        self.offload_margin_m = offload_margin_m
+        self.exchange = CellExchange(self)
+        self.switchboard = Switchboard(me, host, self.outbox, self.exchange, limits=limits)
+        self.locator = Locator(self, self.switchboard)
+        self.ground = Ground(self)
         self.ghosts = Ghosts(self)
-        self.offloads = Offloads(self, offload_margin_m)
-        self.haunts = Haunts(self, offload_margin_m)
+        self.offloads = Offloads(self)
+        self.teleports = Teleports(self)
+        self.haunts = Haunts(self)
         self.births = Births(self)
-        self.feed = Feed(self)
+        self.moves = ClientMoves(self)
+        self.clockwork = Clockwork(self)
+        self.riding = Riding(self)
+        self.interests = Interests(self)
+        self.feed = Feed(self, client_bits_s)
         self._mail = Mail(self)
-        self._cpu_load = cpu_load
+        self.cpu_load = cpu_load
         self._load_at = host.now + LOAD_S
-        self._moves: dict[int, Move] = {}
         self._doomed: dict[int, Real] = {}
+        self._numbers: dict[AppId, int] = {}
         self._listen()
         host.join(AppId(AppKind.CELL_APP_MGR, 0, ANY_INCARNATION))
+        self.locator.join()
 
     def _listen(self) -> None:
         self.on(Frame, self._on_frame)
         self.on(Astray, self.switchboard.on_message)
-        self.on(SpaceTree, self._on_space_tree)
-        self.on(Moves, self._on_moves)
+        self.on(SpaceTree, self.ground.on_space_tree)
+        self.on(CellRemoved, self.ground.on_cell_removed)
+        self.on(Moves, self.moves.on_moves)
         self.on(CreateGhost, self.ghosts.on_create)
         self.on(UpdateGhost, self.ghosts.on_update)
+        self.on(GhostPlaces, self.ghosts.on_places)
         self.on(DeleteGhost, self.ghosts.on_delete)
         self.on(NextReal, self.ghosts.on_next_real)
+        self.on(SetReal, self.ghosts.on_set_real)
+        self.on(GhostList, self.ghosts.on_list)
+        self.on(GhostCreated, self.haunts.on_created)
+        self.on(WantSnapshot, self.haunts.on_want_snapshot)
         self.on(Offload, self.offloads.on_offload)
         self.on(Onloaded, self.offloads.on_onloaded)
+        self.on(OffloadRefused, self.offloads.on_refused)
         self.answers(CreateReal, self.births.on_create_real)
 
     # Links and messages.
 
     def on_link_up(self, peer: AppId) -> None:
         """See App."""
+        self.locator.on_link_up(peer)
         if peer.kind is AppKind.CELL_APP_MGR:
             self.manager = peer
             self.send(peer, CellAppReady())
@@ -127,6 +176,7 @@ class CellApp(ClusterApp):
         """See App. Nobody is dead because a link broke: it is joined again."""
         super().on_link_lost(peer)
         self.switchboard.on_link_lost(peer)
+        self.locator.on_link_lost(peer)
         self.lost.add(peer)
         if peer == self.manager:
             self.manager = None
@@ -135,16 +185,8 @@ class CellApp(ClusterApp):
             self.host.join(peer)
         elif peer.kind is AppKind.CELL_APP_MGR:
             self.host.join(peer._replace(incarnation=ANY_INCARNATION))
-
-    def _on_space_tree(self, source: AppId, message: SpaceTree) -> None:
-        try:
-            tree = BspTree.unpack(message.tree)
-        except DecodeError as problem:
-            self.count("tree that does not decode", space=message.space, problem=str(problem))
-            return
-        space = self.space(message.space)
-        if space.set_tree(message.name, message.version, tree, self.me) and space.leaf is not None:
-            self.send(source, CellReady(space.id, space.version))
+        elif peer.kind is AppKind.BASE_APP_MGR:
+            self.locator.join()
 
     def _on_frame(self, source: AppId, message: Frame) -> None:
         """Mail for a part whose ghost is here: the ghost knows better than the switchboard where the real is. So
@@ -154,22 +196,6 @@ class CellApp(ClusterApp):
             self.switchboard.learn(body.part, body.epoch, body.real_app)
         self.switchboard.on_message(source, message)
 
-    def _on_moves(self, source: AppId, message: Moves) -> None:
-        """For a real: waits for the tick. For a ghost: passed on. For neither: the next one is due in a tick."""
-        passed: dict[AppId, list[Move]] = {}
-        for move in message.moves:
-            body = self.bodies.get(move.entity)
-            if body is None:
-                continue
-            if body.real is not None:
-                known = self._moves.get(move.entity)
-                if known is None or move.number >= known.number:
-                    self._moves[move.entity] = move
-            elif body.real_app not in (self.me, source):
-                passed.setdefault(body.real_app, []).append(move)
-        for app, several in passed.items():
-            self.send(app, Moves(tuple(several)))
-
     # The tick.
 
     def on_tick(self) -> None:
@@ -178,52 +204,39 @@ class CellApp(ClusterApp):
         self.tick += 1
         self.ghosts.on_tick()
         self.offloads.on_tick()
-        self._run_game()
-        for real in self.reals.values():
-            self.haunts.close_step(real)
+        self.teleports.on_tick()
+        for part in self.switchboard.with_mail():
+            real = self.reals.get(part.entity)
+            if real is not None:
+                self._mail.take(real)
+        self.awaiting.run()
+        self.moves.run()
+        self.clockwork.run()
+        self.riding.run()
+        self.interests.run()
+        for real in list(self._doomed.values()):
+            self.awaiting.end(real.body.part, EntityGone, "the entity is being destroyed")
+        self.haunts.close_steps()
         for real in list(self._doomed.values()):
             self._take_down(real)
         self._doomed.clear()
-        for real in self.reals.values():
-            self.haunts.tend(real)
+        self.haunts.tend()
+        self.teleports.run()
         self.offloads.check()
-        for real in self.reals.values():
-            if real.witness is not None:
-                self.feed.serve(real)
-        for space in self.spaces.values():
-            space.moved.clear()
+        self.ground.run()
+        self.feed.serve_all()
         self._flush()
-
-    def _run_game(self) -> None:
-        now = self.host.now
-        for real in list(self.reals.values()):
-            self._mail.take(real)
-        pending, self._moves = self._moves, {}
-        for move in pending.values():
-            mover = self.reals.get(move.entity)
-            if mover is not None and move.number >= mover.mover.number:
-                mover.mover.number = move.number
-                moves.move(mover, move.position, move.yaw, now)
-        for real in list(self.reals.values()):
-            if real.timers.is_due(now):
-                self._fire_timers(real, now)
-
-    def _fire_timers(self, real: Real, now: float) -> None:
-        for number in real.timers.take(now):
-            if not real.is_doomed and real.timers.fire(number, now):
-                self.run(real.body, "on_timer", real.part.on_timer, number)
-        real.timers.settle()
 
     def _flush(self) -> None:
         now = self.host.now
+        self.switchboard.on_tick()  # who has arrived here says so, then its client is told where others are
         self.feed.flush()
         if now >= self._load_at and self.manager is not None:
             self._load_at = now + LOAD_S
             self.send(self.manager, self._load())
-        self.switchboard.on_tick()
 
     def _load(self) -> CellAppLoad:
-        load = self._cpu_load()
+        load = self.cpu_load()
         cells = []
         for space in self.spaces.values():
             reals = sum(body.real is not None for body in space.bodies.values())
@@ -244,17 +257,19 @@ class CellApp(ClusterApp):
         self.bodies[body.id] = body
         body.space.add(body)
 
-    def remove_body(self, body: Body, *, is_destroyed: bool) -> None:
-        """A body is no longer here; the witnesses that knew it tell their clients."""
+    def remove_body(self, body: Body) -> None:
+        """A body is no longer here; the witnesses that knew it tell their clients with the next look around."""
         del self.bodies[body.id]
         body.space.remove(body)
-        for real in self.reals.values():
-            if real.witness is not None and real.body.space is body.space:
-                real.witness.on_removed(body, is_destroyed=is_destroyed, now=self.host.now)
+
+    def number_of(self, app: AppId) -> int:
+        """A small number for an app, for the arrays."""
+        return self._numbers.setdefault(app, len(self._numbers))
 
     def settle(self, real: Real) -> None:
         """A real begins here."""
         real.body.real = real
+        real.body.space.area.set_real(real.body.slot, True)
         self.reals[real.body.id] = real
 
     def doom(self, real: Real) -> None:
@@ -281,24 +296,37 @@ class CellApp(ClusterApp):
         """Runs the game's code on behalf of an entity."""
         before, self.acting = self.acting, body
         try:
-            return run_game_code(self.host, f"{body.label}, {what}, tick {self.tick}", function, *args)
+            result = run_game_code(self.host, f"{body.label}, {what}, tick {self.tick}", function, *args)
         finally:
             self.acting = before
+        if type(result) is not CoroutineType:
+            return result
+        if body.real is None or body.id not in self.reals:
+            result.close()
+            self.host.log("game error", what=f"{body.label}, {what}", error="it cannot be async: nothing can wait here")
+        else:
+            self.awaiting.begin(body.part, what, result)
+        return None
 
-    def call_cell(self, entity: int, method: int, args: bytes) -> None:
-        """The entity whose code runs now calls the cell part of another."""
-        self._call(PartId(EntityId(entity), Part.CELL), CallCell(method, args))
+    def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
+        """Runs code of a real that is here (see `Awaiting`)."""
+        self.run(self.reals[part.entity].body, what, function, *args)
 
-    def call_base(self, entity: int, method: int, args: bytes) -> None:
-        """The entity whose code runs now calls a base part."""
-        self._call(PartId(EntityId(entity), Part.BASE), CallBase(method, args))
-
-    def _call(self, to: PartId, call: Message) -> None:
-        if self.acting is None or self.acting.real is None:
+    def call(
+        self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
+    ) -> Reply | None:
+        """The entity whose code runs now calls a part of another, or of itself; gives what it can await."""
+        acting = self.acting
+        if acting is None or acting.real is None:
             raise UsageError(
                 f"{to} can be called only from the code of an entity: a call needs a caller, to be in order"
             )
-        self.switchboard.send(self.acting.part, to, REGISTRY.encode(call))
+        self.exchange.callees.note(to.entity, schema)
+        reply = self.awaiting.ask(acting.part, acting.epoch, to, method, timeout_s)
+        question = 0 if reply is None else reply.number
+        call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)
+        self.switchboard.send(acting.part, to, REGISTRY.encode(call))
+        return reply
 
     def base_of(self, body: Body) -> AppId:
         """Where the base of a body lives, as far as is known."""
@@ -322,4 +350,4 @@ class CellApp(ClusterApp):
             ]
             for space in self.spaces.values()
         }
-        return {"app": str(self.me), "tick": self.tick, "load": self._cpu_load(), "spaces": spaces}
+        return {"app": str(self.me), "tick": self.tick, "load": self.cpu_load(), "spaces": spaces}

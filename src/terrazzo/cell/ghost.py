@@ -1,307 +1,349 @@
 """Ghosts on this app: what other apps tell of their reals, put in order.
 
 Links are ordered each by itself, and an entity's real moves between apps. So what A told of it and what B tells may
-come in any interleaving, and only two numbers are to be trusted: `epoch`, higher with each home of the real, and
-`number`, which runs over all steps of the entity whoever sends them (`cell/body.py`).
+come in any interleaving. But everything that is told of an entity has its place in one stream, the same for all:
 
-    message           no body here                      ghost here                                real here
-    CreateGhost       make it; then what was held       older epoch than `born`: ignore           ignore
-                                                        no step missing: take the epoch
-                                                        same real again (link was lost): take all
-                                                        steps missing: it is the successor, wait
-    UpdateGhost       hold                              next number: apply, then what was held    ignore
-                                                        higher: hold; lower: known, ignore
-    DeleteGhost       dig a grave                       older epoch than `born`: ignore           ignore
-                                                        else remove it; the successor, if any,
-                                                        takes its place
-    NextReal          ignore                            follow the higher epoch                   ignore
+    `number` runs over all steps of the entity, whoever is the real. A ghost begins after a step (CreateGhost, number),
+    ends after a step (DeleteGhost, number), and becomes the real after a step (Offload, number): these are **turns**.
+    `epoch` grows with each home of the real: it orders turns of the same number, and says whose word is the newest.
 
-**Held** steps came early: before the creation (story 1) or before a step of the former real. Bounded in all ways.
+    a ghost here, as it was sent:     Create(e0, 4) 5 6 │ 7 8 Delete(e1, 8)        Create(e2, 12) 13 14 …
+                                      from A            │ from B                   from D
 
-**The successor.** A real that has no ghost here creates one, while the ghost of a former home of it is still here: its
-deletion is on its way. If no step lies between, the two are the same ghost. Else that deletion is waited for, so that
-the story told here is the true one: the old ghost goes on to its end, and then there is a new one (stories 2, 3).
+So there is one rule: **the stream is taken in order, what came early is held** (`cell/held.py`). With m, the number of
+the ghost, and `born`, the epoch of the creation that it counts from:
 
-**A grave** remembers with which epoch a ghost ended. A creation of an older epoch comes too late and is ignored; one of
-the same epoch is by the same real on the same link, later, and counts, unless the entity was destroyed (stories 2, 5).
-It also keeps the entity's last words for witnesses that come a moment later.
+    message          no body here                         ghost at m                                       real here
+    Create(e, n)     older than the grave: ignore         e < born: ignore          n ≤ m: born = e        ignore
+                     else make it at n                    n > m: hold; a snapshot is taken at once
+    step(n)          n ≤ the grave's end: ignore          n = m+1: apply; n ≤ m: known, ignore             ignore
+                     else hold                            n > m+1: hold
+    Delete(e, n)     dig a grave                          e < born or n < m: ignore; n = m: remove         ignore
+                                                          n > m: hold
+    Offload(e, n)    land                                 n = m, or its past reaches down to m: land       a copy
+                                                          else hold
+    NextReal(e), SetReal(e), step(e), Create(e):          the highest epoch is believed: `real_app`
+    SetReal(e, n)    n beyond the grave: hold             n > m: something is missing, hold
+
+Why a deletion with n < m is ignored: a step after n was sent here, so the ghost was wanted again after that deletion;
+its creation is on its way or has been taken as known. The two lives of the ghost are one.
+
+Why a creation with n > m waits: the ghost is one of a former home of the real, whose steps and deletion are on their
+way. It goes on to its true end first, so that nobody who watches misses its last words (stories 2, 3).
+
+**The gap that does not close** is mended (`cell/mending.py`).
+
+Whatever is lost shows: the next step leaves a gap, and a real says SetReal, with its number, when it arrives and after
+each break of a link. Everything that waits is bounded in number and time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from terrazzo.cell.body import Body
-from terrazzo.cell.history import History, Told, decode_call_item, decode_history_item, is_call_item, is_history_item
+from terrazzo.cell.copies import apply_step, create_ghost, renew_ghost
+from terrazzo.cell.graves import Graves
+from terrazzo.cell.held import HELD_TURNS_MAX, Held
+from terrazzo.cell.history import adopt
+from terrazzo.cell.mending import GAP_S, Mending
 from terrazzo.errors import DecodeError
-from terrazzo.schema.state import State
-from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, NextReal, UpdateGhost
+from terrazzo.wire.ids import AppId, life_of
+from terrazzo.wire.pairs.cell_cell import (
+    CreateGhost,
+    DeleteGhost,
+    GhostCreated,
+    GhostList,
+    GhostPlaces,
+    NextReal,
+    Offload,
+    SetReal,
+    UpdateGhost,
+)
 
 if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
 
-HELD_STEPS_MAX = 256
 HELD_ENTITIES_MAX = 4096
-HELD_S = 10.0
-GRAVES_MAX = 16_384
-GRAVE_S = 30.0
-SUCCESSOR_S = 8.0
-
-
-@dataclass
-class Held:
-    """Steps of one entity that came early, by number."""
-
-    until: float
-    steps: dict[int, tuple[AppId, UpdateGhost]]
-
-
-@dataclass(frozen=True)
-class Grave:
-    """A body that was here."""
-
-    epoch: int
-    is_destroyed: bool
-    number: int
-    history: History
-    until: float
-
-
-@dataclass(frozen=True)
-class Successor:
-    """A creation that waits for the deletion of the ghost before it."""
-
-    source: AppId
-    message: CreateGhost
-    until: float
-    past: UpdateGhost | None = None
+NOBODY = -1
+"""The owner of a ghost for which something is held: its rows of places come to be put in order, too."""
 
 
 class Ghosts:
     """All that is known of reals elsewhere."""
 
     def __init__(self, app: CellApp) -> None:
-        self.graves: dict[int, Grave] = {}
+        self.graves = Graves()
         self.held: dict[int, Held] = {}
-        self.successors: dict[int, Successor] = {}
+        self.mending = Mending(app, self)
         self._app = app
 
     # Messages.
 
     def on_create(self, source: AppId, message: CreateGhost) -> None:
         """A real elsewhere wants a ghost here."""
+        self._begin(source, message)
+        self._trust(message.entity, message.epoch)
+        self._advance(message.entity)
+        self._confirm(source, message.entity, message.epoch)
+
+    def on_update(self, source: AppId, message: UpdateGhost) -> None:
+        """A step of a real elsewhere."""
         body = self._app.bodies.get(message.entity)
         if body is None:
-            if not self._is_too_late(message.entity, message.epoch):
-                self._create(source, message)
+            if message.number > self.graves.end_of(message.entity):
+                self._hold(message.entity, source, message.epoch).add_step(message)
+            return
+        if body.real is not None:
+            return
+        if message.epoch > body.epoch:
+            self._follow(body.id, source, message.epoch)
+        self._trust(body.id, message.epoch)
+        if message.number == body.number + 1:
+            apply_step(body, message)
+            self._advance(body.id)
+        elif message.number > body.number:
+            if not self._hold(body.id, source, message.epoch).add_step(message):
+                self._app.count("held steps given up", entity=body.id)
+            self._guard(body)
+        else:
+            self._advance(body.id)
+
+    def on_places(self, source: AppId, message: GhostPlaces) -> None:
+        """Steps of many reals that have only moved."""
+        space = self._app.space(message.space)
+        try:
+            rows = space.area.apply_places(message.rows, self._app.number_of(source))
+        except DecodeError as problem:
+            self._app.count("places that do not decode", source=str(source), problem=str(problem))
+            return
+        for entity, epoch, number, position, direction in rows:
+            self.on_update(source, UpdateGhost(entity, epoch, number, (), position, direction))
+
+    def on_delete(self, source: AppId, message: DeleteGhost) -> None:
+        """A real elsewhere wants its ghost here no longer."""
+        self._end(source, message)
+        self._advance(message.entity)
+
+    def on_next_real(self, source: AppId, message: NextReal) -> None:
+        """The real went on to another app. A word of that one must follow: if it is lost, its real is asked."""
+        body = self._app.bodies.get(message.entity)
+        if body is not None and body.real is None and message.epoch > body.epoch:
+            self._hold(body.id, message.app, message.epoch).is_doubted = True
+        self._follow(message.entity, message.app, message.epoch)
+
+    def on_set_real(self, source: AppId, message: SetReal) -> None:
+        """A real has come to the source, or says again that it is there."""
+        body = self._app.bodies.get(message.entity)
+        if body is None and self.graves.is_too_late(message.entity, message.epoch):
+            return
+        if body is not None and (body.real is not None or message.epoch < body.born):
+            return
+        self._follow(message.entity, source, message.epoch)
+        self._trust(message.entity, message.epoch)
+        if body is None or message.number > body.number:
+            held = self._hold(message.entity, source, message.epoch)
+            held.upto = max(held.upto, message.number)
+            if body is None:
+                held.awaited = max(held.awaited, message.epoch)
+        self._advance(message.entity)
+        if body is not None:
+            self._confirm(source, message.entity, message.epoch)
+
+    def on_list(self, source: AppId, message: GhostList) -> None:
+        """After a broken link: all ghosts that the source has here. What is here beside these may have ended, or gone
+        elsewhere, without our hearing of it: it is asked for until its real has answered."""
+        listed = set(message.entities)
+        for body in self._app.bodies.values():
+            if body.real is None and body.real_app == source and body.id not in listed:
+                held = self._hold(body.id, source, body.epoch)
+                held.is_doubted, held.until = True, self._app.host.now
+                self._guard(body)
+
+    def on_tick(self) -> None:
+        """Mends the gaps that have not closed in time."""
+        self.graves.expire(self._app.host.now)
+        self.mending.run()
+
+    # Offloads.
+
+    def hold_arrival(self, source: AppId, message: Offload) -> None:
+        """A real has come whose ghost here is too far behind."""
+        held = self._hold(message.entity, source, message.epoch)
+        held.add_turn(source, message)
+        self.mending.renew(held)
+        self._advance(message.entity)
+
+    def has_arrivals(self, space: int) -> bool:
+        """Whether a real of this space has come here and waits."""
+        turns = (turn.message for held in self.held.values() for turn in held.turns)
+        return any(isinstance(each, Offload) and space in (each.space, each.jump and each.jump.space) for each in turns)
+
+    def on_landed(self, entity: int) -> None:
+        """The real is here: what waits to change the ghost has lost its meaning."""
+        self.held.pop(entity, None)
+
+    def remove(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
+        """A body is no longer here: its watchers are told, and a grave is dug."""
+        self._app.remove_body(body)
+        self._dig(body.id, epoch, body.number, is_destroyed=is_destroyed, body=body)
+
+    def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
+        """A ghost is removed, and the game hears of it."""
+        self.remove(body, epoch, is_destroyed=is_destroyed)
+        if "on_ghost_destroyed" in body.kind.hooks:
+            self._app.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
+
+    # Turns.
+
+    def _begin(self, source: AppId, message: CreateGhost) -> None:
+        body = self._app.bodies.get(message.entity)
+        if body is None:
+            if not self.graves.is_too_late(message.entity, message.epoch):
+                create_ghost(self._app, source, message)
         elif body.real is not None or message.epoch < body.born:
             self._app.count("ghost creation too late")
         elif message.number <= body.number:
             body.born = max(body.born, message.epoch)
             body.follow(source, message.epoch)
-        elif source == body.real_app and message.epoch == body.epoch:
-            self._replace(source, message)
+        elif message.is_snapshot:
+            self._replace(body, source, message)
         else:
-            until = self._app.host.now + SUCCESSOR_S
-            known = self.successors.get(message.entity)
-            if known is None or known.message.epoch <= message.epoch:
-                self.successors[message.entity] = Successor(source, message, until)
+            self._hold_turn(source, message)
 
-    def on_update(self, source: AppId, message: UpdateGhost) -> None:
-        """A step of a real elsewhere, or what was before a creation."""
-        if message.changes and is_history_item(message.changes[0]):
-            self._on_past(message)
-            return
-        body = self._app.bodies.get(message.entity)
+    def _end(self, source: AppId, message: DeleteGhost) -> None:
+        body, is_destroyed = self._app.bodies.get(message.entity), message.is_destroyed
         if body is None:
-            grave = self.graves.get(message.entity)
-            if grave is None or message.epoch > grave.epoch:
-                self._hold(source, message)
-            return
-        if body.real is not None:
-            return
-        body.follow(source, message.epoch)
-        if message.number == body.number + 1:
-            self._apply(body, message)
-            self._apply_held(body)
-        elif message.number > body.number:
-            self._hold(source, message)
-
-    def on_delete(self, source: AppId, message: DeleteGhost) -> None:
-        """A real elsewhere wants its ghost here no longer."""
-        body = self._app.bodies.get(message.entity)
-        if body is None:
-            self._dig(message.entity, message.epoch, message.is_destroyed, None)
-            return
-        if body.real is not None or message.epoch < body.born:
+            self._dig(message.entity, message.epoch, message.number, is_destroyed=is_destroyed, body=None)
+        elif body.real is not None or message.epoch < body.born or message.number < body.number:
             self._app.count("ghost deletion too late")
-            return
-        successor = self.successors.pop(message.entity, None)
-        self.remove(body, message.epoch, is_destroyed=message.is_destroyed)
-        if successor is not None and not self._is_too_late(message.entity, successor.message.epoch):
-            self._create(successor.source, successor.message)
-            if successor.past is not None:
-                self._on_past(successor.past)
-        self._app.offloads.on_ghost_changed(message.entity)
-
-    def on_next_real(self, source: AppId, message: NextReal) -> None:
-        """The real went on to another app."""
-        body = self._app.bodies.get(message.entity)
-        if body is not None and body.real is None:
-            body.follow(message.app, message.epoch)
-
-    def on_tick(self) -> None:
-        """Forgets what has waited long enough; a successor whose turn never came takes its place now."""
-        now = self._app.host.now
-        for entity in [entity for entity, held in self.held.items() if held.until <= now]:
-            count = len(self.held.pop(entity).steps)
-            self._app.count("held steps given up", entity=entity, steps=count)
-        for entity in [entity for entity, grave in self.graves.items() if grave.until <= now]:
-            del self.graves[entity]
-        for entity in [entity for entity, successor in self.successors.items() if successor.until <= now]:
-            successor = self.successors.pop(entity)
-            self._app.count("ghost successor without deletion", entity=entity)
-            self._replace(successor.source, successor.message)
-            if successor.past is not None:
-                self._on_past(successor.past)
-
-    def on_landed(self, entity: int) -> None:
-        """The ghost becomes the real: what waits to change it has lost its meaning."""
-        self.successors.pop(entity, None)
-        self.held.pop(entity, None)
-
-    def remove(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
-        """A body is no longer here: its watchers are told, and a grave is dug."""
-        self._app.remove_body(body, is_destroyed=is_destroyed)
-        self._dig(body.id, epoch, is_destroyed, body)
-
-    # Within.
-
-    def _on_past(self, message: UpdateGhost) -> None:
-        """The history that a new ghost begins with; it belongs to the creation of the same number."""
-        body, successor = self._app.bodies.get(message.entity), self.successors.get(message.entity)
-        if successor is not None and successor.message.number == message.number:
-            self.successors[message.entity] = replace(successor, past=message)
-        elif body is not None and body.real is None:
-            try:
-                body.history.precede(message.number, decode_history_item(message.changes[0]))
-            except DecodeError as problem:
-                self._app.count("step that does not decode", entity=body.id, problem=str(problem))
-
-    def _is_too_late(self, entity: int, epoch: int) -> bool:
-        grave = self.graves.get(entity)
-        return grave is not None and (epoch < grave.epoch or (epoch == grave.epoch and grave.is_destroyed))
-
-    def _create(self, source: AppId, message: CreateGhost) -> None:
-        app = self._app
-        kind = app.kinds.get(message.type_id)
-        if kind is None:
-            app.count("ghost of an unknown type", entity=message.entity, type_id=message.type_id)
-            return
-        layout = kind.schema.ghost_layout
-        try:
-            values = layout.row.decode(message.properties)
-        except DecodeError as problem:
-            app.count("ghost that does not decode", entity=message.entity, problem=str(problem))
-            return
-        body = Body(
-            app,
-            app.space(message.space),
-            kind,
-            message.entity,
-            base=message.base,
-            real_app=source,
-            epoch=message.epoch,
-            number=message.number,
-            position=message.position,
-            yaw=message.yaw,
-            state=State(layout, None, values),
-        )
-        app.add_body(body)
-        self._apply_held(body)
-
-    def _replace(self, source: AppId, message: CreateGhost) -> None:
-        """Takes over a later state of the same entity at once; the steps between are not known."""
-        body = self._app.bodies.get(message.entity)
-        if body is None or body.real is not None or message.number <= body.number:
-            return
-        layout = body.kind.schema.ghost_layout
-        try:
-            values = layout.row.decode(message.properties)
-        except DecodeError as problem:
-            self._app.count("ghost that does not decode", entity=message.entity, problem=str(problem))
-            return
-        body.state.release()
-        body.state = State(layout, None, values)
-        body.number, body.born = message.number, max(body.born, message.epoch)
-        body.history = History(message.number)
-        body.follow(source, message.epoch)
-        body.space.place(body, message.position, message.yaw)
-        self._apply_held(body)
-
-    def _apply(self, body: Body, message: UpdateGhost) -> None:
-        told: list[Told] = []
-        for item in message.changes:
-            try:
-                self._apply_item(body, item, told)
-            except (DecodeError, IndexError) as problem:
-                self._app.count("step that does not decode", entity=body.id, problem=str(problem))
-        body.number = message.number
-        body.history.add(message.number, told)
-        if (message.position, message.yaw) != (body.position, body.yaw):
-            body.space.place(body, message.position, message.yaw)
-
-    def _apply_item(self, body: Body, item: bytes, told: list[Told]) -> None:
-        """One item of a step: into the state, and into what clients are told, just as the real did it."""
-        if is_call_item(item):
-            told.append(Told(-1, body.kind.call_message(body.id, *decode_call_item(item))))
-            return
-        change = body.state.decode_internal(item)
-        if body.kind.reach[change.prop].to_others:
-            told.append(Told(change.prop, body.kind.change_message(body.id, change)))
-        body.state.apply_internal(item)
-
-    def _apply_held(self, body: Body) -> None:
-        held = self.held.get(body.id)
-        if held is not None:
-            for number in [number for number in held.steps if number <= body.number]:
-                del held.steps[number]
-            while body.number + 1 in held.steps:
-                source, message = held.steps.pop(body.number + 1)
-                body.follow(source, message.epoch)
-                self._apply(body, message)
-            if not held.steps:
-                del self.held[body.id]
-        self._app.offloads.on_ghost_changed(body.id)
-
-    def _hold(self, source: AppId, message: UpdateGhost) -> None:
-        held = self.held.get(message.entity)
-        if held is None:
-            if len(self.held) >= HELD_ENTITIES_MAX:
-                self._app.count("held steps given up", entity=next(iter(self.held)))
-                del self.held[next(iter(self.held))]
-            held = self.held[message.entity] = Held(0.0, {})
-        held.until = self._app.host.now + HELD_S
-        if len(held.steps) < HELD_STEPS_MAX:
-            held.steps[message.number] = (source, message)
+        elif message.number == body.number:
+            self.end(body, message.epoch, is_destroyed=is_destroyed)
+            if body.epoch > message.epoch:  # a later home has spoken to it: it was created again, which is on its way
+                self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
+        elif message.past is not None:
+            adopt(body, message.past)
+            body.number = message.number
+            self.end(body, message.epoch, is_destroyed=is_destroyed)
         else:
-            self._app.count("held steps given up", entity=message.entity)
+            self._hold_turn(source, message)
 
-    def _dig(self, entity: int, epoch: int, is_destroyed: bool, body: Body | None) -> None:
-        known = self.graves.pop(entity, None)
-        if known is not None and known.epoch > epoch:
-            self.graves[entity] = known
+    def _hold_turn(self, source: AppId, message: CreateGhost | DeleteGhost) -> None:
+        body = self._app.bodies.get(message.entity)
+        if body is None or message.number <= body.number:  # it would be taken and held again, for ever
+            self._app.count("turn that cannot be early", entity=message.entity)
             return
-        if known is not None and known.epoch == epoch:
-            is_destroyed = is_destroyed or known.is_destroyed
-        if len(self.graves) >= GRAVES_MAX:
-            del self.graves[next(iter(self.graves))]
-        number, history = (-1, History(0)) if body is None else (body.number, body.history)
-        self.graves[entity] = Grave(epoch, is_destroyed, number, history, self._app.host.now + GRAVE_S)
+        held = self._hold(message.entity, source, message.epoch)
+        if len(held.turns) < HELD_TURNS_MAX:
+            held.add_turn(source, message)
+        else:
+            self._app.count("held turns given up", entity=message.entity)
+
+    def _take(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
+        if isinstance(message, CreateGhost):
+            self._begin(source, message)
+        elif isinstance(message, DeleteGhost):
+            self._end(source, message)
+        else:
+            self._app.offloads.land(message)
+
+    def _dig(self, entity: int, epoch: int, end: int, *, is_destroyed: bool, body: Body | None) -> None:
+        self.graves.dig(entity, epoch, end, self._app.host.now, is_destroyed=is_destroyed, body=body)
         held = self.held.get(entity)
+        if held is not None and held.awaited <= epoch:
+            held.awaited = -1
+
+    # What is held.
+
+    def _hold(self, entity: int, source: AppId, epoch: int) -> Held:
+        held = self.held.get(entity)
+        if held is None:
+            while len(self.held) >= HELD_ENTITIES_MAX:
+                self.mending.give_up(next(iter(self.held)))
+            held = self.held[entity] = Held(self._app.host.now + GAP_S, source, epoch)
+        held.note(source, epoch)
+        return held
+
+    def _trust(self, entity: int, epoch: int) -> None:
+        """A real has said that it has a ghost here."""
+        held = self.held.get(entity)
+        if held is not None and epoch >= held.epoch:
+            held.is_doubted = False
+
+    def _advance(self, entity: int) -> None:
+        """Takes what is held and has its turn now."""
+        held = self.held.get(entity)
+        if held is None:
+            return
+        while self._take_next(entity, held):
+            self.mending.renew(held)
+        body = self._app.bodies.get(entity)
+        if body is not None and body.real is None:
+            body.follow(held.ask, held.epoch)
+        number = self.graves.end_of(entity) if body is None else body.number
+        if self.held.get(entity) is held and held.is_done(number, has_body=body is not None):
+            del self.held[entity]
+        if body is not None:
+            self._guard(body)
+
+    def _take_next(self, entity: int, held: Held) -> bool:
+        body = self._app.bodies.get(entity)
+        if self.held.get(entity) is not held:
+            return False
+        number = self.graves.end_of(entity) if body is None else body.number
+        held.drop_to(number)
+        if held.turns and (body is None or held.turns[0].number <= number):
+            turn = held.turns.pop(0)
+            self._take(turn.source, turn.message)
+            return True
+        if body is not None and number + 1 in held.steps:
+            apply_step(body, held.steps.pop(number + 1))
+            return True
+        return False
+
+    def _guard(self, body: Body) -> None:
+        """Rows of places go straight into the arrays, but not past something that is held."""
+        owner = NOBODY if body.id in self.held else self._app.number_of(body.real_app)
+        body.space.area.set_owner(body.slot, owner)
+
+    def pass_over(self, entity: int, held: Held) -> None:
+        """Takes the first turn as if the steps before it had come."""
+        body, turn = self._app.bodies.get(entity), held.turns.pop(0)
+        if body is not None and isinstance(turn.message, CreateGhost):
+            self._replace(body, turn.source, turn.message)
+        elif body is not None and isinstance(turn.message, DeleteGhost):
+            self.end(body, turn.epoch, is_destroyed=turn.message.is_destroyed)
+        else:
+            self._take(turn.source, turn.message)
+        self._advance(entity)
+
+    def forget_held(self, entity: int) -> None:
+        """Nothing is held for it any more."""
+        self.held.pop(entity, None)
+        body = self._app.bodies.get(entity)
+        if body is not None:
+            self._guard(body)
+
+    # Bodies.
+
+    def _follow(self, entity: int, app: AppId, epoch: int) -> None:
+        body, held = self._app.bodies.get(entity), self.held.get(entity)
         if held is not None:
-            held.steps = {each: held.steps[each] for each in held.steps if held.steps[each][1].epoch > epoch}
-            if not held.steps:
-                del self.held[entity]
+            held.note(app, epoch)
+        if body is not None and body.real is None:
+            body.follow(app, epoch)
+            self._guard(body)
+
+    def _confirm(self, source: AppId, entity: int, epoch: int) -> None:
+        body = self._app.bodies.get(entity)
+        if body is not None:
+            epoch = max(epoch, body.epoch)
+        self._app.send(source, GhostCreated(entity, epoch))
+
+    def _replace(self, body: Body, source: AppId, message: CreateGhost) -> None:
+        """Takes over a later state of the same life at once; those who watch have its past."""
+        if body.space.id == message.space and life_of(body.epoch) == life_of(message.epoch):
+            renew_ghost(body, source, message)
+        else:
+            self.end(body, body.epoch, is_destroyed=False)
+            create_ghost(self._app, source, message)

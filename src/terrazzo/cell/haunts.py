@@ -1,18 +1,42 @@
-"""Where reals have ghosts: in each cell that the square around them reaches into.
+"""Where reals have ghosts: in each cell that the square around them reaches into; and what the ghosts there are told.
 
-The square is the ghost distance (and the type's appeal radius) in each direction, and never smaller than what a client
-in a neighbouring cell can see. Ghosts are kept until a little further out than where they are created, and not deleted
-in their first moments, so that pacing at the edge costs nothing. A ghost of a destroyed entity goes at once.
+The square is the ghost distance (and the type's appeal radius) in each direction, and a little more, since both who
+watches and who is watched may be outside their cells by the offload margin. What holds it steady, each check:
+
+    a ghost is made     where the square reaches; not on a cell that is being removed (it is in no tree); while the real
+                        is about to leave, only where it goes; so many per check at most
+    a ghost is kept     until KEEP_M further out than where it is made; for LIFE_MIN_S, counted anew when the real has
+                        come to another home; while the real is about to leave; while its cell retires. So many are
+                        deleted per check at most
+    a ghost is          confirmed (GhostCreated), after its creation and after each arrival of the real. One that is not
+                        in CONFIRM_S is created again: which mends what is there, or makes what is not
+
+When there is more to do than a check may do, the next one goes on where this one ended: everybody's turn comes.
+
+After a link was lost everything that was on it may be: each ghost on the other side is told again who has its real and
+at which number (SetReal), and they are listed, so that what is behind or beside that shows (`cell/ghost.py`). Of what
+was destroyed lately the end is said again, with its last words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from terrazzo.cell.graves import GRAVE_S
+from terrazzo.cell.neighbours import Neighbours
 from terrazzo.cell.real import Real
-from terrazzo.cell.witness import HYSTERESIS_M
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.cell_cell import DeleteGhost
+from terrazzo.wire.pairs.cell_cell import (
+    DeleteGhost,
+    GhostCreated,
+    GhostList,
+    GhostPlaces,
+    NextReal,
+    SetReal,
+    WantSnapshot,
+)
 from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
@@ -20,17 +44,53 @@ if TYPE_CHECKING:
 
 KEEP_M = 10.0
 LIFE_MIN_S = 2.0
-CHECK_TICKS = 10
+CONFIRM_S = 3.0
+CHECK_TICKS = 2
+CREATED_MAX = 200
+DELETED_MAX = 200
+LOOK_S = 1.0
+"""Who stands still is looked at so often."""
+STILL_M = 1.0
+ROWS_BYTES_MAX = 44 * 8192
+ENDED_MAX = 4096
+
+
+@dataclass(slots=True)
+class Haunt:
+    """One ghost of a real."""
+
+    bit: int
+    since: float
+    asked_at: float
+    is_confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An entity that was destroyed here lately, and who had a ghost of it."""
+
+    haunts: frozenset[AppId]
+    message: DeleteGhost
+    until: float
 
 
 class Haunts:
-    """Makes and unmakes the ghosts of the reals here."""
+    """Makes and unmakes the ghosts of the reals here, and tells them what happens."""
 
-    def __init__(self, app: CellApp, margin_m: float) -> None:
-        self._app = app
+    def __init__(self, app: CellApp) -> None:
+        self.open: dict[int, Real] = {}
+        """Reals whose step has something in it."""
         policy = app.game.policy
-        # Both the watcher and the watched may be outside their cells by the margin.
-        self._distance_m = max(policy.ghost_distance_m, policy.area_radius_m + HYSTERESIS_M + 2 * margin_m)
+        self.distance_m = policy.ghost_distance_m + policy.area_hysteresis_m + 2 * app.offload_margin_m
+        self._app = app
+        self._neighbours: dict[int, Neighbours] = {}
+        self._haunting: dict[int, Real] = {}
+        """Reals that have a ghost somewhere."""
+        self._ended: dict[int, Ended] = {}
+        self._last = 0
+        """The entity with which the last check that was too long ended."""
+
+    # Steps.
 
     def close_step(self, real: Real) -> None:
         """Tells the ghosts what happened to the real since the last time."""
@@ -39,40 +99,198 @@ class Haunts:
             for haunt in real.haunts:
                 self._app.send(haunt, step)
 
-    def tend(self, real: Real) -> None:
-        """Ghosts where they are needed now, and only there. Where neither the real nor the ground has moved,
-        now and then is enough."""
-        body, app = real.body, self._app
-        is_due = body.id in body.space.moved or real.haunts_version != body.space.version
-        if not is_due and (app.tick + body.id) % CHECK_TICKS:
-            return
-        real.haunts_version = body.space.version
-        distance = self._distance_m + body.kind.schema.appeal_radius
-        area = Rect.around(body.position[0], body.position[2], distance)
-        for haunt in body.space.apps_touching(area):
-            if haunt != app.me and haunt not in real.haunts:
-                self.create(real, haunt)
-        if real.haunts:
-            kept = body.space.apps_touching(area.inflate(KEEP_M))
-            for haunt, since in list(real.haunts.items()):
-                if haunt not in kept and app.host.now >= since + LIFE_MIN_S:
-                    del real.haunts[haunt]
-                    app.send(haunt, DeleteGhost(body.id, body.epoch, is_destroyed=False))
+    def close_steps(self) -> None:
+        """Closes the steps of all: one by one where something happened, together where they have only moved."""
+        opened, self.open = self.open, {}
+        for real in opened.values():
+            if real.body.real is real:
+                self.close_step(real)
+        for space in self._app.spaces.values():
+            for bit, rows in space.area.close_places():
+                to = self._neighbours[space.id].app_of(bit)
+                for at in range(0, len(rows), ROWS_BYTES_MAX):
+                    self._app.send(to, GhostPlaces(space.id, rows[at : at + ROWS_BYTES_MAX]))
 
-    def create(self, real: Real, haunt: AppId) -> None:
-        """Makes a ghost, or makes one anew; only between steps."""
-        self._app.send(haunt, real.ghost())
-        self._app.send(haunt, real.past())
-        real.haunts[haunt] = self._app.host.now
+    # The check.
+
+    def tend(self) -> None:
+        """Ghosts where they are needed now, and only there."""
+        now = self._app.host.now
+        for entity in [entity for entity, ended in self._ended.items() if ended.until <= now]:
+            del self._ended[entity]
+        if self._app.tick % CHECK_TICKS:
+            return
+        created = deleted = 0
+        due = sorted(self._due(), key=lambda real: (real.body.id <= self._last, real.body.id))
+        self._last = 0
+        for real in due:
+            made, ended = self._tend(real, now, CREATED_MAX - created, DELETED_MAX - deleted)
+            created, deleted = created + made, deleted + ended
+            if not self._last and (created >= CREATED_MAX or deleted >= DELETED_MAX):
+                self._last = real.body.id
+
+    def _due(self) -> Iterable[Real]:
+        """The reals whose square reaches over the edge of their cell, and those that have ghosts."""
+        due = dict(self._haunting)
+        for space in self._app.spaces.values():
+            if space.leaf is not None:
+                for slot in space.area.reaching(*space.rect, self.distance_m):
+                    real = space.by_slot[slot].real
+                    assert real is not None
+                    due[real.body.id] = real
+        return due.values()
+
+    def _tend(self, real: Real, now: float, create_max: int, delete_max: int) -> tuple[int, int]:
+        """One real; how many ghosts were made, and how many deleted."""
+        body = real.body
+        x, _, z = body.position
+        version, at_x, at_z, look_at = real.tended
+        is_still = abs(x - at_x) < STILL_M and abs(z - at_z) < STILL_M
+        if real.is_doomed or (version == body.space.version and is_still and now < look_at):
+            return 0, 0
+        square = Rect.around(x, z, self.distance_m + body.kind.schema.appeal_radius)
+        goes_to = self._app.offloads.destination(real)
+        missing = self._missing(real, square, goes_to)
+        for haunt in missing[:create_max]:
+            self.create(real, haunt)
+        needless = self._needless(real, square, now) if real.haunts and goes_to is None else []
+        for haunt in needless[:delete_max]:
+            self.delete(real, haunt)
+        if len(missing) <= create_max and len(needless) <= delete_max:
+            real.tended = (body.space.version, x, z, now + LOOK_S)
+        return min(len(missing), create_max), min(len(needless), delete_max)
+
+    def _missing(self, real: Real, square: Rect, goes_to: AppId | None) -> list[AppId]:
+        """Where a ghost is needed and is not, or may not be."""
+        app, space = self._app, real.body.space
+        missing = []
+        for leaf in space.leaves_touching(square):
+            haunt = real.haunts.get(leaf.app)
+            if leaf.app == app.me or leaf.app in app.lost:
+                continue
+            if haunt is None:
+                if goes_to is None or goes_to == leaf.app:
+                    missing.append(leaf.app)
+            elif not haunt.is_confirmed and app.host.now >= haunt.asked_at + CONFIRM_S:
+                app.count("ghost created again", entity=real.body.id)
+                missing.append(leaf.app)
+        return missing
+
+    def _needless(self, real: Real, square: Rect, now: float) -> list[AppId]:
+        space = real.body.space
+        kept = {leaf.app for leaf in space.leaves_touching(square.inflate(KEEP_M))} | space.retiring
+        return [app for app, haunt in real.haunts.items() if app not in kept and now >= haunt.since + LIFE_MIN_S]
+
+    # Ghosts.
+
+    def create(self, real: Real, to: AppId) -> None:
+        """Makes a ghost, or makes one anew."""
+        now = self._app.host.now
+        haunt = real.haunts.get(to) or self._add(real, to)
+        if haunt is not None:
+            self.close_step(real)
+            haunt.asked_at = now
+            self._app.send(to, real.ghost())
+
+    def delete(self, real: Real, to: AppId) -> None:
+        """A ghost is needed no longer."""
+        self.close_step(real)
+        del real.haunts[to]
+        self._neighbours[real.body.space.id].give_back(to)
+        self._set_mask(real)
+        self._app.send(to, DeleteGhost(real.body.id, real.body.epoch, real.body.number, is_destroyed=False))
+
+    def adopt(self, real: Real, apps: Iterable[AppId]) -> None:
+        """A real that has come has ghosts there; each is told, and confirms that it is there."""
+        body = real.body
+        for app in apps:
+            if app == self._app.me:
+                continue
+            if self._add(real, app) is not None:
+                self._app.send(app, SetReal(body.id, body.epoch, body.number))
+            else:
+                self._app.send(app, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))
+
+    def forget(self, real: Real) -> None:
+        """It is no real any more, or not here."""
+        self.open.pop(real.body.id, None)
+        for app in real.haunts:
+            self._neighbours[real.body.space.id].give_back(app)
+        real.haunts = {}
+        self._set_mask(real)
 
     def end(self, real: Real) -> None:
         """The entity has no body any more, anywhere."""
+        body = real.body
+        self.close_step(real)
         for haunt in real.haunts:
-            self._app.send(haunt, DeleteGhost(real.body.id, real.body.epoch, is_destroyed=True))
+            self._app.send(haunt, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=True))
+        if real.haunts:
+            if len(self._ended) >= ENDED_MAX:
+                del self._ended[next(iter(self._ended))]
+            again = DeleteGhost(body.id, body.epoch, body.number, is_destroyed=True, past=body.history.pack())
+            self._ended[body.id] = Ended(frozenset(real.haunts), again, self._app.host.now + GRAVE_S)
+        self.forget(real)
+
+    def _add(self, real: Real, app: AppId) -> Haunt | None:
+        space, now = real.body.space, self._app.host.now
+        bit = self._neighbours.setdefault(space.id, Neighbours()).take(app)
+        if bit is None:
+            self._app.count("more neighbours than can be", space=space.id, app=str(app))
+            return None
+        haunt = real.haunts[app] = Haunt(bit, now, now)
+        self._set_mask(real)
+        return haunt
+
+    def _set_mask(self, real: Real) -> None:
+        body = real.body
+        body.space.area.set_haunts(body.slot, sum(1 << haunt.bit for haunt in real.haunts.values()))
+        if real.haunts:
+            self._haunting[body.id] = real
+        else:
+            self._haunting.pop(body.id, None)
+
+    # What the ghosts' apps say.
+
+    def on_created(self, source: AppId, message: GhostCreated) -> None:
+        """The ghost is there."""
+        real = self._app.reals.get(message.entity)
+        haunt = None if real is None else real.haunts.get(source)
+        if haunt is not None:
+            haunt.is_confirmed = True
+
+    def on_want_snapshot(self, source: AppId, message: WantSnapshot) -> None:
+        """A ghost there misses something, or somebody there believes in a ghost that is none."""
+        app, entity = self._app, message.entity
+        real, body, ended = app.reals.get(entity), app.bodies.get(entity), self._ended.get(entity)
+        if real is not None:
+            self.close_step(real)
+            if source in real.haunts:
+                app.send(source, real.ghost(is_snapshot=True))
+            else:
+                past = real.body.history.pack()
+                app.send(source, DeleteGhost(entity, real.body.epoch, real.body.number, is_destroyed=False, past=past))
+        elif body is not None and body.real_app not in (source, app.me):
+            app.send(source, NextReal(entity, body.epoch, body.real_app))
+        elif body is None and ended is not None:
+            app.send(source, ended.message)
 
     def on_link_up(self, peer: AppId) -> None:
-        """Steps may have been lost with the former link: the ghosts there get everything anew."""
-        for real in self._app.reals.values():
-            if peer in real.haunts:
-                self.close_step(real)
-                self.create(real, peer)
+        """What was said over the former link may be lost."""
+        app, now = self._app, self._app.host.now
+        listed = []
+        for real in self._haunting.values():
+            haunt = real.haunts.get(peer)
+            if haunt is not None:
+                haunt.is_confirmed, haunt.asked_at = False, now
+                listed.append(real.body.id)
+                app.send(peer, SetReal(real.body.id, real.body.epoch, real.body.number))
+        for ended in self._ended.values():
+            if peer in ended.haunts:
+                app.send(peer, ended.message)
+        app.send(peer, GhostList(tuple(listed)))
+
+    def has_any(self, space: int, app: AppId) -> bool:
+        """Whether a real of this space has a ghost there."""
+        neighbours = self._neighbours.get(space)
+        return neighbours is not None and neighbours.has(app)

@@ -1,94 +1,145 @@
-"""What a client says about where its avatar is: believed as far as it can be true.
+"""What clients say about where their avatars are, and what becomes of it.
 
-A move is measured against an allowance in metres that grows with time at the game's top speed, up to one second of it,
-so that packets which come late and together do no harm. What is further, out of bounds, or vetoed by the game is
-refused: the client is told where it really is, and what it says is ignored until it is near that place again (moves
-from before it heard are still on their way). How near is near grows with time: a client whose packets were lost has
-walked on meanwhile, and must not be stuck.
+The rows of all clients go through `_speed/movers` at once, which believes what can be true: its docstring has the
+rules. Here is what it leaves over:
 
-    believed ──too far, out of bounds, vetoed──▶ corrected: MOVED was sent, moves from far away are ignored
-       ▲                                              │
-       └──────────── a move that is near ─────────────┘       (the game moving the avatar leads to corrected, too)
+    too fast, out of bounds      refused: the client is told where it really is (MOVED), and is not believed until it
+                                 says something near that place: what it said before it heard is still on its way
+    the game has an `on_move`    asked; False refuses, too
+    a ghost's                    passed on to the real, but never back to whoever it came from
+    nobody's                     dropped: the next one is due in a tick
+
+When the server itself puts a real somewhere (a game's assignment, a controller, a teleport), its client is told in the
+same way. How far a client may have come travels with the real (`PackedMover`), so a border is no place to cheat at.
 """
 
 from __future__ import annotations
 
-from math import dist
 from typing import TYPE_CHECKING
 
+from terrazzo._speed.movers import ALLOWANCE_S, ASK, ROW, TOO_FAST, Movers, Row
 from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.protocol import encode_moved
-from terrazzo.wire.pairs.base_cell import Position
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.pairs.base_cell import Direction, Moves, Position
+from terrazzo.wire.pairs.cell_cell import PackedMover
 
 if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
     from terrazzo.cell.real import Real
+    from terrazzo.cell.space import Space
 
-ALLOWANCE_S = 1.0
-NEAR_M = 2.0
-
-
-class Mover:
-    """How far one client may have come."""
-
-    __slots__ = ("_allowance_s", "_at", "corrected_at", "number")
-
-    def __init__(self, now: float) -> None:
-        self._at = now
-        self._allowance_s = ALLOWANCE_S
-        self.corrected_at: float | None = None
-        self.number = 0  # of the last move looked at: what a former cell forwards late is older, and passed over
-
-    def _grow(self, now: float) -> None:
-        self._allowance_s = min(self._allowance_s + now - self._at, ALLOWANCE_S)
-        self._at = now
-
-    def take(self, distance: float, top_speed: float, now: float) -> bool:
-        """Whether so many metres are possible by now; if so they are used up."""
-        self._grow(now)
-        if distance > self._allowance_s * top_speed:
-            return False
-        self._allowance_s -= distance / top_speed if top_speed > 0 else 0.0
-        return True
-
-    def is_near(self, distance: float, top_speed: float, now: float) -> bool:
-        """Whether a client at this distance has understood where it was put."""
-        assert self.corrected_at is not None
-        return distance <= NEAR_M + top_speed * (now - self.corrected_at) / 2
+FRESH_MOVER = PackedMover(0, ALLOWANCE_S, -1.0)
+"""Of one whose client has not moved yet."""
 
 
-def put(real: Real, position: Position, yaw: float, now: float) -> None:
-    """The server moves a real: its client, if it has one, is told."""
-    body = real.body
-    body.space.place(body, position, yaw)
-    correct(real, now)
+class ClientMoves:
+    """The moves of the clients of one app's reals."""
 
+    def __init__(self, app: CellApp) -> None:
+        self._app = app
+        self._rows: list[tuple[AppId, bytes]] = []
+        self._movers: dict[int, tuple[Space, Movers]] = {}
+        self._inside: dict[int, tuple[Movers, int]] = {}
+        """Per entity: where its mover is."""
 
-def correct(real: Real, now: float) -> None:
-    """Tells the own client where it is."""
-    if real.witness is not None:
-        real.witness.pending.append(encode_moved(real.body.position, real.body.yaw))
-        real.mover.corrected_at = now
+    # Who has a client.
 
-
-def move(real: Real, position: Position, yaw: float, now: float) -> None:
-    """A client says that its avatar is here."""
-    body, mover, app = real.body, real.mover, real.body.app
-    if real.witness is None or real.is_doomed:
-        return
-    if not body.space.allows(position) or yaw - yaw != 0:
-        if mover.corrected_at is None:
-            app.count("move out of bounds", entity=body.id)
-            correct(real, now)
-        return
-    distance, top_speed = dist(position, body.position), app.game.policy.top_speed
-    if mover.corrected_at is not None:
-        if not mover.is_near(distance, top_speed, now):
+    def enter(self, real: Real) -> None:
+        """A real has a client from now on, or has come here with one; `real.mover` says what it may. Who rides goes
+        where the vehicle goes, whatever its client says."""
+        if real.body.ride is not None:
             return
-        mover.corrected_at = None
-    if not mover.take(distance, top_speed, now):
-        app.count("move too fast", entity=body.id)
-        correct(real, now)
-    elif app.run(body, "on_move", real.part.on_move, Vector3(position)) is False:
-        correct(real, now)
-    elif real.body.real is real and mover.corrected_at is None:  # on_move itself may have put it elsewhere
-        body.space.place(body, position, yaw)
+        space, slot = real.body.space, real.body.slot
+        if space.id not in self._movers or self._movers[space.id][0] is not space:  # it was forgotten and came anew
+            self._movers[space.id] = (space, Movers(space.area))
+        _, movers = self._movers[space.id]
+        self._inside[real.body.id] = (movers, slot)
+        movers.enter(slot, *real.mover, self._app.host.now, "on_move" in real.body.kind.hooks)
+
+    def leave(self, real: Real) -> None:
+        """It has none any more, or goes; `real.mover` keeps what is known of it. Once too often does no harm."""
+        real.mover = self.pack(real)
+        inside = self._inside.pop(real.body.id, None)
+        if inside is not None:
+            movers, slot = inside
+            movers.leave(slot)
+
+    def pack(self, real: Real) -> PackedMover:
+        """What it may, at rest."""
+        inside = self._inside.get(real.body.id)
+        if inside is None:
+            return real.mover
+        movers, slot = inside
+        return PackedMover(*movers.pack(slot, self._app.host.now))
+
+    # What the server does.
+
+    def put(self, real: Real, position: Position, direction: Direction) -> None:
+        """The server moves a real: its client, if it has one, is told."""
+        body = real.body
+        body.space.area.put(body.slot, position, direction)
+        if real.witness is not None:
+            self.correct(real)
+
+    def correct(self, real: Real) -> None:
+        """Tells the own client where it is."""
+        if real.witness is not None:
+            real.witness.pending.append(encode_moved(real.body.position, real.body.direction))
+            self.hold(real)
+
+    def hold(self, real: Real) -> None:
+        """The client was told where it is, and is not believed until it has understood."""
+        inside = self._inside.get(real.body.id)
+        if inside is not None:
+            movers, slot = inside
+            movers.correct(slot, self._app.host.now)
+
+    # What the clients say.
+
+    def on_moves(self, source: AppId, message: Moves) -> None:
+        """They wait for the tick."""
+        if len(message.rows) % ROW.size:
+            self._app.count("moves that do not decode", source=str(source), size=len(message.rows))
+        else:
+            self._rows.append((source, message.rows))
+
+    def run(self) -> None:
+        """Takes what has come since the last tick."""
+        rows, self._rows = self._rows, []
+        now, top_speed = self._app.host.now, self._app.game.policy.top_speed
+        for source, rest in rows:
+            for space, movers in list(self._movers.values()):
+                if not rest:
+                    break
+                seen, rest = movers.take(rest, now, top_speed, space.bounds)
+                for kind, row in seen:
+                    self._see(kind, row)
+            self._pass_on(source, rest)
+
+    def _see(self, kind: int, row: Row) -> None:
+        """A move that was not simply believed."""
+        app, real = self._app, self._app.reals.get(row.entity)
+        if real is None or real.is_doomed or real.witness is None:
+            return
+        if kind != ASK:
+            app.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)
+            self.correct(real)
+        elif app.run(real.body, "on_move", real.part.on_move, Vector3(row.position)) is False:
+            self.correct(real)
+        elif not self._is_held(real):  # on_move itself may have put it elsewhere
+            real.body.space.place(real.body, row.position, row.direction)
+
+    def _is_held(self, real: Real) -> bool:
+        inside = self._inside.get(real.body.id)
+        return inside is None or inside[0].is_corrected(inside[1])
+
+    def _pass_on(self, source: AppId, rows: bytes) -> None:
+        """What is for ghosts goes to their reals."""
+        passed: dict[AppId, list[bytes]] = {}
+        for at in range(0, len(rows), ROW.size):
+            body = self._app.bodies.get(ROW.unpack_from(rows, at)[0])
+            if body is not None and body.real is None and body.real_app not in (self._app.me, source):
+                passed.setdefault(body.real_app, []).append(rows[at : at + ROW.size])
+        for app, several in passed.items():
+            self._app.send(app, Moves(b"".join(several)))

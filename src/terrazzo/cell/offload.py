@@ -1,139 +1,204 @@
 """Offloads: a real leaves for another app, or arrives here.
 
     A (real, epoch 4)                                         B (ghost)
-      last step to all ghosts, the client told all of it
+      on_leaving_cell; last step to all ghosts
+      the client is told all of it
       CreateGhost, if B has none            ─────────────▶
       Offload(epoch 5): everything          ─────────────▶    mailbox arrives at once: what is forwarded finds it
-      NextReal(epoch 5) to the other ghosts                   ghost at the same number: becomes the real
-      becomes a ghost, keeps the Offload                      ghost behind (a step of the home before A is still
-      forwards mail and moves                                   on its way): waits for it, then becomes the real
-      forgets the Offload                   ◀─────────────    Onloaded
+      NextReal(epoch 5) to the other ghosts                   the ghost becomes the real, at once where its number or
+      becomes a ghost, keeps the Offload                        the past that came along allows, else when the steps
+      forwards mail and moves; on_left_cell                     that are on their way have come (`cell/ghost.py`)
+      forgets the Offload                   ◀─────────────    Onloaded, at once; SetReal(epoch 5) to all ghosts
+                                                              on_entering_cell, on_entered_cell
 
-Between A's becoming a ghost and B's becoming the real there is no real at all, and never two (P1). That a ghost which
-is behind is waited for keeps the history on B without a gap: everyone who watches from there gets each step (P4). The
-wait ends by itself: what it waits for was sent before the Offload. If it was lost with a link, the wait ends with it.
+Between A's becoming a ghost and B's becoming the real there is no real at all, and never two (P1). B confirms what it
+has, whether the real has begun there or waits; A keeps the packed real until then, and sends it again when a link was
+lost: a second copy is known by its epoch. What cannot be taken in is refused, and A brings the real back:
+
+    kept ──Onloaded──▶ forgotten            ──refused──▶ the same real again, epoch + 1      (a teleport that failed)
+      │                                     ──B declared dead──▶ the same, with a jump of the numbers: what B may have
+      └── its link is up again: sent again                     told of it meanwhile is undone by a new state of all
+
+**A teleport** (`jump`) is the same without a ghost at the destination, which may refuse it: it has no such space, or
+the point is not in it. The ghosts of another space than the new one are deleted by the new real. A jump into another
+space of this very app takes the same way, without the network; it counts as two moves, since the mailbox comes back to
+where it left.
 
 An offload needs a reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
-a while, unless the tree has changed since: two apps with different trees would else play ball (story 8). At most so
-many leave in a tick (story 14).
+a while, unless the tree has changed since, or there is no cell here any more: two apps with different trees would else
+play ball (story 8). At most so many leave in a tick; who was passed over is among the first in the next (story 14).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from terrazzo.cell.body import Body
-from terrazzo.cell.history import History
-from terrazzo.cell.kind import EntityKind
+from terrazzo.cell.arrival import MAILBOX_DECODER, is_known, landed_real, problem_of
 from terrazzo.cell.real import Real
-from terrazzo.cell.witness import Witness
-from terrazzo.errors import DecodeError
-from terrazzo.schema.state import State
-from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.cell_cell import CreateGhost, NextReal, Offload, Onloaded
+from terrazzo.cell.riding import encode_rides
+from terrazzo.errors import EntityMoved
+from terrazzo.wire.ids import AppId, next_move
+from terrazzo.wire.pairs.cell_cell import Jump, NextReal, Offload, OffloadRefused, Onloaded, Past
+from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
 
 STAY_S = 0.5
 OFFLOADS_MAX = 100
-WAIT_S = 10.0
+REFUSED_S = 60.0
+RESTORED = 1 << 20
+"""What is added to the number of a real whose destination died: more than that could have told of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Kept:
     """What was sent and not yet confirmed."""
 
     to: AppId
     message: Offload
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """A real that has arrived and waits for its ghost to catch up."""
-
-    message: Offload
-    until: float
+    had_ghost: bool
 
 
 class Offloads:
     """The reals on their way, in both directions."""
 
-    def __init__(self, app: CellApp, margin_m: float) -> None:
+    def __init__(self, app: CellApp) -> None:
         self.kept: dict[int, Kept] = {}
-        self.waiting: dict[int, Waiting] = {}
         self._app = app
-        self._margin_m = margin_m
+        self._refused: dict[int, tuple[int, float]] = {}
+        """Entity: the epoch in which it was refused, until when that is remembered. A second copy must not be taken."""
+        self._last = 0
+        """The last to leave, when not all could."""
 
     # Leaving.
 
     def check(self) -> None:
         """Sends off those whose place is another app's."""
-        count = 0
-        for real in list(self._app.reals.values()):
-            to = self._destination(real)
-            if to is not None:
-                self.offload(real, to)
-                count += 1
-                if count >= OFFLOADS_MAX:
-                    break
+        waiting = sorted(self._outside(), key=lambda real: (real.body.id <= self._last, real.body.id))
+        self._last, count = 0, 0
+        for real in waiting:
+            to = None if real.body.real is not real else self.destination(real)
+            if to is None:
+                continue
+            if count >= OFFLOADS_MAX:
+                return
+            self._last = real.body.id
+            count += self.offload(real, to)
+        self._last = 0
 
-    def _destination(self, real: Real) -> AppId | None:
-        body = real.body
-        if body.space.outside_by(body.position) <= self._margin_m:
-            return None
-        if (
-            real.arrived_at is not None
-            and self._app.host.now < real.arrived_at + STAY_S
-            and real.tree_version == body.space.version
-        ):
-            return None
-        to = body.space.home_of(body.position)
-        return None if to is None or to == self._app.me or to in self._app.lost else to
+    def _outside(self) -> Iterator[Real]:
+        """The reals that may have to leave."""
+        for space in list(self._app.spaces.values()):
+            if space.leaf is None:
+                bodies = list(space.bodies.values())
+            else:
+                bodies = [space.by_slot[slot] for slot in space.area.outside(*space.rect, self._app.offload_margin_m)]
+            yield from (body.real for body in bodies if body.real is not None)
 
-    def offload(self, real: Real, to: AppId) -> None:
-        """Sends a real away; its step is closed and its ghosts have it."""
+    def destination(self, real: Real) -> AppId | None:
+        """Where a real should leave for; None while it stays."""
+        app, body, space = self._app, real.body, real.body.space
+        if real.is_doomed or space.outside_by(body.position) <= app.offload_margin_m:
+            return None
+        is_new = real.arrived_at is not None and app.host.now < real.arrived_at + STAY_S
+        if is_new and real.tree_version == space.version and space.leaf is not None:
+            return None
+        leaf = space.leaf_at(body.position)
+        if leaf is None or leaf.app == app.me:
+            return None
+        return leaf.app if leaf.app not in app.lost else self._shelter(real)
+
+    def _shelter(self, real: Real) -> AppId | None:
+        """For who must leave and cannot go where it belongs: a neighbour that its square touches."""
+        space, (x, _, z) = real.body.space, real.body.position
+        if space.leaf is not None:
+            return None
+        square = Rect.around(x, z, self._app.haunts.distance_m + real.body.kind.schema.appeal_radius)
+        found = (leaf.app for leaf in space.leaves_touching(square) if leaf.app not in self._app.lost)
+        return next(found, None)
+
+    def offload(self, real: Real, to: AppId, jump: Jump | None = None) -> bool:
+        """Sends a real away; False when the game's last word kept it here."""
         app, body = self._app, real.body
-        if to not in real.haunts:
+        if not self._take_leave(real, to, jump):
+            return False
+        app.haunts.close_step(real)
+        if jump is None and to not in real.haunts:
             app.haunts.create(real, to)
         if real.witness is not None:
             app.feed.serve(real)
-        message = self._pack(real, to)
+        haunts = list(real.haunts)
+        message = self._pack(real, to, jump)
+        self.kept[body.id] = Kept(to, message, had_ghost=to in haunts)
+        self._become_ghost(real, to, message.epoch)
+        if "on_left_cell" in body.kind.hooks:
+            app.run(body, "on_left_cell", real.part.on_left_cell)
+        if to == app.me:
+            self.on_offload(app.me, message)
+            return True
         app.send(to, message)
-        for haunt in real.haunts:
+        for haunt in haunts:
             if haunt != to:
                 app.send(haunt, NextReal(body.id, message.epoch, to))
-        self.kept[body.id] = Kept(to, message)
-        del app.reals[body.id]
-        real.end()
-        body.real = None
-        body.keep_ghosted()
-        body.epoch = body.born = message.epoch
-        body.real_app = to
+        return True
 
-    def _pack(self, real: Real, to: AppId) -> Offload:
+    def _take_leave(self, real: Real, to: AppId, jump: Jump | None) -> bool:
+        """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere."""
         app, body = self._app, real.body
+        position = body.position
+        if "on_leaving_cell" in body.kind.hooks:
+            app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
+        app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
+        if real.is_doomed or body.real is not real:
+            return False
+        return jump is not None or position == body.position or self.destination(real) == to
+
+    def _pack(self, real: Real, to: AppId, jump: Jump | None) -> Offload:
+        """Everything of a real; its mailbox leaves with it."""
+        app, body, now = self._app, real.body, self._app.host.now
+        mailbox, epoch = app.switchboard.depart(body.part, to), body.epoch + 1
+        if to == app.me:
+            mailbox, epoch = _moved_on(mailbox), epoch + 1
         return Offload(
             entity=body.id,
             type_id=body.kind.schema.type_id,
             space=body.space.id,
-            epoch=body.epoch + 1,
+            epoch=epoch,
             number=body.number,
             position=body.position,
-            yaw=body.yaw,
+            direction=body.direction,
             properties=body.state.encode(),
-            mailbox=app.switchboard.depart(body.part, to),
-            haunts=(*(haunt for haunt in real.haunts if haunt != to), app.me),
+            mailbox=mailbox,
+            haunts=tuple(app for app in (*real.haunts, app.me) if app != to),
             base=app.base_of(body),
             witness=None if real.witness is None else real.witness.pack(),
-            timers=real.timers.pack(app.host.now),
+            timers=real.timers.pack(now),
+            controllers=real.controllers.pack(),
+            proximities=app.interests.pack(real),
             dbid=real.dbid,
-            moved=real.mover.number,
+            mover=app.moves.pack(real),
+            past=body.history.pack(),
+            jump=jump,
+            teleport=app.teleports.pack(real),
+            ride=encode_rides(body),
         )
+
+    def _become_ghost(self, real: Real, to: AppId, epoch: int) -> None:
+        body = real.body
+        real.end()
+        del self._app.reals[body.id]
+        body.real = None
+        body.space.area.set_real(body.slot, False)
+        body.keep_ghosted()
+        body.epoch = body.born = epoch
+        body.real_app = to
+
+    # What became of it.
 
     def on_onloaded(self, source: AppId, message: Onloaded) -> None:
         """It arrived."""
@@ -141,122 +206,108 @@ class Offloads:
         if kept is not None and kept.message.epoch <= message.epoch:
             del self.kept[message.entity]
 
+    def on_refused(self, source: AppId, message: OffloadRefused) -> None:
+        """It was not taken in: it is here again, as it was."""
+        kept = self.kept.get(message.entity)
+        if kept is not None and kept.message.epoch == message.epoch:
+            self._app.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
+            haunts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
+            self._bring_back(msgspec.structs.replace(kept.message, haunts=haunts), message.reason)
+
+    def on_app_dead(self, app: AppId) -> None:
+        """An app is dead, and fenced: what was on its way to it, and perhaps there, is here again as it left. What the
+        dead may have told of it is undone: everybody gets the whole state under a number that is beyond."""
+        for kept in [kept for kept in self.kept.values() if kept.to == app]:
+            message, kind = kept.message, self._app.kinds.get(kept.message.type_id)
+            assert kind is not None
+            self._app.count("offload restored", entity=message.entity, to=str(app))
+            number = message.number + RESTORED
+            past = Past(number, (), tuple((place, number) for place in kind.for_others))
+            message = msgspec.structs.replace(message, number=number, past=past)
+            real = self._bring_back(message, f"{app} is dead")
+            self._app.haunts.close_step(real)
+            for haunt in real.haunts:
+                self._app.send(haunt, real.ghost(is_snapshot=True))
+
+    def _bring_back(self, message: Offload, reason: str) -> Real:
+        jump, mailbox = message.jump, _moved_on(message.mailbox)
+        message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
+        del self.kept[message.entity]
+        self._app.switchboard.arrive(mailbox)
+        real = self.land(message)
+        if jump is not None:
+            self._app.teleports.on_refused(real, reason)
+        return real
+
     def on_link_up(self, peer: AppId) -> None:
-        """What was sent to this peer may have been lost with the former link, the last steps of the ghost included. A
-        second copy does no harm."""
+        """What was sent to this peer may have been lost with the former link. A second copy does no harm."""
         for kept in self.kept.values():
             if kept.to == peer:
-                self._app.send(peer, self._ghost_of(kept.message))
                 self._app.send(peer, kept.message)
 
-    def _ghost_of(self, message: Offload) -> CreateGhost:
-        """The ghost that an offload needs where it goes."""
-        kind = self._app.kinds.get(message.type_id)
-        assert kind is not None
-        layout = kind.schema.ghost_layout
-        values = kind.schema.cell_layout.row.decode(message.properties)
-        return CreateGhost(
-            entity=message.entity,
-            type_id=message.type_id,
-            space=message.space,
-            epoch=message.epoch - 1,
-            number=message.number,
-            position=message.position,
-            yaw=message.yaw,
-            properties=layout.row.encode(values[: len(layout)]),
-            base=message.base,
+    def on_link_lost(self) -> None:
+        """What a real that has come waits for may be lost: it begins with what it has."""
+        self._app.ghosts.mending.hurry()
+
+    def on_tick(self) -> None:
+        """Forgets what was refused long ago."""
+        now = self._app.host.now
+        for entity in [entity for entity, (_, until) in self._refused.items() if until <= now]:
+            del self._refused[entity]
+
+    def has_kept(self, space: int, app: AppId | None = None) -> bool:
+        """Whether a real of this space has been sent, to this app, and not confirmed."""
+        return any(
+            space in (kept.message.space, kept.message.jump and kept.message.jump.space)
+            for kept in self.kept.values()
+            if app is None or kept.to == app
         )
 
     # Arriving.
 
     def on_offload(self, source: AppId, message: Offload) -> None:
-        """A real arrives. What cannot be taken in is not confirmed, so the sender still has it."""
+        """A real arrives."""
         app = self._app
-        kind = app.kinds.get(message.type_id)
-        try:
-            if kind is None:
-                raise DecodeError(f"type {message.type_id} is not of this game")
-            kind.schema.cell_layout.row.decode(message.properties)
+        is_new = False
+        problem = problem_of(app, message)
+        if self._refused.get(message.entity, (-1, 0.0))[0] == message.epoch:
+            problem = "it was refused before"
+        if problem is None:
             is_new = app.switchboard.arrive(message.mailbox)
-        except (DecodeError, msgspec.MsgspecError) as problem:
-            app.count("offload that does not decode", entity=message.entity, problem=str(problem))
+        elif is_known(app, message):
+            problem = None
+        if problem is not None:
+            app.count("offload not taken", entity=message.entity, problem=problem)
+            self._refused[message.entity] = (message.epoch, app.host.now + REFUSED_S)
+            self._answer(source, OffloadRefused(message.entity, message.epoch, problem[:900]))
             return
-        app.send(source, Onloaded(message.entity, message.epoch))
+        self._answer(source, Onloaded(message.entity, message.epoch))
         if not is_new:
             return
-        kept = self.kept.get(message.entity)
-        if kept is not None and kept.message.epoch < message.epoch:
-            del self.kept[message.entity]
-        self.waiting[message.entity] = Waiting(message, app.host.now + WAIT_S)
-        self.on_ghost_changed(message.entity)
-
-    def on_ghost_changed(self, entity: int) -> None:
-        """The ghost has a new number: perhaps the one that its real, which has arrived, waits for."""
-        waiting = self.waiting.get(entity)
-        if waiting is not None:
-            body = self._app.bodies.get(entity)
-            if body is None or body.number >= waiting.message.number:
-                self._land(waiting.message)
-
-    def on_tick(self) -> None:
-        """Ends waits that are over."""
-        self._end_waits(self._app.host.now)
-
-    def on_link_lost(self) -> None:
-        """What is waited for may never come: a state with a gap in its history is better than none."""
-        self._end_waits(inf)
-
-    def _end_waits(self, until: float) -> None:
-        for entity in [entity for entity, waiting in self.waiting.items() if waiting.until <= until]:
-            self._app.count("offload that waited in vain", entity=entity)
-            self._land(self.waiting[entity].message)
-
-    def _land(self, message: Offload) -> None:
-        app = self._app
-        del self.waiting[message.entity]
-        app.ghosts.on_landed(message.entity)
-        kind = app.kinds.get(message.type_id)
-        assert kind is not None
-        body = self._landed_body(message, kind)
-        real = Real(body, message.dbid, app.host.now)
-        real.haunts = dict.fromkeys((haunt for haunt in message.haunts if haunt != app.me), app.host.now)
-        real.timers.unpack(message.timers, app.host.now)
-        real.arrived_at = app.host.now
-        real.mover.number = message.moved
-        if message.witness is not None:
-            real.witness = Witness.unpack(body, message.witness, app.host.now)
-        app.settle(real)
-        app.run(body, "on_arrived", real.part.on_arrived)
-
-    def _landed_body(self, message: Offload, kind: EntityKind) -> Body:
-        """The ghost that was here, with the state of the real; or a new body where none was."""
-        app = self._app
-        state = State(kind.schema.cell_layout, None, kind.schema.cell_layout.row.decode(message.properties))
+        self.kept.pop(message.entity, None)
         body = app.bodies.get(message.entity)
-        if body is not None and body.space.id != message.space:
-            app.ghosts.remove(body, body.epoch, is_destroyed=False)
-            body = None
-        if body is None:
-            body = Body(
-                app,
-                app.space(message.space),
-                kind,
-                message.entity,
-                base=message.base,
-                real_app=app.me,
-                epoch=message.epoch,
-                number=message.number,
-                position=message.position,
-                yaw=message.yaw,
-                state=state,
-            )
-            app.add_body(body)
-            return body
-        body.state.release()
-        body.state = state
-        if body.number != message.number:
-            body.number, body.history = message.number, History(message.number)
-        body.base, body.real_app = message.base, app.me
-        body.epoch = body.born = message.epoch
-        body.space.place(body, message.position, message.yaw)
-        return body
+        if body is None or body.space.id != message.space or message.past.floor <= body.number:
+            self.land(message)
+        else:
+            app.ghosts.hold_arrival(source, message)
+
+    def _answer(self, source: AppId, answer: Onloaded | OffloadRefused) -> None:
+        if source != self._app.me:
+            self._app.send(source, answer)
+        elif isinstance(answer, OffloadRefused):
+            self.on_refused(source, answer)
+
+    def land(self, message: Offload) -> Real:
+        """The real begins here."""
+        real = landed_real(self._app, message)
+        if "on_entered_cell" in real.body.kind.hooks:
+            self._app.run(real.body, "on_entered_cell", real.part.on_entered_cell)
+        if message.jump is not None:
+            self._app.teleports.on_landed(real)
+        return real
+
+
+def _moved_on(mailbox: bytes) -> bytes:
+    """A mailbox that left and is to be continued where it left, under a version of its own."""
+    packed = MAILBOX_DECODER.decode(mailbox)
+    return msgspec.msgpack.encode(packed._replace(version=next_move(packed.version)))

@@ -1,72 +1,22 @@
 """A space as one CellApp has it: the tree, its own cell, and every body in it, real or ghost.
 
-`Grid` finds who is near. It is all that knows how: a compiled index with the same five methods can take its place.
+Places are in the arrays of `area` (`_speed/area`), by slot; `bodies` has the Python side by entity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import floor, inf
+from math import inf
 
+from terrazzo._speed.area import Area
+from terrazzo._speed.sight import Headlines
 from terrazzo.cell.body import Body
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.base_cell import Position
+from terrazzo.wire.pairs.base_cell import Direction, Position
 from terrazzo.world.bsp import BspTree, Leaf
 from terrazzo.world.rect import PLANE, Rect
 
-SQUARE_M = 40.0
-
 _ON_THE_EDGE_M = 1e-9
 """A point on a far edge is 0 m away from the cell and yet the neighbour's."""
-
-
-class Grid:
-    """Ids by place, in squares of a fixed size; what it gives is in the same order on every run."""
-
-    def __init__(self, square_m: float = SQUARE_M) -> None:
-        self._square_m = square_m
-        self._squares: dict[tuple[int, int], dict[int, None]] = {}
-        self._places: dict[int, tuple[float, float, tuple[int, int]]] = {}
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def _square(self, x: float, z: float) -> tuple[int, int]:
-        return floor(x / self._square_m), floor(z / self._square_m)
-
-    def put(self, entity: int, x: float, z: float) -> None:
-        """The entity is here now."""
-        square = self._square(x, z)
-        known = self._places.get(entity)
-        if known is None or known[2] != square:
-            if known is not None:
-                self._take_out(entity, known[2])
-            self._squares.setdefault(square, {})[entity] = None
-        self._places[entity] = (x, z, square)
-
-    def remove(self, entity: int) -> None:
-        """The entity is gone."""
-        self._take_out(entity, self._places.pop(entity)[2])
-
-    def _take_out(self, entity: int, square: tuple[int, int]) -> None:
-        inside = self._squares[square]
-        del inside[entity]
-        if not inside:
-            del self._squares[square]
-
-    def within(self, area: Rect) -> Iterator[int]:
-        """Those in a rectangle, all its edges included."""
-        (i0, k0), (i1, k1) = self._square(area.x0, area.z0), self._square(area.x1, area.z1)
-        wanted = (i1 - i0 + 1) * (k1 - k0 + 1)
-        if wanted > len(self._squares):
-            squares = [each for each in self._squares if i0 <= each[0] <= i1 and k0 <= each[1] <= k1]
-        else:
-            squares = [(i, k) for i in range(i0, i1 + 1) for k in range(k0, k1 + 1) if (i, k) in self._squares]
-        for square in squares:
-            for entity in self._squares[square]:
-                x, z, _ = self._places[entity]
-                if area.x0 <= x <= area.x1 and area.z0 <= z <= area.z1:
-                    yield entity
 
 
 class Space:
@@ -78,17 +28,23 @@ class Space:
         self.version = -1
         self.tree: BspTree | None = None
         self.leaf: Leaf | None = None
+        """The cell of this app; None: it has none (any more)."""
+        self.retiring: frozenset[AppId] = frozenset()
+        """Apps that had a cell, whose reals are on their way out."""
         self.rect: Rect = PLANE
         self.bounds: Rect = PLANE
+        self.area = Area()
+        self.headlines = Headlines()
         self.bodies: dict[int, Body] = {}
-        self.moved: dict[int, Body] = {}
-        """Those that came or moved since the witnesses last looked."""
-        self._grid = Grid()
+        self.by_slot: dict[int, Body] = {}
 
-    def set_tree(self, name: str, version: int, tree: BspTree, me: AppId) -> bool:
+    def set_tree(
+        self, name: str, version: int, tree: BspTree, me: AppId, retiring: frozenset[AppId] = frozenset()
+    ) -> bool:
         """A newer tree; False when this one is not newer."""
         if version <= self.version:
             return False
+        self.retiring = retiring
         self.name, self.version, self.tree = name, version, tree
         self.bounds = tree.bounds
         self.leaf = tree.leaf_of(me)
@@ -104,13 +60,13 @@ class Space:
             return 0.0
         return max(self.rect.outside_by(x, z), _ON_THE_EDGE_M)
 
-    def home_of(self, position: Position) -> AppId | None:
-        """Whose cell a point is in, by the tree known here."""
-        return None if self.tree is None else self.tree.leaf_at(position[0], position[2]).app
+    def leaf_at(self, position: Position) -> Leaf | None:
+        """The cell that a point is in, by the tree known here."""
+        return None if self.tree is None else self.tree.leaf_at(position[0], position[2])
 
-    def apps_touching(self, area: Rect) -> list[AppId]:
-        """Whose cells an area reaches into."""
-        return [] if self.tree is None else [leaf.app for leaf in self.tree.leaves_touching(area)]
+    def leaves_touching(self, area: Rect) -> list[Leaf]:
+        """The cells that an area reaches into."""
+        return [] if self.tree is None else self.tree.leaves_touching(area)
 
     def allows(self, position: Position) -> bool:
         """Whether a point is within the bounds of the space."""
@@ -121,20 +77,19 @@ class Space:
     def add(self, body: Body) -> None:
         """A body begins here."""
         self.bodies[body.id] = body
-        self.place(body, body.position, body.yaw)
+        self.by_slot[body.slot] = body
 
     def remove(self, body: Body) -> None:
-        """A body is gone."""
+        """A body is gone; who had it in its area hears of that with the next look (`cell/interests.py`)."""
         del self.bodies[body.id]
-        self.moved.pop(body.id, None)
-        self._grid.remove(body.id)
+        del self.by_slot[body.slot]
+        body.bury()
+        self.area.remove(body.slot)
 
-    def place(self, body: Body, position: Position, yaw: float) -> None:
+    def place(self, body: Body, position: Position, direction: Direction) -> None:
         """A body is here now."""
-        body.position, body.yaw = position, yaw
-        self._grid.put(body.id, position[0], position[2])
-        self.moved[body.id] = body
+        self.area.put(body.slot, position, direction)
 
-    def within(self, area: Rect) -> list[Body]:
-        """The bodies in an area."""
-        return [self.bodies[entity] for entity in self._grid.within(area)]
+    def within(self, position: Position, radius: float) -> list[Body]:
+        """The bodies at most so far from a point, measured on the ground, nearest first."""
+        return [self.by_slot[slot] for slot in self.area.within(position[0], position[2], radius)]

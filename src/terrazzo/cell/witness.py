@@ -1,160 +1,274 @@
-"""A witness: what the client of one real has been told, and what it is to be told now.
+"""A witness: the client of one real, and who is in its area.
 
-A client has a copy of everything in its area. For each of those the witness keeps one number: the last step of it that
-the client has (`cell/history.py`). Everything follows from comparing it with the number of the local body, be that
-real or ghost:
+Who is in the area has an entry in the client's story (`cell/story.py`), from which everything that the client hears
+follows. An entity comes in because it is near (an event of `_speed/area`) or because the game adds it, and stays as
+long as one of the two holds. How one is judged:
 
-    local number          the client
-    not in `seen`         enter, with all properties that others see; `seen` becomes the local number
-    higher                the steps between, from history; where they are gone, what has changed, as it is now
-    equal                 nothing
-    lower                 nothing yet: this cell is behind what the client has (it was told by another cell); wait
-    another life          leave, then enter: the entity got a new body
+    local body         in the area or added                             neither
+    number ≥ sent      stays                                            goes
+    number < sent      stays; another cell told more, this one is late  described: wait, where it is may be old, too;
+                                                                        else goes
+    of another life    goes, then comes in anew                         goes
+    was removed        goes; its last words are in its grave            goes
+    replaced           as the new body says, which came in the same round of events
+    not here yet, or removed before it had caught up      wait for PATIENCE_S after the witness came, then goes
 
-    body out of the area by more than the hysteresis, or body removed      what is left to tell, then leave, once
+**When.** Events come in phase 5 of the tick; those in doubt are judged at once (`judge`), and the game's hooks
+on_entered_aoi and on_left_aoi follow. The client is told in phase 10, when the steps of the tick are closed: so the
+last words of an entity in the tick in which it goes out of sight are heard (story 23), what enters and leaves in one
+tick is never announced (story 22), and what the game withholds in on_entered_aoi neither.
 
-**Arriving.** The numbers travel with the real, so the next cell goes on where this one ended: no leave, no enter,
-nothing twice, nothing missing. What the client has and this cell has not may be on its way: it is waited for a moment.
-If its grave is here, its last words are told from there. What has left lately is remembered, too (packed with a
-negative entity): a copy that is behind must not bring it back in an older state, and a destroyed one must not rise.
-
-`pending` is what happened since the last tick in the order in which it happened: the own entity's changes and calls,
-and the leaving of bodies that were removed between two ticks.
+**Arriving.** The story travels with the real, and the next cell goes on where this one ended: no leave, no
+announcement, nothing twice, nothing missing (story 21), and no hook is repeated. What has left lately is remembered,
+too: a local copy that is behind must not bring it back in an older state, and a destroyed one must not rise. Such a
+copy waits in doubt, without an entry, until it has caught up.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from terrazzo.sync.protocol import Place, encode_enter, encode_leave
+from terrazzo._speed.sight import DESCRIBED, WITHHELD
+from terrazzo.cell.aliases import Aliases
+from terrazzo.cell.history import Event
+from terrazzo.cell.interests import PATIENCE_S
+from terrazzo.cell.story import GONE, IN_AREA, LEFT_S, MANUAL, Story
+from terrazzo.errors import UsageError
+from terrazzo.sync.protocol import OWN, encode_cell_player, encode_moved, encode_space, with_alias
 from terrazzo.wire.ids import life_of
+from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedWitness
-from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
 
-HYSTERESIS_M = 5.0
-PATIENCE_S = 2.0
-LEFT_S = 5.0
-REFRESH_TICKS = 20
-"""Places are unreliable: each is told again after so many ticks, moved or not."""
-
 
 class Witness:
-    """What one client knows."""
+    """Who is in the area of one client."""
 
-    __slots__ = ("_patience_until", "body", "left", "number", "pending", "seen")
+    __slots__ = (
+        "_doubts", "_interest", "_patience_until", "_story", "body", "hysteresis", "number", "radius",
+    )  # fmt: skip
 
-    def __init__(self, body: Body, number: int) -> None:
+    def __init__(self, body: Body, number: int, radius: float, hysteresis: float, story: Story) -> None:
         self.body = body
         self.number = number
-        self.seen: dict[int, int] = {}
-        self.left: dict[int, tuple[int, float]] = {}
-        """Entity → lowest number at which it may enter again, until when that matters."""
-        self.pending: list[bytes] = []
+        self.radius = radius
+        self.hysteresis = hysteresis
+        self._story = story
+        self._interest = -1
+        self._doubts: dict[int, None] = {}
+        """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
         self._patience_until = 0.0
 
+    # Coming and going.
+
+    @classmethod
+    def begin(cls, body: Body, number: int) -> Witness:
+        """A client comes. Its first word is what its own body is at this moment."""
+        policy, kind = body.app.game.policy, body.kind
+        witness = cls(body, number, policy.area_radius_m, policy.area_hysteresis_m, Story(body, Aliases()))
+        row = kind.player_row(body.state)
+        witness.pending.append(encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row))
+        if body.ride is not None:
+            witness.tell_own(kind.tell_ride(encode_ride(body.ride)))
+        witness._watch(())
+        return witness
+
+    def _watch(self, members: Iterable[int]) -> None:
+        self._interest = self.body.app.interests.watch(self, self.body, self.radius, self.hysteresis, members)
+
+    def end(self) -> None:
+        """It watches nothing any more."""
+        self.body.app.interests.unwatch(self, self.body.space, self._interest)
+
     def pack(self) -> PackedWitness:
-        """At rest; `pending` must have been sent."""
-        assert not self.pending
-        left = tuple((-entity, number) for entity, (number, _) in self.left.items())
-        return PackedWitness(self.number, (*self.seen.items(), *left))
+        """At rest; right after an update, so that nothing is pending and nobody is about to go."""
+        story = self._story
+        assert not story.pending
+        left = tuple((entity, number) for entity, (number, _) in story.left.items())
+        resting = tuple(sorted(story.aliases.resting))
+        seen = tuple(story.pack())
+        return PackedWitness(self.number, self.radius, self.hysteresis, seen, left, resting, story.deficit)
 
     @classmethod
     def unpack(cls, body: Body, packed: PackedWitness, now: float) -> Witness:
         """Goes on here."""
-        witness = cls(body, packed.witness)
+        story = Story(body, Aliases((seen.alias for seen in packed.seen), packed.resting), packed.deficit)
+        witness = cls(body, packed.witness, packed.radius, packed.hysteresis, story)
         witness._patience_until = now + PATIENCE_S
-        for entity, number in packed.seen:
-            if entity > 0:
-                witness.seen[entity] = number
+        story.left = {entity: (number, now + LEFT_S) for entity, number in packed.left}
+        members = []
+        for seen in packed.seen:
+            other = body.space.bodies.get(seen.entity)
+            if other is None:
+                story.unpack(seen._replace(flags=seen.flags & ~IN_AREA), -1)
             else:
-                witness.left[-entity] = (number, now + LEFT_S)
+                story.unpack(seen, other.slot)
+                if seen.flags & IN_AREA:
+                    members.append(other.slot)
+            if other is None or not seen.flags & IN_AREA or life_of(other.number) > life_of(seen.sent):
+                witness._doubt(seen.entity)
+        witness._watch(members)
         return witness
 
-    def update(self, now: float) -> list[bytes]:
-        """Looks around; gives all reliable messages since the last time."""
-        self._forget_left(now)
+    def jump(self, space_before: int) -> None:
+        """It came by a teleport, and its client has to know. In another space nothing of before is there."""
         body = self.body
-        radius = body.app.game.policy.area_radius_m
-        for entity, number in list(self.seen.items()):
-            other = body.space.bodies.get(entity)
-            if other is None:
-                self._miss(entity, number, now)
-            elif life_of(other.number) > life_of(number):
-                self._leave(entity, number, now)
-            elif other.number >= number:
-                self._tell(other, number)
-                if self._distance(other) > radius + HYSTERESIS_M:
-                    self._leave(entity, other.number, now)
-        for other in body.space.within(Rect.around(body.position[0], body.position[2], radius)):
-            if other.id not in self.seen and other is not body and self._may_enter(other):
-                self._enter(other)
-        pending, self.pending = self.pending, []
-        return pending
-
-    def places(self, tick: int) -> list[Place]:
-        """Where those are now that moved, or whose turn it is."""
-        bodies, moved = self.body.space.bodies, self.body.space.moved
-        found = []
-        for entity, number in self.seen.items():
-            if entity in moved or (entity + tick) % REFRESH_TICKS == 0:
-                other = bodies.get(entity)
-                if other is not None and other.number >= number:
-                    found.append(Place(entity, other.position, other.yaw))
-        return found
-
-    def on_removed(self, other: Body, *, is_destroyed: bool, now: float) -> None:
-        """A body is no longer here: its last words, then its leaving."""
-        number = self.seen.get(other.id)
-        if number is None:
-            if is_destroyed:
-                self.left[other.id] = (other.number + 1, now + LEFT_S)
-        elif life_of(other.number) == life_of(number):
-            if other.number >= number:
-                self._tell(other, number)
-            self._leave(other.id, max(other.number, number) + is_destroyed, now)
-
-    def _distance(self, other: Body) -> float:
-        (x, _, z), (at_x, _, at_z) = other.position, self.body.position
-        return max(abs(x - at_x), abs(z - at_z))
-
-    def _may_enter(self, other: Body) -> bool:
-        known = self.left.get(other.id)
-        return other.kind.schema.on_client and (known is None or other.number >= known[0])
-
-    def _enter(self, other: Body) -> None:
-        self.seen[other.id] = other.number
-        self.left.pop(other.id, None)
-        row = other.kind.others_row(other.state)
-        self.pending.append(encode_enter(other.id, other.kind.schema, other.position, other.yaw, row))
-
-    def _tell(self, other: Body, number: int) -> None:
-        """The steps after `number`; where history is gone, each property that has changed since, as it is."""
-        if other.number == number:
+        self._patience_until = 0.0
+        if body.space.id == space_before:
+            self.pending.append(encode_moved(body.position, body.direction))
             return
-        messages = other.history.since(number)
-        if messages is None:
-            changed = [place for place in other.kind.for_others if other.history.has_changed(place, number)]
-            messages = other.kind.whole_messages(other.id, other.state, changed)
-        self.pending += messages
-        self.seen[other.id] = other.number
+        self.pending.append(encode_space(body.space.id, body.position, body.direction))
+        for entity in self.entities():
+            body.app.interests.call(body, "on_left_aoi", entity)
+        self._story.drop_all(body.app.host.now)
+        self._doubts.clear()
+        self.end()
+        self._watch(())
 
-    def _leave(self, entity: int, number: int, now: float) -> None:
-        del self.seen[entity]
-        self.left[entity] = (number, now + LEFT_S)
-        self.pending.append(encode_leave(entity))
+    # What the client hears and says.
 
-    def _miss(self, entity: int, number: int, now: float) -> None:
-        """The client has it and this cell has not: it comes late, or died here just before the witness came."""
-        grave = self.body.app.ghosts.graves.get(entity)
-        if grave is not None and grave.number >= number and life_of(grave.number) == life_of(number):
-            self.pending += grave.history.since(number) or ()
-            self._leave(entity, grave.number + grave.is_destroyed, now)
-        elif now >= self._patience_until:
-            self._leave(entity, number, now)
+    @property
+    def pending(self) -> list[bytes]:
+        """What it will hear next, in order."""
+        return self._story.pending
 
-    def _forget_left(self, now: float) -> None:
-        for entity in [entity for entity, (_, until) in self.left.items() if until <= now]:
-            del self.left[entity]
+    def knows(self, entity: int) -> bool:
+        """Whether the client has its description."""
+        entry = self._story.get(entity)
+        return entry is not None and bool(entry[3] & DESCRIBED)
+
+    def tell_own(self, event: Event) -> None:
+        """The own entity changed, or its client is called."""
+        self._story.pending.append(with_alias(OWN, event.told))
+
+    def update(self, now: float, tick: int, allowed: float) -> tuple[list[bytes], list[bytes]]:
+        """What it is to hear now: reliable messages, and those that may be lost. `allowed` bytes a tick."""
+        return self._story.update(now, tick, allowed, max(self.radius, 1.0))
+
+    def on_wants(self, message: ClientWants) -> None:
+        """What it says about what it has heard."""
+        if message.witness == self.number:
+            self._story.on_wants(message)
+
+    # What the game wants.
+
+    def set_radius(self, radius: float, hysteresis: float) -> None:
+        """Sees as far as this from the next look on."""
+        self.radius, self.hysteresis = radius, hysteresis
+        self.body.space.area.set_radius(self._interest, radius, hysteresis)
+
+    def entities(self) -> list[int]:
+        """Who is in the area, the client may know of it or not."""
+        return [entity for entity in self._story.sight.entities() if not self._story.entry(entity)[3] & GONE]
+
+    def add_manual(self, entity: int) -> None:
+        """In the area from now on, wherever it is, as long as it has a body here."""
+        other = self.body.space.bodies.get(entity)
+        if other is None or other is self.body or not other.kind.schema.on_client:
+            what = "another one, known in this cell, whose type has a client part"
+            raise UsageError(f"entity {entity} cannot be added to the area of {self.body.label}: that takes {what}")
+        self._let_in(other, MANUAL)
+        self._doubt(entity)
+
+    def remove_manual(self, entity: int) -> None:
+        """No longer in the area because the game said so."""
+        entry = self._story.get(entity)
+        if entry is not None and entry[3] & MANUAL:
+            self._story.set_flags(entity, entry[3] & ~MANUAL)
+            self._doubt(entity)
+
+    def withhold(self, entity: int, is_withheld: bool) -> None:
+        """Is in the area, but the client is not to know; as long as it is in the area."""
+        entry = self._story.get(entity)
+        if entry is None or entry[3] & GONE:
+            raise UsageError(f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi")
+        self._story.set_flags(entity, entry[3] | WITHHELD if is_withheld else entry[3] & ~WITHHELD)
+
+    def is_withheld(self, entity: int) -> bool:
+        """Whether the client is not to know of it."""
+        entry = self._story.get(entity)
+        return entry is not None and bool(entry[3] & WITHHELD)
+
+    # What happens around (`cell/interests.py`).
+
+    def enter(self, other: Body) -> None:
+        """See Watcher."""
+        schema = other.kind.schema
+        if self._story.get(other.id) is not None:
+            self._let_in(other, IN_AREA)
+        elif schema.on_client and not schema.is_manual_aoi:
+            if self._story.may_enter(other):
+                self._let_in(other, IN_AREA)
+            else:
+                self._doubt(other.id)
+
+    def leave(self, entity: int) -> None:
+        """See Watcher."""
+        entry = self._story.get(entity)
+        if entry is None:
+            self._doubts.pop(entity, None)
+        else:
+            self._story.set_flags(entity, entry[3] & ~IN_AREA)
+            self._doubt(entity)
+
+    def judge(self, now: float) -> bool:
+        """See Watcher."""
+        doubts, self._doubts = self._doubts, {}
+        bodies = self.body.space.bodies
+        for entity in doubts:
+            if self._is_in_doubt(entity, bodies.get(entity), now):
+                self._doubts[entity] = None
+        return bool(self._doubts)
+
+    def _doubt(self, entity: int) -> None:
+        self._doubts[entity] = None
+        self.body.app.interests.doubt(self)
+
+    def _is_in_doubt(self, entity: int, other: Body | None, now: float) -> bool:
+        """Decides about one, see the module; whether it must be judged again."""
+        entry = self._story.get(entity)
+        if entry is None:
+            is_late = other is not None and not self._story.may_enter(other)
+            if other is not None and not is_late:
+                self._let_in(other, IN_AREA)
+            return is_late
+        slot, _, sent, flags = entry
+        if flags & GONE:
+            return False
+        if other is None:
+            grave = self.body.app.ghosts.graves.get(entity)
+            is_awaited = now < self._patience_until and (grave is None or grave.number < sent)
+            if not is_awaited:
+                self._let_go(entity, flags)
+            elif slot >= 0:
+                self._story.sight.bind(entity, -1)
+            return is_awaited
+        if other.slot != slot:
+            self._story.sight.bind(entity, other.slot)
+        if flags & DESCRIBED and life_of(other.number) > life_of(sent):
+            self._let_go(entity, flags)
+            return bool(flags & IN_AREA)
+        if flags & (IN_AREA | MANUAL):
+            return not flags & IN_AREA
+        if flags & DESCRIBED and other.number < sent:
+            return True
+        self._let_go(entity, flags)
+        return False
+
+    def _let_in(self, other: Body, flag: int) -> None:
+        """It is in the area, for this reason; perhaps for one more, or it was about to go."""
+        entry = self._story.get(other.id)
+        if entry is None:
+            self._story.add(other, flag)
+        else:
+            self._story.set_flags(other.id, (entry[3] | flag) & ~GONE)
+            self._doubt(other.id)
+        if entry is None or entry[3] & GONE:
+            self.body.app.interests.call(self.body, "on_entered_aoi", other.view)
+
+    def _let_go(self, entity: int, flags: int) -> None:
+        self._story.set_flags(entity, flags & ~(IN_AREA | MANUAL) | GONE)
+        self.body.app.interests.call(self.body, "on_left_aoi", entity)

@@ -57,3 +57,40 @@ def channel(as_json: bool, rounds: int, seconds: float, messages: int, pings: in
     from terrazzo.bench.channel import measure
 
     show(measure(rounds=rounds, seconds=seconds, messages=messages, pings=pings, only=only), as_json)
+
+
+@bench.command()
+@json_option
+@click.option("--rounds", default=15, show_default=True, help="Turns that each contender gets.")
+@click.option("--seed", default=1, show_default=True, help="Of the walk that everybody takes.")
+def aoi(as_json: bool, rounds: int, seed: int) -> None:
+    """Who enters and leaves whose area: our kernel against a plain C one and SciPy's cKDTree."""
+    from terrazzo.bench.aoi import measure
+
+    show(measure(rounds=rounds, seed=seed), as_json)
+
+
+@bench.command()
+@json_option
+@click.option("--clients", default=0, help="Only so many, once; without it, as many as one core sustains are found.")
+@click.option("--ticks", default=50, show_default=True, help="Measured in each run.")
+@click.option("--beyond", default=1.5, show_default=True, help="At last, so many times what it sustains; 0: not.")
+@click.option("--seed", default=1, show_default=True, help="Of everybody's walk.")
+def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int) -> None:
+    """How many clients one core's CellApp sustains, and what becomes of more."""
+    from terrazzo.bench.cell import measure
+
+    show(measure(clients=clients, ticks=ticks, beyond=beyond, seed=seed), as_json)
+
+
+@bench.command()
+@json_option
+@click.option("--clients", default=1500, show_default=True, help="In the world; some of them stand at the border.")
+@click.option("--rounds", default=100, show_default=True, help="How often those at the border go over and back.")
+@click.option("--ticks", default=80, show_default=True, help="While the border moves to and fro.")
+@click.option("--seed", default=1, show_default=True, help="Of everybody's walk.")
+def migrate(as_json: bool, clients: int, rounds: int, ticks: int, seed: int) -> None:
+    """What it costs to move a player to another CellApp, and whether the player notices."""
+    from terrazzo.bench.migrate import measure
+
+    show(measure(clients=clients, rounds=rounds, ticks=ticks, seed=seed), as_json)

@@ -86,6 +86,10 @@ def _show_properties(console: Console, entity: dict[str, Any]) -> None:
             each["detail_level"] or "", "saved" if each["persistent"] else "",
         )  # fmt: skip
     console.print(table)
+    for each in entity["properties"]:
+        for receiver, names in each.get("hidden", {}).items():
+            whom = receiver.replace("_", " ")
+            console.print(f"{each['name']} hides from {whom}: {', '.join(names)}", highlight=False)
 
 
 def _show_methods(console: Console, title: str, methods: list[dict[str, Any]]) -> None:

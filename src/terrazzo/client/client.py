@@ -16,7 +16,8 @@ packet for it appears and closed when it is in use no more.
     next_timeout()              when `poll` must be called although nothing happens
 
 Moves are unreliable, so the latest one is repeated every second for as long as nothing newer is there. What is sent is
-where the own entity is at that moment: a place that the server gave (MOVED) replaces one that has not been sent.
+where the own entity is at that moment: a place that the server gave replaces one that has not been sent. What the view
+has to answer (`view.answers`) goes out with what follows a packet: at once.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from terrazzo.client.parts import Client
 from terrazzo.client.stage import Stage
 from terrazzo.errors import ValueRejected
 from terrazzo.schema.model import Method, Side
-from terrazzo.sync.protocol import LoginReply, LoginRequest, Position, ToServer, encode_move
+from terrazzo.sync.protocol import LoginReply, LoginRequest, Position, ToServer, encode_move, with_entity
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -137,14 +138,15 @@ class ClientApp:
         """Whether it has ended, well or not."""
         return self.phase is Phase.OVER
 
-    def move(self, position: Position, yaw: float = 0.0) -> bool:
+    def move(self, position: Position, yaw: float = 0.0, *, pitch: float = 0.0, roll: float = 0.0) -> bool:
         """The own entity goes here; the server hears of the latest place once per tick. False without a body."""
-        if not all(abs(each) <= COORDINATE_MAX for each in (*position, yaw)):
-            raise ValueRejected(f"expected a place in finite numbers, got {position!r}, {yaw!r}")
+        direction = (yaw, pitch, roll)
+        if not all(abs(each) <= COORDINATE_MAX for each in (*position, *direction)):
+            raise ValueRejected(f"expected a place in finite numbers, got {position!r}, {direction!r}")
         if not self.has_body or self.view.player is None:
             return False
         x, y, z = position
-        self.view.player.position, self.view.player.yaw = (x, y, z), yaw
+        self.view.player.position, self.view.player.direction = (x, y, z), direction
         self._move_waits = True
         return True
 
@@ -167,8 +169,8 @@ class ClientApp:
             return False
         if self.view.find(entity.id) is not entity:
             return False
-        message = self._game.methods.encode_call(entity.id, entity.schema, side, method.name, args)
-        return self._send(message, reliable=method.is_reliable)
+        told = self._game.methods.encode_call(entity.schema, side, method.name, args, component=method.component)
+        return self._send(with_entity(entity.id, told), reliable=method.is_reliable)
 
     # What a driver does with it.
 
@@ -199,7 +201,7 @@ class ClientApp:
         if self._move_waits or now >= self._move_sent_at + MOVE_REPEAT_S:
             self._move_waits = False
             self._move_sent_at = now
-            self._send(encode_move(player.position, player.yaw), reliable=False)
+            self._send(encode_move(player.position, player.direction), reliable=False)
 
     def poll(self, now: float) -> list[tuple[Address, bytes]]:
         """The packets to send now, and where."""
@@ -284,6 +286,9 @@ class ClientApp:
             for message in event.messages:
                 for each in self.view.apply(message):
                     self._on_view_event(each, now)
+            if self.phase is Phase.PLAYING:
+                for answer in self.view.answers():
+                    self._send(answer)
         elif self.phase is Phase.LEAVING:
             self._finish(self._farewell or "", now)
         elif self._base_at is not None:

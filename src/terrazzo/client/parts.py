@@ -9,8 +9,11 @@
         @remote
         def on_said(self, words: Text): ...      # the server calls
 
-A property of a component is told as `set_health_hp`. Callbacks that a class does not have are passed over. What the
-game's code raises is reported and ends nothing.
+A part without `set_nested_bag` or `set_slice_bag` hears of such changes by `set_bag(old)`, with the whole value as it
+was before (`sync.callbacks`). A property of a component is told as `set_health_hp`; calls of its methods go to the
+class of its client part. Callbacks that a class does not have are passed over. They come in the order of the server's
+messages, each when its message, and no later one, has been taken in. What the game's code raises is reported and ends
+nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from terrazzo.errors import UsageError
 from terrazzo.schema.classes import parts
 from terrazzo.schema.export import is_open_to_all
 from terrazzo.schema.model import Method, Side
-from terrazzo.sync.protocol import Position
+from terrazzo.sync.protocol import Direction, Position
 from terrazzo.sync.view_events import Seen
 
 
@@ -82,7 +85,12 @@ class Client(parts.Client):
     @property
     def yaw(self) -> float:
         """Which way it looks, in radians."""
-        return self._seen.yaw
+        return self._seen.direction[0]
+
+    @property
+    def direction(self) -> Direction:
+        """Yaw, pitch and roll, in radians."""
+        return self._seen.direction
 
     @property
     def is_player(self) -> bool:
@@ -99,6 +107,10 @@ class Client(parts.Client):
         """Calls the entity's base part; the own one only."""
         return Server(self._engine, self._seen, Side.BASE)
 
+    def _lend(self, component: parts.Part) -> None:
+        if "_seen" in self.__dict__:  # a part that no engine made has none
+            component._engine, component._seen = self._engine, self._seen
+
     def on_player(self) -> None:
         """The own entity is there (its base part); the body follows with `on_enter`."""
 
@@ -107,6 +119,9 @@ class Client(parts.Client):
 
     def on_leave(self) -> None:
         """It is not there any more: the own entity lost its body, or another left the area."""
+
+    def on_space(self) -> None:
+        """The own entity has its body in another space now; all others have left just before."""
 
     def on_moved(self) -> None:
         """It is somewhere else: another entity moved, or the server put the own one there."""

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from terrazzo.client.game import ClientGame
 from terrazzo.client.parts import Client, Engine
+from terrazzo.sync.callbacks import find_callback
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -22,11 +23,22 @@ from terrazzo.sync.view_events import (
     Left,
     Moved,
     Seen,
+    SpaceChanged,
 )
 from terrazzo.wire.app import Host
 
-Story = BasePlayer | CellPlayer | CellLost | Entered | Left | Moved | Changed | Called
+Story = BasePlayer | CellPlayer | CellLost | SpaceChanged | Entered | Left | Moved | Changed | Called
 """The events that are about an entity."""
+
+_CALLBACKS = {
+    BasePlayer: "on_player",
+    CellPlayer: "on_enter",
+    Entered: "on_enter",
+    CellLost: "on_leave",
+    Left: "on_leave",
+    SpaceChanged: "on_space",
+    Moved: "on_moved",
+}
 
 
 class Stage:
@@ -46,10 +58,24 @@ class Stage:
         part = self.parts[seen.id]
         if isinstance(event, CellPlayer):
             part._state = seen.state
-        name, args = _callback(event)
-        self._run(part, name, *args)
+        if isinstance(event, Changed):
+            found = find_callback(part, event.name, event.applied, seen.state[event.name])
+            if found is not None:
+                self._call(part, *found)
+        elif isinstance(event, Called):
+            self._on_called(part, event)
+        else:
+            self._run(part, _CALLBACKS[type(event)])
         if isinstance(event, Left):
             del self.parts[seen.id]
+
+    def _on_called(self, part: Client, event: Called) -> None:
+        method = event.method
+        target = part if method.component is None else getattr(part, method.component, None)
+        function = getattr(target, method.name, None)
+        if function is not None:
+            name = method.name if method.component is None else f"{method.component}.{method.name}"
+            self._call(part, name, function, tuple(event.args))
 
     def _make_part(self, seen: Seen) -> None:
         cls = self._game.classes[seen.schema.name]
@@ -58,24 +84,9 @@ class Stage:
         self.parts[seen.id] = part
         self._run(part, "__init__")
 
-    def _run(self, part: Client, name: str, *args: Any) -> None:
-        function = getattr(part, name, None)
-        if function is not None:
-            what = f"{part._seen.schema.name} {part._seen.id}: client {name}"
-            run_game_code(cast(Host, self), what, function, *args)  # which asks nothing but `log` of its host
+    def _run(self, part: Client, name: str) -> None:
+        self._call(part, name, getattr(part, name), ())
 
-
-def _callback(event: Story) -> tuple[str, tuple[Any, ...]]:
-    """The method of the part that is called, and with what."""
-    if isinstance(event, BasePlayer):
-        return "on_player", ()
-    if isinstance(event, (CellPlayer, Entered)):
-        return "on_enter", ()
-    if isinstance(event, (CellLost, Left)):
-        return "on_leave", ()
-    if isinstance(event, Moved):
-        return "on_moved", ()
-    if isinstance(event, Changed):
-        name, args = event.applied.callback(event.name)
-        return name.replace(".", "_"), args
-    return event.method.name, tuple(event.args)
+    def _call(self, part: Client, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        what = f"{part._seen.schema.name} {part._seen.id}: client {name}"
+        run_game_code(cast(Host, self), what, function, *args)  # which asks nothing but `log` of its host

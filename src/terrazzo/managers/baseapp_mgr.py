@@ -1,4 +1,4 @@
-"""BaseAppMgr: which BaseApp a player's proxy lives on.
+"""BaseAppMgr: which BaseApp a player's proxy lives on; and, for whoever must know, any entity (`searches.py`).
 
 The path of one placement; the first two steps are the same tick:
 
@@ -32,12 +32,13 @@ from enum import Enum
 from typing import Any
 
 from terrazzo.managers.loads import is_load, smoothed
+from terrazzo.managers.searches import Searches
 from terrazzo.wire.app import Host
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
-from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, ProxyCreated
+from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate, ProxyCreated
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.requests import Failure, Question
 
@@ -116,16 +117,19 @@ class BaseAppMgr(ClusterApp):
         self._number = 0
         self._spaces_ready = False
         self._bootstrapped: AppId | None = None
+        self._searches = Searches(self)
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)
         self.answers(PlaceProxy, self._on_place_proxy)
+        self.answers(Locate, lambda question: self._searches.begin(question, self._apps))
 
     # App.
 
     def on_link_lost(self, peer: AppId) -> None:
         """See App. A lost BaseApp is forgotten before what it was asked fails, so that nothing chooses it again."""
         if self._apps.pop(peer, None) is not None:
+            self._searches.on_lost(peer)
             self.host.log("baseapp lost", app=str(peer), left=len(self._apps))
         for placement in [*self._waiting, *self._asked.values()]:
             if placement.question.source == peer:
@@ -152,6 +156,7 @@ class BaseAppMgr(ClusterApp):
             known.address = message
         else:
             self._apps[source] = _BaseApp(message)
+            self._searches.on_joined(source)
             self.host.log("baseapp joined", app=str(source), joined=len(self._apps))
 
     def _on_load(self, source: AppId, message: BaseAppLoad) -> None:
@@ -274,6 +279,7 @@ class BaseAppMgr(ClusterApp):
             "bootstrapped": str(self._bootstrapped) if self._bootstrapped else None,
             "placed": self.placed,
             "placing": len(self._waiting) + len(self._asked),
+            "missing": [str(app) for app in self._searches.missing],
             "refused": {why.value: count for why, count in self.refused.items() if count},
             "apps": [
                 {

@@ -13,13 +13,14 @@ How the cluster starts, seen from here:
                 the manager gathers anew, and the next trees have the next version: a CellReady of an older one is
                 recognised and means nothing.
     READY       BaseAppMgr and the BaseApps are told (SpacesReady), those that link later as soon as they do. FindEntry
-                is answered from the trees.
+                is answered from the trees, to BaseApps and CellApps. Cells are added and retired, borders are moved
+                (`cells.py`): at first by whoever calls `add_cell`, `retire_cell` and `move_border`.
 
 The rules:
 
 - A CellApp that is lost in READY keeps its cells in the trees: entities live there, and it may only be the link that is
   gone. Until it is back, nobody is sent there. Bringing its entities back elsewhere is not done here yet.
-- Its next incarnation is another app, without cells; such spares are kept, and counted, for when cells are added.
+- Its next incarnation is another app, without cells; such spares are kept for when cells are added.
 - This manager joins BaseAppMgr, again and again until it is there; all others come by themselves.
 """
 
@@ -32,15 +33,16 @@ from typing import Any
 
 from terrazzo.errors import UsageError
 from terrazzo.game import Space
+from terrazzo.managers.cells import Cells
 from terrazzo.managers.spaces import CellAppState, SpaceState
 from terrazzo.wire.app import Host
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellReady
+from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady
 from terrazzo.wire.requests import Question
-from terrazzo.world.bsp import BspTree
-from terrazzo.world.rect import checked_bounds
+from terrazzo.world.bsp import BspTree, Path
+from terrazzo.world.rect import Axis, checked_bounds
 
 BASE_APP_MGR = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
 
@@ -69,13 +71,13 @@ class CellAppMgr(ClusterApp):
             checked_bounds(space.bounds)
         self._by_id = {space.id: space for space in self._spaces.values()}
         self._apps: dict[AppId, CellAppState] = {}
-        self._awaited: dict[tuple[AppId, int], None] = {}
-        """Cells, by app and space, that are being made."""
+        self._ground = Cells(self, self._apps)
         self._told: dict[AppId, None] = {}
         """BaseApps and BaseAppMgr with whom a link stands."""
         self._is_joining = False
         self.on(CellAppReady, self._on_cellapp_ready)
         self.on(CellReady, self._on_cell_ready)
+        self.on(CellEmpty, self._on_cell_empty)
         self.on(CellAppLoad, self._on_load)
         self.answers(FindEntry, self._on_find_entry)
 
@@ -122,12 +124,16 @@ class CellAppMgr(ClusterApp):
         elif known.is_lost:
             known.is_lost = False
             self.host.log("cellapp is back", app=str(source))
-            self._send_trees(source)
+            for space in self._spaces_of(source):
+                self._ground.on_back(space, source)
 
     def _on_cellapp_lost(self, app: AppId) -> None:
-        names = [space.policy.name for space in self._spaces.values() if space.has(app)]
+        spaces = self._spaces_of(app)
+        names = [space.policy.name for space in spaces]
         if self.state is State.READY and names:
             self._apps[app].is_lost = True
+            for space in spaces:
+                self._ground.on_lost(space, app)
             self.host.log(
                 "cellapp lost",
                 app=str(app),
@@ -138,9 +144,8 @@ class CellAppMgr(ClusterApp):
         del self._apps[app]
         if self.state is State.SPLITTING and names:
             self.state = State.GATHERING
-            self._awaited.clear()
             for space in self._spaces.values():
-                space.tree = None
+                space.clear()
         self.host.log("cellapp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
         if self.state is State.GATHERING and len(self._apps) >= self._cells:
             self._split()
@@ -153,31 +158,73 @@ class CellAppMgr(ClusterApp):
         apps = sorted(list(self._apps)[: self._cells])
         for space in self._spaces.values():
             space.plant(BspTree.build(space.policy.bounds, apps))
-            self._awaited.update(((app, space.id), None) for app in apps)
         for app in apps:
-            self._send_trees(app)
+            for space in self._spaces.values():
+                self.send(app, space.as_message())
         self._become_ready_if_all_are()
 
-    def _send_trees(self, app: AppId) -> None:
-        """To a CellApp, every tree that it is in."""
-        for space in self._spaces.values():
-            if space.has(app):
-                self.send(app, space.as_message())
+    def _spaces_of(self, app: AppId) -> list[SpaceState]:
+        """The spaces of whose trees a CellApp is told."""
+        return [space for space in self._spaces.values() if app in space.members]
 
     def _on_cell_ready(self, source: AppId, message: CellReady) -> None:
         space = self._by_id.get(message.space)
         if space is None or source not in self._apps or message.version > space.version:
             self._refuse(source, message)
-        elif message.version == space.version:
-            self._awaited.pop((source, space.id), None)
+        elif source in space.members:
+            self._ground.on_ready(space, source, message.version)
             self._become_ready_if_all_are()
 
+    def _on_cell_empty(self, source: AppId, message: CellEmpty) -> None:
+        space = self._by_id.get(message.space)
+        if space is None or source not in self._apps or not self._ground.on_empty(space, source, message.version):
+            self._refuse(source, message)
+
     def _become_ready_if_all_are(self) -> None:
-        if self.state is State.SPLITTING and not self._awaited:
+        if self.state is State.SPLITTING and all(space.is_known_to_all for space in self._spaces.values()):
             self.state = State.READY
             self.host.log("spaces ready", spaces=list(self._spaces), cells=self._cells)
             for peer in self._told:
                 self.send(peer, SpacesReady(len(self._spaces)))
+
+    # The ground changes, on behalf of a balancer or an operator. What cannot be raises a UsageError that says why.
+
+    def tree_of(self, space: str) -> BspTree:
+        """The tree of a space as it is now."""
+        tree = self._in_play(space).tree
+        assert tree is not None, "a space in play has a tree"
+        return tree
+
+    def add_cell(
+        self,
+        space: str,
+        app: AppId | None = None,
+        *,
+        beside: AppId | None = None,
+        axis: Axis | None = None,
+        position: float | None = None,
+        is_near: bool = False,
+    ) -> AppId:
+        """Gives a CellApp that has none a cell of this space: what lies beyond a border through the cell of `beside`,
+        or, if `is_near`, before it. What is not said is chosen: the idlest spare, the widest cell, across its longer
+        side, in the middle. Returns who gets it."""
+        return self._ground.add(self._in_play(space), app, beside, axis, position, is_near=is_near)
+
+    def retire_cell(self, space: str, app: AppId) -> None:
+        """Takes its cell of this space from a CellApp; its neighbour has the ground."""
+        self._ground.retire(self._in_play(space), app)
+
+    def move_border(self, space: str, path: Path, position: float) -> None:
+        """Moves the border of the node at `path` of this space's tree."""
+        self._ground.move_border(self._in_play(space), path, position)
+
+    def _in_play(self, name: str) -> SpaceState:
+        space = self._spaces.get(name)
+        if space is None:
+            raise UsageError(self._no_space(name))
+        if self.state is not State.READY:
+            raise UsageError(f"spaces are not ready yet: {self._progress()}; try again in a moment")
+        return space
 
     # Where an entity enters.
 
@@ -195,8 +242,7 @@ class CellAppMgr(ClusterApp):
         """The way in, or a sentence that says why there is none."""
         space = self._spaces.get(asked.space)
         if space is None:
-            known = ", ".join(map(repr, self._spaces)) or "none"
-            return f"there is no space {asked.space[:100]!r}; the game's spaces are: {known[:500]}"
+            return self._no_space(asked.space)
         if not isfinite(asked.x) or not isfinite(asked.z):
             return f"x = {asked.x}, z = {asked.z} is no place in space {asked.space!r}; give finite numbers"
         if self.state is not State.READY or space.tree is None:
@@ -206,11 +252,17 @@ class CellAppMgr(ClusterApp):
             return f"the link with {app}, which runs this part of space {asked.space!r}, is lost; try again later"
         return Entry(space.id, app)
 
+    def _no_space(self, name: str) -> str:
+        known = ", ".join(map(repr, self._spaces)) or "none"
+        return f"there is no space {name[:100]!r}; the game's spaces are: {known[:500]}"
+
     def _progress(self) -> str:
         if self.state is State.GATHERING:
             return f"{len(self._apps)} of {self._cells} CellApps have joined"
         if self.state is State.SPLITTING:
-            return f"{len(self._awaited)} cells are still being made"
+            spaces = self._spaces.values()
+            awaited = sum(known < space.version for space in spaces for known in space.members.values())
+            return f"{awaited} cells are still being made"
         return "all cells are there"
 
     # Loads, and what the console shows.

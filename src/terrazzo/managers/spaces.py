@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from terrazzo.game import Space
 from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellLoad, SpaceTree
 from terrazzo.world.bsp import Branch, BspTree, Leaf
+from terrazzo.world.rect import Rect
 
 
 @dataclass
@@ -44,6 +45,23 @@ class CellAppState:
         }
 
 
+class Newborn(NamedTuple):
+    """A cell that has no area until its CellApp says that it is there."""
+
+    app: AppId
+    position: float
+    """Where its border will be then."""
+
+
+@dataclass
+class Leaving:
+    """A CellApp that had a cell and has no real of the space any more."""
+
+    version: int
+    """By which everybody must go before it may forget the space."""
+    is_told: bool = False
+
+
 @dataclass
 class SpaceState:
     """One space of the game. The version counts the trees it has had; it never goes back, even when the tree does."""
@@ -52,20 +70,34 @@ class SpaceState:
     policy: Space
     version: int = 0
     tree: BspTree | None = None
+    members: dict[AppId, int] = field(default_factory=dict)
+    """Who is told of each tree: those with a cell, and those who had one and have not forgotten it. With the newest
+    version that each goes by; 0: none yet."""
+    newborn: Newborn | None = None
+    retiring: dict[AppId, None] = field(default_factory=dict)
+    leaving: dict[AppId, Leaving] = field(default_factory=dict)
 
     def plant(self, tree: BspTree) -> None:
         """A new tree, from here on."""
         self.tree = tree
         self.version += 1
+        for leaf in tree.leaves():
+            self.members.setdefault(leaf.app, 0)
 
-    def has(self, app: AppId) -> bool:
-        """Whether this CellApp has a cell here."""
-        return self.tree is not None and self.tree.leaf_of(app) is not None
+    def clear(self) -> None:
+        """Back to the time before the first tree."""
+        self.tree = self.newborn = None
+        self.members.clear()
+
+    @property
+    def is_known_to_all(self) -> bool:
+        """Whether all go by the newest tree."""
+        return all(known >= self.version for known in self.members.values())
 
     def as_message(self) -> SpaceTree:
         """The tree as CellApps hear of it."""
         assert self.tree is not None, f"space {self.policy.name} has no tree yet"
-        return SpaceTree(self.id, self.policy.name, self.version, self.tree.pack())
+        return SpaceTree(self.id, self.policy.name, self.version, self.tree.pack(), tuple(self.retiring))
 
     def view(self, apps: dict[AppId, CellAppState]) -> dict[str, Any]:
         """For the console: cells with what of them is within the bounds, and the tree itself."""
@@ -75,8 +107,9 @@ class SpaceState:
             "name": self.policy.name,
             "bounds": list(map(float, self.policy.bounds)),
             "version": self.version,
-            "tree": _view_branch(tree.root) if tree else None,
+            "tree": _view_branch(tree.root, tree.bounds) if tree else None,
             "cells": [self._view_cell(tree, leaf, apps[leaf.app]) for leaf in tree.leaves()] if tree else [],
+            "retiring": [str(app) for app in (*self.retiring, *self.leaving)],
         }
 
     def _view_cell(self, tree: BspTree, leaf: Leaf, app: CellAppState) -> dict[str, Any]:
@@ -92,12 +125,13 @@ class SpaceState:
         }
 
 
-def _view_branch(branch: Branch) -> dict[str, Any]:
+def _view_branch(branch: Branch, bounds: Rect) -> dict[str, Any]:
     if isinstance(branch, Leaf):
         return {"cell": branch.cell, "app": str(branch.app)}
+    low, high = bounds.range_of(branch.axis)
     return {
         "axis": branch.axis.name.lower(),
-        "position": branch.position,
-        "left": _view_branch(branch.left),
-        "right": _view_branch(branch.right),
+        "position": min(max(branch.position, low), high),  # the border of a newborn may be at the end of the world
+        "left": _view_branch(branch.left, bounds),
+        "right": _view_branch(branch.right, bounds),
     }

@@ -45,7 +45,8 @@ attempts_burst = 20
 players_max = 10000          # who comes then is told that the game is full
 
 [cell]
-offload_margin_m = 3.0       # how far over a border a body may be before the next cell takes it
+offload_margin_m = 3.0       # how far over a border a body may be before the next cell takes it; 0: at once
+client_kbit_s = 20.0         # what is sent to one client in the long run; what is far away waits for what is near
 
 [launch]
 patience_s = 20.0            # if the world is not ready by then, it is said what is missing
@@ -105,6 +106,7 @@ class CellPart(_Part, frozen=True, kw_only=True):
     """What CellApps are told."""
 
     offload_margin_m: Annotated[float, msgspec.Meta(ge=0)] = 3.0
+    client_kbit_s: Annotated[float, msgspec.Meta(ge=1, le=100_000)] = 20.0
 
 
 class Launch(_Part, frozen=True, kw_only=True):

@@ -250,8 +250,15 @@ class CellMember(AppMember):
     """CellApp."""
 
     def _make(self, host: Host) -> ClusterApp:
-        margin = self.config.cell.offload_margin_m
-        self.app = CellApp(self.order.id, host, self.game, offload_margin_m=margin, cpu_load=CpuLoad())
+        self.app = CellApp(
+            self.order.id,
+            host,
+            self.game,
+            offload_margin_m=self.config.cell.offload_margin_m,
+            tick_s=self.config.tick_s,
+            client_bits_s=self.config.cell.client_kbit_s * 1000,
+            cpu_load=CpuLoad(),
+        )
         return self.app
 
     def _missing(self) -> str:

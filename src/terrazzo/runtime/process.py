@@ -23,6 +23,7 @@ import msgspec
 
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame, load_game
+from terrazzo.runtime.collector import calm_collector
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.links import Log
 from terrazzo.runtime.logs import AppLog
@@ -87,6 +88,7 @@ def main() -> int:
     except UsageError as problem:
         tell(Report(Step.FAILED, str(problem)))
         return 1
+    calm_collector()
     is_well = run(_live_until_told(order, game, log, tell))
     if os.getppid() != launcher:
         with suppress(OSError):  # the launcher can no longer tidy up: the last one out does, when the folder is empty

@@ -26,7 +26,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any
 
-from terrazzo._speed.codec import LENGTH_MAX, RecordCodec, SequenceCodec
+from terrazzo._speed.codec import LENGTH_MAX, HiddenCodec, RecordCodec, SequenceCodec
 from terrazzo._speed.values import (
     NESTED,
     SLICE,
@@ -172,6 +172,8 @@ class _Walk:
             self.names.append(index)
             self.codec = self.codec.element
             self.value = self.value[index]
+        if isinstance(self.codec, HiddenCodec):
+            raise DecodeError(f"a change of {self.describe()} that is hidden here", offset)
 
     def new_value(self, data: bytes, offset: int) -> Any:
         """The value that the rest of the data encodes, for the present value's place."""

@@ -1,7 +1,8 @@
 """A digest over what a client must agree on with the server, and nothing else.
 
 In it: the entity types that have a client part, by name and type id; their client properties in index order (name,
-type, header size, whether the own client, others, or the own client's base part get it); their client methods and
+type, header size, whether the own client, others, or the own client's base part get it, and what of it is hidden from
+the one or the other); their client methods and
 exposed methods in index order (name, types of arguments and return values, header size, who may call). A FIXED_DICT
 counts by its field names and types, a USER_TYPE by the name of its class (all that is known of its stream), an alias
 by what it means.
@@ -19,7 +20,8 @@ from __future__ import annotations
 import hashlib
 
 from terrazzo.schema.model import Exposed, Method, Property, Schema, Side
-from terrazzo.schema.types import DataType, RecordType, SequenceType
+from terrazzo.schema.shares import client_shares
+from terrazzo.schema.types import DataType, HiddenType, RecordType, SequenceType
 
 
 def digest(schema: Schema) -> str:
@@ -41,6 +43,8 @@ def describe(schema: Schema) -> list[str]:
 
 def written_out(data_type: DataType) -> str:
     """The type with all aliases replaced by what they mean."""
+    if isinstance(data_type, HiddenType):
+        return f"HIDDEN({written_out(data_type.of)})"
     if isinstance(data_type, SequenceType):
         size = "" if data_type.size is None else str(data_type.size)
         return f"{'TUPLE' if data_type.is_tuple else 'ARRAY'}[{size}]({written_out(data_type.of)})"
@@ -53,7 +57,8 @@ def written_out(data_type: DataType) -> str:
 def _property_line(prop: Property) -> str:
     audience = prop.flags.value
     hears = [word for word in ("base", "own_client", "other_clients") if getattr(audience, word)]
-    return f"property {prop.name} {written_out(prop.type)} {'+'.join(hears)} {prop.header_size}"
+    forms = "|".join(map(written_out, client_shares(prop.type, prop.flags)))
+    return f"property {prop.name} {forms} {'+'.join(hears)} {prop.header_size}"
 
 
 def _method_line(side: Side, method: Method) -> str:

@@ -10,11 +10,13 @@ client must know, the same things that the digest is taken over, and nothing tha
                "base_player": [index …]      what the base player message holds, in this order
                "cell_player": [index …]      what the cell player message holds
                "client_methods": [METHOD …], "cell_methods": [METHOD …], "base_methods": [METHOD …]}
-    PROPERTY  {"name", "type", "message_id" (or None), "base", "own_client", "other_clients", "default"}
+    PROPERTY  {"name", "type", "message_id" (or None), "base", "own_client", "other_clients", "default",
+               "other_type", "other_default" (both only where the type is not the same)}
     METHOD    {"name", "message_id", "sub_id" (or None), "args": [ARGUMENT …], "reliable", "all_clients"}
     ARGUMENT  {"name" (or None), "type"}
 
-`message_id` of a property is None where it has none of its own (it then comes as a change with a path). `default` is
+`type` of a property is what the entity's own client gets of it, `other_type` what other clients do. `message_id` of a
+property is None where it has none of its own (it then comes as a change with a path). `default` is
 the encoded value, in hex: whoever can decode the type can decode it. `all_clients`: any client that sees the entity may
 call.
 
@@ -22,6 +24,7 @@ A type is a dict with a `kind`, and an `alias` if it was written by one:
 
     int bits signed · float bits · bool · vector dimensions · text · bytes · python · ref · guid · user implemented_by
     array of size (or None) · tuple of size · record allow_none fields [{"name", "type"} …]
+    hidden of default: takes no bytes, as the client may not see it; the value is the default, in hex as `of` encodes it
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from __future__ import annotations
 from typing import Any
 
 from terrazzo.schema.digest import digest
+from terrazzo.schema.flags import Receiver
 from terrazzo.schema.indexes import NESTED_PROPERTY, NumberedMethod, NumberedProperty, number_methods, number_properties
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import EntitySchema, Exposed, Schema, Side
@@ -38,6 +42,7 @@ from terrazzo.schema.types import (
     DataType,
     FloatType,
     GuidType,
+    HiddenType,
     IntType,
     PythonType,
     RecordType,
@@ -90,6 +95,9 @@ def _export_shape(data_type: DataType) -> dict[str, Any]:
     if isinstance(data_type, SequenceType):
         kind = "tuple" if data_type.is_tuple else "array"
         return {"kind": kind, "of": export_type(data_type.of), "size": data_type.size}
+    if isinstance(data_type, HiddenType):
+        default = data_type.of.codec.encode(data_type.codec.default()).hex()
+        return {"kind": "hidden", "of": export_type(data_type.of), "default": default}
     assert isinstance(data_type, RecordType), f"a type without an export: {data_type!r}"
     fields = [{"name": each.name, "type": export_type(each.type)} for each in data_type.fields]
     return {"kind": "record", "allow_none": data_type.allow_none, "fields": fields}
@@ -117,14 +125,20 @@ def _export_entity(schema: Schema, entity: EntitySchema) -> dict[str, Any]:
 def _export_property(numbered: NumberedProperty) -> dict[str, Any]:
     prop = numbered.prop
     audience = prop.flags.value
+    own, other = prop.type_for(Receiver.OWN_CLIENT), prop.type_for(Receiver.OTHER_CLIENTS)
+    default = prop.new_default()
+    more = {}
+    if own != other:
+        more = {"other_type": export_type(other), "other_default": other.codec.encode(default).hex()}
     return {
         "name": prop.name,
-        "type": export_type(prop.type),
+        "type": export_type(own),
         "message_id": None if numbered.message_id == NESTED_PROPERTY else numbered.message_id,
         "base": audience.base,
         "own_client": audience.own_client,
         "other_clients": audience.other_clients,
-        "default": prop.codec.encode(prop.new_default()).hex(),
+        "default": own.codec.encode(default).hex(),
+        **more,
     }
 
 

@@ -12,6 +12,9 @@
     EDITOR_ONLY           nowhere: tools read it, the server passes over it
 
 The table is the value of each member, so that there is nothing to keep in step.
+
+A field of a record may have a flag of its own, which can only take away: of a value each `Receiver` gets the fields
+whose flag, as well as the property's, lets it hear (`schema/shares.py`).
 """
 
 from __future__ import annotations
@@ -49,6 +52,18 @@ class Flags(Enum):
         return self.value.own_client or self.value.other_clients
 
 
+class Receiver(Enum):
+    """Those to whom a property is sent, each of whom may get less of it than there is."""
+
+    GHOSTS = "ghosted"
+    OWN_CLIENT = "own_client"
+    OTHER_CLIENTS = "other_clients"
+
+    def hears(self, flags: Flags) -> bool:
+        """Whether a flag lets this one hear of changes."""
+        return bool(getattr(flags.value, self.value))
+
+
 BASE = Flags.BASE
 BASE_AND_CLIENT = Flags.BASE_AND_CLIENT
 CELL_PRIVATE = Flags.CELL_PRIVATE
@@ -58,3 +73,7 @@ OWN_CLIENT = Flags.OWN_CLIENT
 OTHER_CLIENTS = Flags.OTHER_CLIENTS
 ALL_CLIENTS = Flags.ALL_CLIENTS
 EDITOR_ONLY = Flags.EDITOR_ONLY
+
+FIELD_FLAGS = tuple(each for each in Flags if each is not EDITOR_ONLY)
+"""Those that a field of a record may have. Where a value lives is for its property to say, so that BASE and
+CELL_PRIVATE mean the same here, nobody, and BASE_AND_CLIENT means OWN_CLIENT."""

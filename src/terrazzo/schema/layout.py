@@ -3,6 +3,9 @@
 An entity type has four for keeping values (see `EntitySchema`): cell, ghost (a prefix of the cell's), base and client;
 and two for telling the own client what its base and cell part are. A property's place in a layout is what a Change
 names.
+
+A layout that is for a receiver has values as the receiver gets them: fields that are not for it take no bytes, and
+have their default (`schema/shares.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from terrazzo._speed.codec import RowCodec
 from terrazzo.errors import DecodeError
+from terrazzo.schema.shares import share_of_value
 
 if TYPE_CHECKING:
+    from terrazzo.schema.flags import Receiver
     from terrazzo.schema.model import Property
 
 
@@ -21,17 +26,28 @@ class Layout:
 
     __slots__ = ("codecs", "index", "label", "names", "properties", "row")
 
-    def __init__(self, label: str, properties: tuple[Property, ...]) -> None:
+    def __init__(self, label: str, properties: tuple[Property, ...], receiver: Receiver | None = None) -> None:
         self.label = label
         """The name of the entity type, for messages."""
         self.properties = properties
         self.names = tuple(each.name for each in properties)
         self.index = {name: place for place, name in enumerate(self.names)}
-        self.codecs = tuple(each.codec for each in properties)
+        self.codecs = tuple(each.codec if receiver is None else each.codec_for(receiver) for each in properties)
         self.row = RowCodec(self.names, self.codecs)
 
     def __len__(self) -> int:
         return len(self.properties)
+
+    def new_values(self) -> list[Any]:
+        """New default values, in order."""
+        return self.shares_of([each.new_default() for each in self.properties])
+
+    def shares_of(self, values: list[Any]) -> list[Any]:
+        """Of whole values of these properties, what the receiver has of them."""
+        return [
+            value if codec is each.codec else share_of_value(value, codec)
+            for value, each, codec in zip(values, self.properties, self.codecs, strict=True)
+        ]
 
     def encode_some(self, values: dict[int, Any]) -> bytes:
         """Some values by place, for an entity that appears or comes closer: uint8 count, then uint8 place and value."""

@@ -1,6 +1,7 @@
 """The definitions as plain data, for `terrazzo defs --json`, for tools, and for people who compare two trees.
 
-Names and shape are a contract: programs read this.
+Names and shape are a contract: programs read this. A property has `hidden` only where some of those who hear of it get
+less than all: the names of the fields that they do not get, by receiver (ghosts, own_client, other_clients).
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from typing import Any
 
 from terrazzo.errors import Problem
 from terrazzo.schema.digest import digest
+from terrazzo.schema.flags import Receiver
 from terrazzo.schema.indexes import NumberedMethod, number_methods, number_properties
 from terrazzo.schema.loaded import Loaded
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side
+from terrazzo.schema.shares import hidden_fields
 
 
 def listing(loaded: Loaded) -> dict[str, Any]:
@@ -53,6 +56,11 @@ def entity_listing(schema: Schema, entity: EntitySchema) -> dict[str, Any]:
 
 
 def _property(prop: Property) -> dict[str, Any]:
+    hidden = {
+        each.name.lower(): names
+        for each in Receiver
+        if each.hears(prop.flags) and (names := hidden_fields(prop.type_for(each)))
+    }
     return {
         "name": prop.name,
         "type": prop.type.spell(),
@@ -60,6 +68,7 @@ def _property(prop: Property) -> dict[str, Any]:
         "flags": prop.flags.name,
         "detail_level": prop.detail_level,
         "persistent": prop.persistent,
+        **({"hidden": hidden} if hidden else {}),
     }
 
 

@@ -13,16 +13,17 @@ where it was), methods likewise. Derived lists:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
 from terrazzo._speed.codec import Codec, RowCodec
-from terrazzo.errors import ValueRejected
-from terrazzo.schema.flags import Flags
+from terrazzo.errors import UsageError, ValueRejected
+from terrazzo.schema.flags import Flags, Receiver
 from terrazzo.schema.layout import Layout
-from terrazzo.schema.types import VARIABLE, DataType, limited_codec
+from terrazzo.schema.shares import share
+from terrazzo.schema.types import VARIABLE, DataType, HiddenType, limited_codec
 
 
 class Index(Enum):
@@ -89,10 +90,28 @@ class Property:
         """Checks, encodes and decodes the values; what is saved must also fit its database column."""
         return limited_codec(self.type, self.database_length if self.persistent else None)
 
+    @cached_property
+    def _plain_default(self) -> Any:
+        return self.type.preset if self.default is None else self.default
+
     def new_default(self) -> Any:
         """A new default value."""
-        plain = self.type.preset if self.default is None else self.default
+        plain = self._plain_default
         return self.codec.default() if plain is None else self.codec.check(plain)
+
+    def type_for(self, receiver: Receiver) -> DataType:
+        """The type of what a receiver gets of the values; the type itself where that is all of them."""
+        shared = share(self.type, receiver)
+        return replace(shared, preset=self._plain_default) if isinstance(shared, HiddenType) else shared
+
+    @cached_property
+    def _codecs(self) -> dict[Receiver, Codec]:
+        types = {each: self.type_for(each) for each in Receiver}
+        return {each: self.codec if found is self.type else found.codec for each, found in types.items()}
+
+    def codec_for(self, receiver: Receiver) -> Codec:
+        """Encodes values as a receiver gets them, and decodes them there; `codec` itself where that is all of them."""
+        return self._codecs[receiver]
 
 
 @dataclass(frozen=True)
@@ -152,6 +171,27 @@ class Method:
     def decode_args(self, data: bytes) -> list[Any]:
         """The arguments of a call, which take the whole of the data."""
         return self._row.decode(data)
+
+    @cached_property
+    def _results(self) -> RowCodec:
+        names = (each.name or f"result {number}" for number, each in enumerate(self.returns, 1))
+        return RowCodec(tuple(names), tuple(each.type.codec for each in self.returns))
+
+    def encode_result(self, result: Any) -> bytes:
+        """The stream of what a call gave back: one value, or as many as are declared in a tuple."""
+        values = [result] if len(self.returns) == 1 else result
+        try:
+            if not isinstance(values, (list, tuple)) or len(values) != len(self.returns):
+                wanted = ", ".join(each.type.spell() for each in self.returns)
+                raise ValueRejected(f"expected to return ({wanted}), got {result!r}")
+            return self._results.encode(list(values))
+        except ValueRejected as problem:
+            raise ValueRejected(problem.problem, ": ".join(filter(None, (self.name, problem.where)))) from None
+
+    def decode_result(self, data: bytes) -> Any:
+        """What a call gave back: the value, or a tuple of them."""
+        values = self._results.decode(data)
+        return values[0] if len(values) == 1 else tuple(values)
 
 
 @dataclass(frozen=True)
@@ -262,7 +302,7 @@ class EntitySchema:
     @cached_property
     def ghost_layout(self) -> Layout:
         """How a ghost keeps its values: the first of the real's."""
-        return Layout(self.name, self.cell_properties[: self.ghosted_count])
+        return Layout(self.name, self.cell_properties[: self.ghosted_count], Receiver.GHOSTS)
 
     @cached_property
     def base_layout(self) -> Layout:
@@ -271,22 +311,49 @@ class EntitySchema:
 
     @cached_property
     def client_layout(self) -> Layout:
-        """How a client keeps its copy: by client-server index."""
+        """What clients may get by client-server index, with whole values: for indexes, and never to be sent."""
         return Layout(self.name, self.client_properties)
+
+    @cached_property
+    def own_client_layout(self) -> Layout:
+        """How a client keeps its copy of its own entity: by client-server index."""
+        return Layout(self.name, self.client_properties, Receiver.OWN_CLIENT)
+
+    @cached_property
+    def other_client_layout(self) -> Layout:
+        """How a client keeps its copy of any other entity: by client-server index."""
+        return Layout(self.name, self.client_properties, Receiver.OTHER_CLIENTS)
 
     @cached_property
     def base_player_layout(self) -> Layout:
         """What goes to the own client with the base part, in that order."""
-        return Layout(self.name, self.base_player_properties)
+        return Layout(self.name, self.base_player_properties, Receiver.OWN_CLIENT)
 
     @cached_property
     def cell_player_layout(self) -> Layout:
         """What goes to the own client with the cell part, in that order."""
-        return Layout(self.name, self.cell_player_properties)
+        return Layout(self.name, self.cell_player_properties, Receiver.OWN_CLIENT)
 
     def methods(self, side: Side) -> tuple[Method, ...]:
         """All methods of a side; the position is the index that servers use among themselves."""
         return {Side.CLIENT: self.client_methods, Side.CELL: self.cell_methods, Side.BASE: self.base_methods}[side]
+
+    @cached_property
+    def _methods_by_name(self) -> dict[Side, dict[tuple[str | None, str], tuple[int, Method]]]:
+        return {
+            side: {(each.component, each.name): (index, each) for index, each in enumerate(self.methods(side))}
+            for side in Side
+        }
+
+    def find_method(self, side: Side, name: str, component: str | None = None) -> tuple[int, Method]:
+        """A declared method of a side (of a component, if one is named), with the index by which servers call it."""
+        methods = self._methods_by_name[side]
+        try:
+            return methods[component, name]
+        except KeyError:
+            have = ", ".join(each for of, each in methods if of == component) or "none"
+            whose = self.name if component is None else f"{component} of {self.name}"
+            raise UsageError(f"{whose} has no {side.value} method {name!r}; it has {have}") from None
 
     def exposed(self, side: Side) -> tuple[Method, ...]:
         """What crosses between client and server by exposed index: all client methods, else the exposed ones."""

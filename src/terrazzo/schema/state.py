@@ -31,7 +31,7 @@ class State:
         """With the given free values (as decoded), or with defaults."""
         self.layout = layout
         if values is None:
-            values = [each.new_default() for each in layout.properties]
+            values = layout.new_values()
         self._slots = Slots(layout.label, layout.names, layout.codecs, values, listener)
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 
 from terrazzo._speed import codec as kernel
 from terrazzo.schema import hooks
+from terrazzo.schema.flags import Flags, Receiver
 from terrazzo.schema.vectors import VECTORS
 
 VARIABLE = 0xFFFF
@@ -54,6 +55,11 @@ class DataType:
 
     def _build_codec(self) -> kernel.Codec:
         raise NotImplementedError
+
+    @cached_property
+    def known_shares(self) -> dict[Receiver, DataType]:
+        """What has been worked out by `schema/shares.py`."""
+        return {}
 
     def default(self) -> Any:
         """A new default value: the alias's, or the natural zero of the type."""
@@ -227,6 +233,13 @@ class Field:
     database_length: int | None = None
     default: Any = None
     """None: the default of its type."""
+    to: Flags | None = None
+    """Who hears of it, of those who hear of the property that it is in; None: all of them."""
+
+    @property
+    def plain_default(self) -> Any:
+        """What a new value is made of; None: the natural zero of the type."""
+        return self.type.preset if self.default is None else self.default
 
 
 @dataclass(frozen=True)
@@ -247,7 +260,10 @@ class RecordType(DataType):
         return min(sum(each.type.sort_size for each in self.fields), VARIABLE)
 
     def structure(self) -> str:
-        fields = "".join(f"<{each.name}><Type>{each.type.spell()}</Type></{each.name}>" for each in self.fields)
+        fields = "".join(
+            f"<{each.name}><Type>{each.type.spell()}</Type>{_spell_flags(each.to)}</{each.name}>"
+            for each in self.fields
+        )
         none = "<AllowNone>true</AllowNone>" if self.allow_none else ""
         return f"FIXED_DICT<Properties>{fields}</Properties>{none}"
 
@@ -256,10 +272,31 @@ class RecordType(DataType):
             self.alias or "FIXED_DICT",
             tuple(each.name for each in self.fields),
             tuple(limited_codec(each.type, each.database_length) for each in self.fields),
-            tuple(each.type.preset if each.default is None else each.default for each in self.fields),
+            tuple(each.plain_default for each in self.fields),
             self.allow_none,
             self.record_class,
         )
+
+
+def _spell_flags(flags: Flags | None) -> str:
+    return "" if flags is None else f"<Flags>{flags.name}</Flags>"
+
+
+@dataclass(frozen=True)
+class HiddenType(DataType):
+    """What a receiver may not see (`schema/shares.py`): it takes no bytes, and the receiver has the default there."""
+
+    of: DataType
+
+    @property
+    def sort_size(self) -> int:
+        return 0
+
+    def structure(self) -> str:
+        return f"HIDDEN<of>{self.of.spell()}</of>"
+
+    def _build_codec(self) -> kernel.Codec:
+        return kernel.HiddenCodec(self.of.codec, self.preset)
 
 
 @dataclass(frozen=True)
@@ -328,6 +365,8 @@ PARTS_MAX = 1 << 20
 
 def takes_no_bytes(data_type: DataType) -> bool:
     """True when some value of the type has an empty encoding."""
+    if isinstance(data_type, HiddenType):
+        return True
     if isinstance(data_type, SequenceType):
         return data_type.size == 0 or (data_type.size is not None and takes_no_bytes(data_type.of))
     if isinstance(data_type, RecordType):

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from terrazzo.base.baseapp import Address as BaseAddress
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.cellapp import CLIENT_BITS_S, CellApp
 from terrazzo.client import ClientApp, ClientGame
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.memory import MemoryDatabase
@@ -119,7 +119,8 @@ class Seat:
 
 
 class Cluster:
-    """All apps of a game, started."""
+    """All apps of a game, started. `cells` CellApps share the spaces out; the `spares`, those who join last, have none
+    until `manager.add_cell` gives them one."""
 
     def __init__(
         self,
@@ -128,8 +129,10 @@ class Cluster:
         *,
         cells: int,
         bases: int,
+        spares: int = 0,
         tick_s: float = 0.1,
         offload_margin_m: float = 3.0,
+        client_bits_s: float = CLIENT_BITS_S,
         on_start: OnStart | None = None,
     ) -> None:
         self.world = world
@@ -146,12 +149,26 @@ class Cluster:
         self.db = add(AppKind.DB_APP, 0, self._make_db)
         self.base_mgr = add(AppKind.BASE_APP_MGR, 0, lambda p: BaseAppMgr(p.id, p))
         self.cell_mgr = add(AppKind.CELL_APP_MGR, 0, lambda p: CellAppMgr(p.id, p, game.policy.spaces, cells))
-        self.cells = [
-            add(AppKind.CELL_APP, n, lambda p: CellApp(p.id, p, game, offload_margin_m=offload_margin_m))
-            for n in range(1, cells + 1)
-        ]
+
+        def make_cell(process: Process) -> App:
+            return CellApp(
+                process.id,
+                process,
+                game,
+                offload_margin_m=offload_margin_m,
+                tick_s=tick_s,
+                client_bits_s=client_bits_s,
+            )
+
+        self.cells = [add(AppKind.CELL_APP, n, make_cell) for n in range(1, cells + spares + 1)]
         self.bases = [self._add_base(n) for n in range(1, bases + 1)]
         self.login = self._add_login()
+
+    @property
+    def manager(self) -> CellAppMgr:
+        """CellAppMgr: adds and retires cells, moves borders."""
+        assert isinstance(self.cell_mgr.app, CellAppMgr), "CellAppMgr does not run"
+        return self.cell_mgr.app
 
     @property
     def cell_apps(self) -> list[CellApp]:

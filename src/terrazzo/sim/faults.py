@@ -177,15 +177,22 @@ class FaultPlan:
     places: list[str]
     mortal: list[str] = field(default_factory=list)
     disks: list[str] = field(default_factory=list)
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    """Between whom links suffer; if none is given, between any two of the places."""
+    kinds: tuple[FaultKind, ...] = tuple(FaultKind)
+    rate: float = 1.0
+    """So many times as often as usual …"""
+    stretch: float = 1.0
+    """… and so many times as long."""
 
     def draw(self, rng: Random, level: FaultLevel, duration_s: float) -> list[Fault]:
         """The faults of one run. Each world has its own taste: some kinds are left out of it."""
-        kinds = [kind for kind in _WEIGHTS if rng.random() < 0.7]
+        kinds = [kind for kind in _WEIGHTS if rng.random() < 0.7 and kind in self.kinds]
         if level is FaultLevel.MILD or not self.mortal:
             kinds = [kind for kind in kinds if kind not in (FaultKind.CRASH, FaultKind.POWER)]
         if not self.disks:
             kinds = [kind for kind in kinds if kind not in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK)]
-        count = int(duration_s * _PER_SECOND[level] * rng.uniform(0.3, 1.5))
+        count = int(duration_s * _PER_SECOND[level] * rng.uniform(0.3, 1.5) * self.rate)
         if not kinds or len(self.places) < 2:
             return []
         weights = [_WEIGHTS[kind][0] for kind in kinds]
@@ -193,8 +200,8 @@ class FaultPlan:
         return sorted((self._fault(rng, kind, level, duration_s) for kind in drawn), key=lambda fault: fault.at)
 
     def _fault(self, rng: Random, kind: FaultKind, level: FaultLevel, duration_s: float) -> Fault:
-        a, b = rng.sample(self.places, 2)
-        at, lasts = rng.uniform(0.0, duration_s), rng.random() ** 2 * _WEIGHTS[kind][1] * _SCALE[level]
+        a, b = rng.choice(self.pairs) if self.pairs else rng.sample(self.places, 2)
+        at, lasts = rng.uniform(0.0, duration_s), rng.random() ** 2 * _WEIGHTS[kind][1] * _SCALE[level] * self.stretch
         group: tuple[str, ...] = ()
         amount = 0.0
         if kind is FaultKind.LAG:
@@ -208,5 +215,5 @@ class FaultPlan:
         elif kind in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK):
             a, b, amount = rng.choice(self.disks), "", rng.uniform(2.0, 100.0)
         elif kind is FaultKind.PAUSE:
-            b = ""
+            a, b = rng.choice(self.places) if self.pairs else a, ""
         return Fault(at, kind, a, b, lasts, amount, group)

@@ -12,8 +12,12 @@ from typing import Any
 
 import msgspec
 
+from terrazzo.cell.cellapp import CellApp
 from terrazzo.errors import UsageError
+from terrazzo.sim.cell_mutations import CELL_MUTATIONS
+from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.wire import client
+from terrazzo.wire.app import App
 from terrazzo.wire.channel import Channel, ChannelLimits
 from terrazzo.wire.common import Hello, LinkRefusal
 from terrazzo.wire.entity_messages import Frame, Outgoing, PackedChannel, PackedPart
@@ -23,8 +27,8 @@ from terrazzo.wire.streams import InStream
 from terrazzo.wire.switchboard import Switchboard
 
 
-def _leave_alone(channel: client.Channel) -> None:
-    """The client channel as it is."""
+def _leave_alone(thing: object) -> None:
+    """As it is."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,10 @@ class Mutation:
     switchboard: type[Switchboard] = Switchboard
     links: type[Links] = Links
     client: Callable[[client.Channel], None] = _leave_alone
+    app: Callable[[App], None] = _leave_alone
+    """Done to each app when it starts."""
+    scenario: str = "channel"
+    """Who catches it."""
 
 
 # The entity channel.
@@ -45,8 +53,8 @@ class _AcksOneTooMany(Channel):
 
     __slots__ = ()
 
-    def _frame(self, home: AppId, limits: ChannelLimits) -> Frame:
-        frame = super()._frame(home, limits)
+    def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
+        frame = super().frame(home, limits)
         ack = frame.ack
         return frame if ack is None else msgspec.structs.replace(frame, ack=(ack[0], ack[1] + 1))
 
@@ -56,8 +64,8 @@ class _SkipsAck(Channel):
 
     __slots__ = ()
 
-    def _frame(self, home: AppId, limits: ChannelLimits) -> Frame:
-        frame = super()._frame(home, limits)
+    def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
+        frame = super().frame(home, limits)
         return msgspec.structs.replace(frame, ack=None) if frame.ack and frame.ack[1] % 10 == 4 else frame
 
 
@@ -294,6 +302,15 @@ def _forgets_newest(channel: client.Channel) -> None:
     channel.on_packet = forgetful  # type: ignore[method-assign]
 
 
+def _keeps_waiting(app: App) -> None:
+    """The waiting methods of an entity that leaves are forgotten: nobody ends them."""
+    if isinstance(app, CellApp):
+        vars(app.awaiting)["end"] = lambda *_: None
+
+
+FIGHT_HARMS = ("forget-timers", "early-timers", "call-twice", "leave-channel-behind", "lose-real")
+"""What of the harms of CellApps a fight must find out by itself."""
+
 MUTATIONS: dict[str, Mutation] = {
     "ack-one-too-many": Mutation(channel=_AcksOneTooMany),
     "skip-ack": Mutation(channel=_SkipsAck),
@@ -320,13 +337,19 @@ MUTATIONS: dict[str, Mutation] = {
     "client-close-gaps": Mutation(client=_closes_gaps),
     "client-spend-freely": Mutation(client=_spends_freely),
     "client-forget-newest": Mutation(client=_forgets_newest),
+    **{name: Mutation(app=harm, scenario="seamless") for name, harm in CELL_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
+    "fight-keep-waiting": Mutation(app=_keeps_waiting, scenario="fight"),
+    **{f"fight-{name}": Mutation(app=CELL_MUTATIONS[name], scenario="fight") for name in FIGHT_HARMS},
 }
 
 
-def mutation_of(name: str | None) -> Mutation:
-    """The mutation of that name; the real thing for None."""
+def mutation_of(name: str | None, scenario: str | None = None) -> Mutation:
+    """The mutation of that name, if it is for that scenario; the real thing for None."""
     if name is None:
         return Mutation()
-    if name not in MUTATIONS:
-        raise UsageError(f"there is no mutation {name!r}; there are: {', '.join(MUTATIONS)}")
-    return MUTATIONS[name]
+    known = {each: made for each, made in MUTATIONS.items() if scenario in (None, made.scenario)}
+    if name not in known:
+        whose = "" if scenario is None else f" for the {scenario} scenario"
+        raise UsageError(f"there is no mutation {name!r}{whose}; there are: {', '.join(known)}")
+    return known[name]

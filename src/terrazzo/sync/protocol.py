@@ -2,28 +2,58 @@
 
 A message is one byte that says what it is, then its body; its length is known from the channel. Little-endian. The
 numbers of entity methods and properties, and of the two kinds of nested change, are those of `schema.indexes`; the rest
-are small ones of our own. `entity` is an int32, `place` is float32 x, y, z and yaw (radians).
+are small ones of our own.
+
+    entity    int32
+    place     float32 x, y, z, yaw, pitch, roll (radians); all finite
+    alias     a short name for an entity at this one client: 0 its own, 1 … 254 in one byte, 255 … 65535 as the byte 255
+              and a uint16
+    number    uint64: how far the entity's story goes that the message brings (`cell/history.py`)
 
     server → client
-     5  base player     entity, uint16 type, the base player row          the client's own entity, first of all
-     6  cell player     uint32 space, place, the cell player row          it has a body now
-     4  cell lost       nothing                                           it has none any more; all others are gone, too
-     8  enter           entity, uint16 type, place, some properties       another entity came into the area
-    12  leave           entity
-    20  moved           place                                             the server put the own entity somewhere
-    21  places          (entity, place)*            unreliable            where entities in the area are
-    54  logged off      uint8 reason, text                                the last word
-    56  nested change   entity, external form
-    57  slice change    entity, external form
-    59… method          entity, [uint8 sub id], arguments
-   158… property        entity, value
+     4  cell lost       nothing                                       the own entity has no body; all others are gone
+     5  base player     entity, uint16 type, the base player row      the client's own entity, first of all
+     6  cell player     uint32 space, place, the cell player row      it has a body now
+     7  space           uint32 space, place                           its body is in another space; all others are gone
+     8  announce        entity, alias, uint16 type                    another entity is in the area, by this name
+     9  describe        alias, number, place, some properties         what it is like: now it is there for the game
+    12  leave           alias                                         it is not there any more
+    20  moved           place                                         the server put the own entity somewhere
+    21  places          see `sync.places`           unreliable        where entities in the area are
+    22  place           alias, place                                  where one is whose position is not volatile
+    23  loose           uint8 turn, a message       unreliable        a change or a call that may be lost
+    24  rides           alias, entity, place                          it stands on that entity, at a place relative to it;
+                                                                      entity 0: on nothing any more, here in the world
+    54  logged off      uint8 reason, text                            the last word
+    56  nested change   alias, external form
+    57  slice change    alias, external form
+    59… method          alias, [uint8 sub id], arguments
+   158… property        alias, value
 
     client → server
-     2  move            place                       unreliable            where the own entity is
-     9  ready           nothing                                           base player was understood: let the world in
+     2  move            place                       unreliable        where the own entity is
+     3  want            (entity, number)*                             describe these; number: what is remembered of it
+     4  released        (uint16 alias)*                               these names may be given to others
+     9  ready           nothing                                       base player was understood: let the world in
     11  bye             nothing
     12… cell method     entity, [uint8 sub id], arguments
    134… base method     entity, [uint8 sub id], arguments
+
+**The life of another entity at a client.** It is announced; the client wants it at once; it is described, and there;
+it changes and is called; it leaves, and the client releases its alias. Until then the alias is given to nobody else:
+what is unreliable may come late. `space` and `cell lost` end all aliases at once; the client releases each of them.
+After `space` they rest until it has; after `cell lost` they begin anew with the next cell player. What is unreliable
+and yet later than that is known by its turn (`sync.turns`).
+
+**Loose messages.** What may be lost may come too late as well, or too soon: about somebody that left, or that is not
+described yet. In a loose message that is no fault. It has one of 59… or 158… in it, or 56 for a whole property: a
+change inside a value would mean something else if one before it was lost.
+
+A client may remember what it was told of one that left: it wants it with the number of its last description, and gets
+those properties only that may have changed since. 0 remembers nothing, and gets all. The server may always send all.
+
+A change or a call is made of what is the same for everybody (`Told`: message id and body) and of whose it is, which is
+put between the two: `with_alias` for a client, `with_entity` for a server.
 
 The login exchange with a LoginApp is JSON, one message each way: `LoginRequest` and `LoginReply`.
 
@@ -33,6 +63,7 @@ Reading is total: any bytes give a message or a DecodeError.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -56,6 +87,8 @@ from terrazzo.schema.indexes import (
 from terrazzo.schema.model import EntitySchema, Method, Schema, Side
 
 Position = tuple[float, float, float]
+Direction = tuple[float, float, float]
+"""Yaw, pitch and roll."""
 
 
 class ToClient(IntEnum):
@@ -64,10 +97,15 @@ class ToClient(IntEnum):
     CELL_LOST = 4
     BASE_PLAYER = 5
     CELL_PLAYER = 6
-    ENTER = 8
+    SPACE = 7
+    ANNOUNCE = 8
+    DESCRIBE = 9
     LEAVE = 12
     MOVED = 20
     PLACES = 21
+    PLACE = 22
+    LOOSE = 23
+    RIDES = 24
     LOGGED_OFF = 54
     NESTED = NESTED_PROPERTY
     SLICE = SLICE_PROPERTY
@@ -77,6 +115,8 @@ class ToServer(IntEnum):
     """What a client says."""
 
     MOVE = 2
+    WANT = 3
+    RELEASED = 4
     READY = 9
     BYE = 11
 
@@ -100,23 +140,59 @@ class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """Hex."""
 
 
-PLACES_MAX = 48
-"""Places in one message: an unreliable message has at most 1024 bytes."""
+OWN = 0
+"""The alias of the client's own entity."""
+SHORT_MAX = 254
+"""The highest alias of one byte."""
+ALIAS_MAX = 0xFFFF
+NUMBER_MAX = 2**63 - 1
+"""Of an entity's steps: they are kept as int64."""
+WANTS_MAX = 80
+"""In one message: what a client says at once stays within a packet."""
+RELEASED_MAX = 400
+"""In one message."""
 
-_ENTITY = struct.Struct("<Bi")
+_ENTITY = struct.Struct("<i")
 _BASE_PLAYER = struct.Struct("<BiH")
-_CELL_PLAYER = struct.Struct("<BI4f")
-_ENTER = struct.Struct("<BiH4f")
-_PLACE = struct.Struct("<B4f")
-_ONE_PLACE = struct.Struct("<i4f")
+_SPACE = struct.Struct("<BI6f")
+_PLACE = struct.Struct("<6f")
+_NUMBER = struct.Struct("<Q")
+_WANT = struct.Struct("<iQ")
+_SHORT = [bytes([alias]) for alias in range(SHORT_MAX + 1)]
 
 
-class Place(NamedTuple):
-    """Where an entity is."""
+class Told(NamedTuple):
+    """A change or a call, without whose it is: the same for every client."""
 
-    entity: int
-    position: Position
-    yaw: float
+    message_id: int
+    body: bytes
+
+
+def encode_alias(alias: int) -> bytes:
+    """One byte where that is enough."""
+    return _SHORT[alias] if alias <= SHORT_MAX else b"\xff" + alias.to_bytes(2, "little")
+
+
+def take_alias(data: bytes) -> tuple[int, bytes]:
+    """The alias that a body begins with, and what follows."""
+    if not data:
+        raise DecodeError("a body that should begin with an alias is empty", 0)
+    if data[0] <= SHORT_MAX:
+        return data[0], data[1:]
+    alias = int.from_bytes(data[1:3], "little")
+    if len(data) < 3 or alias <= SHORT_MAX:
+        raise DecodeError("an alias of three bytes is 255 or more", len(data))
+    return alias, data[3:]
+
+
+def with_alias(alias: int, told: Told) -> bytes:
+    """The message for a client that knows the entity by this alias."""
+    return bytes([told.message_id]) + encode_alias(alias) + told.body
+
+
+def with_entity(entity: int, told: Told) -> bytes:
+    """The message for a server."""
+    return bytes([told.message_id]) + _ENTITY.pack(entity) + told.body
 
 
 def encode_base_player(entity: int, schema: EntitySchema, values: list[Any]) -> bytes:
@@ -125,9 +201,11 @@ def encode_base_player(entity: int, schema: EntitySchema, values: list[Any]) -> 
     return head + schema.base_player_layout.row.encode(values)
 
 
-def encode_cell_player(schema: EntitySchema, space: int, position: Position, yaw: float, values: list[Any]) -> bytes:
+def encode_cell_player(
+    schema: EntitySchema, space: int, position: Position, direction: Direction, values: list[Any]
+) -> bytes:
     """`values` in the order of the cell player layout."""
-    head = _CELL_PLAYER.pack(ToClient.CELL_PLAYER, space, *position, yaw)
+    head = _SPACE.pack(ToClient.CELL_PLAYER, space, *position, *direction)
     return head + schema.cell_player_layout.row.encode(values)
 
 
@@ -136,27 +214,35 @@ def encode_cell_lost() -> bytes:
     return bytes([ToClient.CELL_LOST])
 
 
-def encode_enter(entity: int, schema: EntitySchema, position: Position, yaw: float, some: dict[int, Any]) -> bytes:
-    """`some`: properties by client-server index."""
-    head = _ENTER.pack(ToClient.ENTER, entity, schema.type_id, *position, yaw)
-    return head + schema.client_layout.encode_some(some)
+def encode_space(space: int, position: Position, direction: Direction) -> bytes:
+    """The body of the own entity is in another space."""
+    return _SPACE.pack(ToClient.SPACE, space, *position, *direction)
 
 
-def encode_leave(entity: int) -> bytes:
+def encode_announce(entity: int, alias: int, schema: EntitySchema) -> bytes:
+    """Another entity is in the area, by this alias."""
+    return with_entity(entity, Told(ToClient.ANNOUNCE, encode_alias(alias) + schema.type_id.to_bytes(2, "little")))
+
+
+def encode_describe(alias: int, number: int, position: Position, direction: Direction, some: bytes) -> bytes:
+    """`some`: properties, as `schema.client_layout.encode_some` gives them."""
+    body = _NUMBER.pack(number) + _PLACE.pack(*position, *direction) + some
+    return with_alias(alias, Told(ToClient.DESCRIBE, body))
+
+
+def encode_leave(alias: int) -> bytes:
     """An entity left the area."""
-    return _ENTITY.pack(ToClient.LEAVE, entity)
+    return with_alias(alias, Told(ToClient.LEAVE, b""))
 
 
-def encode_moved(position: Position, yaw: float) -> bytes:
+def encode_moved(position: Position, direction: Direction) -> bytes:
     """The server put the own entity here."""
-    return _PLACE.pack(ToClient.MOVED, *position, yaw)
+    return bytes([ToClient.MOVED]) + _PLACE.pack(*position, *direction)
 
 
-def encode_places(places: list[Place]) -> list[bytes]:
-    """Where entities are, as unreliable messages."""
-    packed = [_ONE_PLACE.pack(each.entity, *each.position, each.yaw) for each in places]
-    head = bytes([ToClient.PLACES])
-    return [head + b"".join(packed[at : at + PLACES_MAX]) for at in range(0, len(packed), PLACES_MAX)]
+def encode_place(position: Position, direction: Direction) -> Told:
+    """An entity whose position is not volatile is here."""
+    return Told(ToClient.PLACE, _PLACE.pack(*position, *direction))
 
 
 def encode_logged_off(reason: int, text: str) -> bytes:
@@ -164,24 +250,33 @@ def encode_logged_off(reason: int, text: str) -> bytes:
     return bytes([ToClient.LOGGED_OFF, reason]) + text.encode()
 
 
-def encode_change(entity: int, change: Change, index: int, count: int) -> bytes:
+def encode_change(change: Change, index: int, count: int) -> Told:
     """A change of the client property `index` of `count`: plain where it can be, else by its path."""
     if change.kind == WHOLE and index < PROPERTY_IDS.slots:
-        return _ENTITY.pack(PROPERTY_IDS.first + index, entity) + change.payload
+        return Told(PROPERTY_IDS.first + index, change.payload)
     kind = ToClient.SLICE if change.kind == SLICE else ToClient.NESTED
-    return _ENTITY.pack(kind, entity) + encode_external(change, index, count)
+    return Told(kind, encode_external(change, index, count))
 
 
-def encode_move(position: Position, yaw: float) -> bytes:
+def encode_move(position: Position, direction: Direction) -> bytes:
     """A client's word on where it is."""
-    return _PLACE.pack(ToServer.MOVE, *position, yaw)
+    return bytes([ToServer.MOVE]) + _PLACE.pack(*position, *direction)
+
+
+def encode_want(wants: Sequence[tuple[int, int]]) -> bytes:
+    """(entity, number) each, at most WANTS_MAX."""
+    return bytes([ToServer.WANT]) + b"".join(_WANT.pack(entity, number) for entity, number in wants)
+
+
+def encode_released(aliases: Sequence[int]) -> bytes:
+    """At most RELEASED_MAX."""
+    return bytes([ToServer.RELEASED]) + b"".join(alias.to_bytes(2, "little") for alias in aliases)
 
 
 @dataclass(frozen=True)
 class Call:
     """A method call that came over the wire, not yet decoded: its arguments are `data`."""
 
-    entity: int
     numbered: NumberedMethod
     data: bytes
 
@@ -206,34 +301,36 @@ class MethodTable:
         }
 
     @cached_property
-    def _by_name(self) -> dict[tuple[str, Side, str], NumberedMethod]:
-        return {(name, side, each.method.name): each for (name, side), all_ in self._numbers.items() for each in all_}
+    def _by_name(self) -> dict[tuple[str, Side, str | None, str], NumberedMethod]:
+        return {
+            (name, side, each.method.component, each.method.name): each
+            for (name, side), all_ in self._numbers.items()
+            for each in all_
+        }
 
-    def encode_call(self, entity: int, schema: EntitySchema, side: Side, name: str, args: bytes) -> bytes:
+    def encode_call(
+        self, schema: EntitySchema, side: Side, name: str, args: bytes, *, component: str | None = None
+    ) -> Told:
         """A call of an exposed method (of a client's, for Side.CLIENT) with encoded arguments."""
-        numbered = self._by_name[schema.name, side, name]
+        numbered = self._by_name[schema.name, side, component, name]
         sub = b"" if numbered.sub_id is None else bytes([numbered.sub_id])
-        return _ENTITY.pack(numbered.message_id, entity) + sub + args
+        return Told(numbered.message_id, sub + args)
 
     def find(self, schema: EntitySchema, side: Side, number: int, data: bytes) -> Call:
-        """The call that a message of this number with this data (entity and what follows) is."""
-        if len(data) < 4:
-            raise DecodeError("a call names its entity in four bytes", len(data))
-        entity = int.from_bytes(data[:4], "little", signed=True)
+        """The call that a message of this number is; `data` is what follows its entity or alias."""
         ids = METHOD_IDS[side]
         slot = number - ids.first
         direct = ids.direct(exposed_max(self.schema, side))
         index = slot
-        at = 4
         if slot >= direct:
-            if len(data) < 5:
-                raise DecodeError("a call of this number has a sub id", len(data))
-            index = direct + (slot - direct) * 256 + data[4]
-            at = 5
+            if not data:
+                raise DecodeError("a call of this number has a sub id", 0)
+            index = direct + (slot - direct) * 256 + data[0]
+            data = data[1:]
         methods = self._numbers[schema.name, side]
         if not 0 <= index < len(methods):
             raise DecodeError(f"{schema.name} has no {side.value} method of exposed index {index}", 0)
-        return Call(entity, methods[index], data[at:])
+        return Call(methods[index], data)
 
 
 def split_message(message: bytes) -> tuple[int, bytes]:
@@ -250,21 +347,38 @@ def take_entity(data: bytes) -> tuple[int, bytes]:
     return int.from_bytes(data[:4], "little", signed=True), data[4:]
 
 
-def take_place(data: bytes) -> tuple[Position, float, bytes]:
-    """The position and yaw that a body begins with, and what follows; both must be finite."""
-    if len(data) < 16:
-        raise DecodeError("a body that should tell a place has less than sixteen bytes", len(data))
-    x, y, z, yaw = struct.unpack_from("<4f", data)
-    if not all(map(isfinite, (x, y, z, yaw))):
-        raise DecodeError("a place that is not finite", 0)
-    return (x, y, z), yaw, data[16:]
+def take_number(data: bytes) -> tuple[int, bytes]:
+    """The number of a step that a body begins with, and what follows."""
+    if len(data) < _NUMBER.size:
+        raise DecodeError("a body that should tell a number has less than eight bytes", len(data))
+    number: int = _NUMBER.unpack_from(data)[0]
+    if number > NUMBER_MAX:
+        raise DecodeError("a number that no step has", 0)
+    return number, data[_NUMBER.size :]
 
 
-def decode_places(data: bytes) -> list[Place]:
-    """The places of a PLACES message's body."""
-    if len(data) % _ONE_PLACE.size:
-        raise DecodeError("places have twenty bytes each", len(data))
-    places = [Place(entity, (x, y, z), yaw) for entity, x, y, z, yaw in _ONE_PLACE.iter_unpack(data)]
-    if not all(isfinite(each.yaw) and all(map(isfinite, each.position)) for each in places):
+def take_place(data: bytes) -> tuple[Position, Direction, bytes]:
+    """The position and direction that a body begins with, and what follows; both must be finite."""
+    if len(data) < _PLACE.size:
+        raise DecodeError("a body that should tell a place has less than twenty-four bytes", len(data))
+    x, y, z, yaw, pitch, roll = place = _PLACE.unpack_from(data)
+    if not all(map(isfinite, place)):
         raise DecodeError("a place that is not finite", 0)
-    return places
+    return (x, y, z), (yaw, pitch, roll), data[_PLACE.size :]
+
+
+def decode_want(data: bytes) -> list[tuple[int, int]]:
+    """The (entity, number) pairs of a want."""
+    if not data or len(data) % _WANT.size or len(data) > WANTS_MAX * _WANT.size:
+        raise DecodeError(f"a want has 1 to {WANTS_MAX} entries of twelve bytes", len(data))
+    wants = list(_WANT.iter_unpack(data))
+    if any(number > NUMBER_MAX for _, number in wants):
+        raise DecodeError("a number that no step has", 0)
+    return wants
+
+
+def decode_released(data: bytes) -> list[int]:
+    """The aliases of a released."""
+    if not data or len(data) % 2 or len(data) > RELEASED_MAX * 2:
+        raise DecodeError(f"a released has 1 to {RELEASED_MAX} aliases of two bytes", len(data))
+    return [alias for (alias,) in struct.iter_unpack("<H", data)]

@@ -1,8 +1,10 @@
 """A client's view of the world: what a program knows from the messages of its BaseApp, and whether they tell a story.
 
-    nothing ──base player──► own entity, base part ──cell player──► with a body: others enter, change, call, leave
-                                  ▲                                                     │
-                                  └──────────────────── cell lost: all others are gone ─┘        logged off: the end
+    nothing ──base player──► own entity, base part ──cell player──► with a body: others come, change, call, leave
+                                  ▲                                                 │
+                                  └───────────────── cell lost: all others are gone ┘            logged off: the end
+
+Those others, who have aliases and go with `space`, too, are in `sync.neighbours`, with the rules about them.
 
 `apply` takes one message and gives what it did, as events in order (`view_events`). It never raises because of what is
 in a message: what does not fit the story so far is a Violation. It changes nothing, is counted by its fault, and is an
@@ -10,13 +12,12 @@ event itself. A server that keeps promise P4 causes none, whoever migrates; the 
 rules:
 
 - The base player is the first message and comes once; after `logged off` nothing comes.
-- A cell player comes when there is no body, `cell lost` when there is one. Others enter only while there is a body.
-- What enters is not there yet; what leaves, changes or is called is there.
+- A cell player comes when there is no body; `cell lost`, `space`, `moved` and what is about others when there is one.
 - The own entity's cell properties change only while it has a body; its base properties at any time.
 - Nobody gets what is not for it: of the own entity what its own client may see, of others what other clients may see.
 
-Places are unreliable: those of an entity that is not there yet, or not any more, are passed over and counted
-(`late_places`).
+Places and loose messages are unreliable: those about an alias that is nobody's, yet or any more, or that was somebody
+else's when they were sent (`sync.turns`), are passed over and counted (`late`).
 """
 
 from __future__ import annotations
@@ -30,39 +31,31 @@ from terrazzo.schema.changes import BitReader, encode_external, index_bits
 from terrazzo.schema.indexes import METHOD_IDS, PROPERTY_IDS
 from terrazzo.schema.model import EntitySchema, Schema, Side
 from terrazzo.schema.state import State
-from terrazzo.sync.protocol import (
-    MethodTable,
-    ToClient,
-    decode_places,
-    split_message,
-    take_entity,
-    take_place,
-)
+from terrazzo.sync.neighbours import Neighbours
+from terrazzo.sync.places import decode_places
+from terrazzo.sync.protocol import OWN, MethodTable, ToClient, split_message, take_alias, take_entity, take_place
+from terrazzo.sync.turns import Turns, is_since
 from terrazzo.sync.view_events import (
     BasePlayer,
     Called,
     CellLost,
     CellPlayer,
     Changed,
-    Entered,
     Event,
     Fault,
-    Left,
     LoggedOff,
     Moved,
+    Refused,
     Seen,
+    SpaceChanged,
     Violation,
+    check_audience,
 )
+
+_UNRELIABLE = (ToClient.PLACES, ToClient.LOOSE)
 
 VIOLATIONS_KEPT = 100
 """The newest are kept in full; all are counted."""
-
-
-class _Refused(Exception):
-    """A message that is a violation; never leaves this module."""
-
-    def __init__(self, fault: Fault, text: str, entity: int = 0) -> None:
-        self.fault, self.text, self.entity = fault, text, entity
 
 
 class View:
@@ -72,22 +65,26 @@ class View:
         self.player: Seen | None = None
         self.space: int | None = None
         """The number of the space that the own entity has its body in; None: it has none."""
-        self.others: dict[int, Seen] = {}
-        """The entities in the area, by id, in the order in which they entered."""
         self.is_over = False
         self.faults: Counter[Fault] = Counter()
         self.violations: deque[Violation] = deque(maxlen=VIOLATIONS_KEPT)
-        self.late_places = 0
+        self.late = 0
         self._schema: Schema = methods.schema
         self._methods = methods
+        self._turns = Turns()
+        self._neighbours = Neighbours(self._turns)
         self._actions: dict[int, Callable[[int, bytes], Iterator[Event]]] = {
             ToClient.BASE_PLAYER: self._on_base_player,
             ToClient.CELL_PLAYER: self._on_cell_player,
             ToClient.CELL_LOST: self._on_cell_lost,
-            ToClient.ENTER: self._on_enter,
+            ToClient.SPACE: self._on_space,
+            ToClient.ANNOUNCE: self._on_announce,
+            ToClient.DESCRIBE: self._on_describe,
             ToClient.LEAVE: self._on_leave,
             ToClient.MOVED: self._on_moved,
             ToClient.PLACES: self._on_places,
+            ToClient.PLACE: self._on_place,
+            ToClient.LOOSE: self._on_loose,
             ToClient.LOGGED_OFF: self._on_logged_off,
             ToClient.NESTED: self._on_change,
             ToClient.SLICE: self._on_change,
@@ -100,13 +97,16 @@ class View:
         number = message[0] if message else -1
         try:
             number, body = split_message(message)
+            if self.is_over and number in _UNRELIABLE:
+                self.late += 1
+                return []
             if self.is_over:
-                raise _Refused(Fault.AFTER_THE_END, "a message after the last word")
+                raise Refused(Fault.AFTER_THE_END, "a message after the last word")
             action = self._actions.get(number)
             if action is None:
-                raise _Refused(Fault.UNKNOWN_MESSAGE, f"no message has the number {number}")
+                raise Refused(Fault.UNKNOWN_MESSAGE, f"no message has the number {number}")
             return list(action(number, body))
-        except _Refused as refused:
+        except Refused as refused:
             return [self._violate(refused.fault, number, refused.entity, refused.text)]
         except DecodeError as problem:
             return [self._violate(Fault.MALFORMED, number, 0, str(problem))]
@@ -116,6 +116,15 @@ class View:
         if self.player is not None and entity == self.player.id:
             return self.player
         return self.others.get(entity)
+
+    @property
+    def others(self) -> dict[int, Seen]:
+        """The entities in the area, by id, in the order in which they entered."""
+        return self._neighbours.others
+
+    def answers(self) -> list[bytes]:
+        """What the client has to say to what it was told since the last time; reliable messages."""
+        return self._neighbours.answers()
 
     def _violate(self, fault: Fault, number: int, entity: int, text: str) -> Violation:
         violation = Violation(fault, number, entity, text)
@@ -128,10 +137,10 @@ class View:
     def _on_base_player(self, number: int, body: bytes) -> Iterator[Event]:
         entity, rest = take_entity(body)
         if self.player is not None:
-            raise _Refused(Fault.PLAYER_TWICE, f"a second base player; {self.player} is there", entity)
+            raise Refused(Fault.PLAYER_TWICE, f"a second base player; {self.player} is there", entity)
         schema, rest = self._take_type(rest, entity)
-        layout = schema.client_layout
-        values = [each.new_default() for each in layout.properties]
+        layout = schema.own_client_layout
+        values = layout.new_values()
         row = schema.base_player_layout
         for name, value in zip(row.names, row.row.decode(rest), strict=True):
             values[layout.index[name]] = value
@@ -141,10 +150,9 @@ class View:
     def _on_cell_player(self, number: int, body: bytes) -> Iterator[Event]:
         player = self._own()
         if self.space is not None:
-            raise _Refused(Fault.PLAYER_TWICE, f"a cell player; {player} has a body already", player.id)
-        if len(body) < 4:
-            raise DecodeError("a cell player names its space in four bytes", len(body))
-        position, yaw, rest = take_place(body[4:])
+            raise Refused(Fault.PLAYER_TWICE, f"a cell player; {player} has a body already", player.id)
+        space, body = self._take_space(body)
+        position, direction, rest = take_place(body)
         row = player.schema.cell_player_layout
         new = dict(zip(row.names, row.row.decode(rest), strict=True))
         # What was decoded is taken as it is: assigning would hold it to limits that are for the server's own code.
@@ -153,62 +161,102 @@ class View:
         old.release()
         values = [new.get(name, value) for name, value in zip(layout.names, old.values(), strict=True)]
         player.state = State(layout, None, values)
-        player.position, player.yaw = position, yaw
-        self.space = int.from_bytes(body[:4], "little")
-        yield CellPlayer(player, self.space)
+        player.position, player.direction = position, direction
+        player.turn = self._turns.begin()
+        self.space = space
+        yield CellPlayer(player, space)
 
     def _on_cell_lost(self, number: int, body: bytes) -> Iterator[Event]:
         player = self._own_with_cell()
         if body:
             raise DecodeError("cell lost has nothing in it", 0)
-        gone, self.others = self.others, {}
         self.space = None
-        for each in gone.values():
-            each.state.release()
-            yield Left(each)
+        yield from self._neighbours.forget_all()
+        self._neighbours.begin_anew()
         yield CellLost(player)
 
-    def _on_enter(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_space(self, number: int, body: bytes) -> Iterator[Event]:
+        player = self._own_with_cell()
+        space, body = self._take_space(body)
+        position, direction, rest = take_place(body)
+        if rest:
+            raise DecodeError("space has nothing after its place", 28)
+        player.position, player.direction = position, direction
+        self.space = space
+        yield from self._neighbours.forget_all()
+        yield SpaceChanged(player, space)
+
+    def _on_announce(self, number: int, body: bytes) -> Iterator[Event]:
         entity, rest = take_entity(body)
-        self._own_with_cell(entity)
-        if self.find(entity) is not None:
-            raise _Refused(Fault.ENTERED_TWICE, f"{self.find(entity)} enters, but is there already", entity)
+        alias, rest = take_alias(rest)
         schema, rest = self._take_type(rest, entity)
-        position, yaw, rest = take_place(rest)
-        layout = schema.client_layout
-        some = layout.decode_some(rest)
-        for place in some:
-            self._check_audience(schema, place, is_own=False, entity=entity)
-        values = [some[at] if at in some else each.new_default() for at, each in enumerate(layout.properties)]
-        seen = self.others[entity] = Seen(entity, schema, State(layout, None, values), position, yaw)
-        yield Entered(seen)
+        player = self._own_with_cell(entity)
+        if rest:
+            raise DecodeError("announce has nothing after its type", len(body) - len(rest))
+        if entity == player.id:
+            raise Refused(Fault.ENTERED_TWICE, "the own entity is announced", entity)
+        self._neighbours.announce(entity, alias, schema)
+        yield from ()
+
+    def _on_describe(self, number: int, body: bytes) -> Iterator[Event]:
+        alias, rest = take_alias(body)
+        self._own_with_cell()
+        yield self._neighbours.describe(alias, rest)
 
     def _on_leave(self, number: int, body: bytes) -> Iterator[Event]:
-        entity, rest = take_entity(body)
-        if entity not in self.others:
-            raise _Refused(Fault.UNKNOWN_ENTITY, f"entity {entity} leaves, but is not there", entity)
+        alias, rest = take_alias(body)
+        self._own_with_cell()
         if rest:
-            raise DecodeError("leave has nothing after its entity", 4)
-        seen = self.others.pop(entity)
-        seen.state.release()
-        yield Left(seen)
+            raise DecodeError("leave has nothing after its alias", len(body) - len(rest))
+        yield from self._neighbours.leave(alias)
 
     def _on_moved(self, number: int, body: bytes) -> Iterator[Event]:
         player = self._own_with_cell()
-        position, yaw, rest = take_place(body)
+        position, direction, rest = take_place(body)
         if rest:
-            raise DecodeError("moved has nothing after its place", 16)
-        player.position, player.yaw = position, yaw
+            raise DecodeError("moved has nothing after its place", 24)
+        player.position, player.direction = position, direction
         yield Moved(player)
 
     def _on_places(self, number: int, body: bytes) -> Iterator[Event]:
-        for place in decode_places(body):
-            seen = self.others.get(place.entity)
-            if seen is None:
-                self.late_places += 1
+        turn, places = decode_places(body)
+        for place in places:
+            seen = self._neighbours.by_alias.get(place.alias)
+            if seen is None or not is_since(turn, seen.turn):
+                self.late += 1
                 continue
-            seen.position, seen.yaw = place.position, place.yaw
+            yaw, pitch, roll = (*place.angles, *seen.direction[len(place.angles) :])
+            seen.position, seen.direction = place.position, (yaw, pitch, roll)
             yield Moved(seen)
+
+    def _on_place(self, number: int, body: bytes) -> Iterator[Event]:
+        alias, rest = take_alias(body)
+        seen = self._neighbours.find(alias)
+        position, direction, rest = take_place(rest)
+        if rest:
+            raise DecodeError("place has nothing after its place", len(body) - len(rest))
+        seen.position, seen.direction = position, direction
+        yield Moved(seen)
+
+    def _on_loose(self, number: int, body: bytes) -> Iterator[Event]:
+        """A change or a call like any other, but it may come too early or too late."""
+        if len(body) < 2:
+            raise DecodeError("loose tells its turn and a message", len(body))
+        turn, number, body = body[0], body[1], body[2:]
+        alias, rest = take_alias(body)
+        is_whole = number == ToClient.NESTED and rest[:1] < b"\x80"
+        if not is_whole and self._actions.get(number) not in (self._on_call, self._on_property):
+            raise DecodeError(f"loose has a call or a whole property in it, not message {number}", 1)
+        seen = self.player if alias == OWN else self._neighbours.by_alias.get(alias)
+        if seen is None or not is_since(turn, seen.turn):
+            self.late += 1
+            return
+        try:
+            yield from self._actions[number](number, body)
+        except Refused as refused:
+            if refused.fault is not Fault.NO_CELL:
+                raise
+            self.late += 1
 
     def _on_logged_off(self, number: int, body: bytes) -> Iterator[Event]:
         if not body:
@@ -217,8 +265,8 @@ class View:
         yield LoggedOff(body[0], body[1:].decode(errors="replace"))
 
     def _on_call(self, number: int, body: bytes) -> Iterator[Event]:
-        seen, _ = self._take_seen(body)
-        call = self._methods.find(seen.schema, Side.CLIENT, number, body)
+        seen, data = self._take_seen(body)
+        call = self._methods.find(seen.schema, Side.CLIENT, number, data)
         yield Called(seen, call.method, call.method.decode_args(call.data))
 
     def _on_property(self, number: int, body: bytes) -> Iterator[Event]:
@@ -241,7 +289,7 @@ class View:
 
     def _change(self, seen: Seen, index: int, data: bytes, *, is_slice: bool) -> Changed:
         is_own = seen is self.player
-        self._check_audience(seen.schema, index, is_own=is_own, entity=seen.id)
+        check_audience(seen.schema, index, is_own=is_own, entity=seen.id)
         prop = seen.state.layout.properties[index]
         if is_own and not prop.flags.value.base:
             self._own_with_cell(seen.id)
@@ -251,21 +299,25 @@ class View:
 
     def _own(self) -> Seen:
         if self.player is None:
-            raise _Refused(Fault.UNKNOWN_ENTITY, "a message before the base player")
+            raise Refused(Fault.UNKNOWN_ENTITY, "a message before the base player")
         return self.player
 
     def _own_with_cell(self, entity: int = 0) -> Seen:
         player = self._own()
         if self.space is None:
-            raise _Refused(Fault.NO_CELL, f"a message that takes a body, but {player} has none", entity or player.id)
+            raise Refused(Fault.NO_CELL, f"a message that takes a body, but {player} has none", entity or player.id)
         return player
 
     def _take_seen(self, body: bytes) -> tuple[Seen, bytes]:
-        entity, rest = take_entity(body)
-        seen = self.find(entity)
-        if seen is None:
-            raise _Refused(Fault.UNKNOWN_ENTITY, f"entity {entity} is changed or called, but is not there", entity)
-        return seen, rest
+        alias, rest = take_alias(body)
+        if alias == OWN:
+            return self._own(), rest
+        return self._neighbours.find(alias), rest
+
+    def _take_space(self, body: bytes) -> tuple[int, bytes]:
+        if len(body) < 4:
+            raise DecodeError("a space is told in four bytes", len(body))
+        return int.from_bytes(body[:4], "little"), body[4:]
 
     def _take_type(self, rest: bytes, entity: int) -> tuple[EntitySchema, bytes]:
         if len(rest) < 2:
@@ -273,13 +325,5 @@ class View:
         type_id = int.from_bytes(rest[:2], "little")
         schema = self._schema.by_id.get(type_id)
         if schema is None or not schema.on_client:
-            raise _Refused(Fault.UNKNOWN_TYPE, f"no entity type for clients has the id {type_id}", entity)
+            raise Refused(Fault.UNKNOWN_TYPE, f"no entity type for clients has the id {type_id}", entity)
         return schema, rest[2:]
-
-    def _check_audience(self, schema: EntitySchema, place: int, *, is_own: bool, entity: int) -> None:
-        prop = schema.client_layout.properties[place]
-        audience = prop.flags.value
-        if not (audience.own_client if is_own else audience.other_clients):
-            whose = "its own client" if is_own else "another client"
-            text = f"{schema.name}.{prop.name} of entity {entity} came to {whose}, which may not see it"
-            raise _Refused(Fault.NOT_FOR_THIS_CLIENT, text, entity)

@@ -10,7 +10,7 @@ from typing import Any
 from terrazzo.schema.changes import Applied
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.schema.state import State
-from terrazzo.sync.protocol import Position
+from terrazzo.sync.protocol import OWN, Direction, Position
 
 
 class Fault(Enum):
@@ -20,7 +20,9 @@ class Fault(Enum):
     UNKNOWN_MESSAGE = "unknown message"  # no message has this number
     UNKNOWN_TYPE = "unknown type"  # no entity type of the schema, or one without a client part
     UNKNOWN_ENTITY = "unknown entity"  # neither the own one nor one in the area
-    ENTERED_TWICE = "entered twice"
+    ALIAS_TAKEN = "alias taken"  # announced by an alias that is another's, or that was not released yet
+    ENTERED_TWICE = "entered twice"  # announced, or described, a second time
+    NOT_DESCRIBED = "not described"  # changed or called when it was only announced
     PLAYER_TWICE = "player twice"  # a second base player, or a cell player for one that has a body
     NO_CELL = "no cell"  # something that takes a body, while there is none
     NOT_FOR_THIS_CLIENT = "not for this client"
@@ -39,6 +41,13 @@ class Violation:
     text: str
 
 
+class Refused(Exception):
+    """A message that is a violation; never leaves the view."""
+
+    def __init__(self, fault: Fault, text: str, entity: int = 0) -> None:
+        self.fault, self.text, self.entity = fault, text, entity
+
+
 @dataclass(eq=False)
 class Seen:
     """An entity as the client knows it."""
@@ -47,7 +56,17 @@ class Seen:
     schema: EntitySchema
     state: State
     position: Position = (0.0, 0.0, 0.0)
-    yaw: float = 0.0
+    direction: Direction = (0.0, 0.0, 0.0)
+    alias: int = OWN
+    number: int = 0
+    """Of its description: what this client says that it remembers, when it meets the entity again."""
+    turn: int = 0
+    """In which its alias became its own (`sync.turns`)."""
+
+    @property
+    def yaw(self) -> float:
+        """Which way it looks."""
+        return self.direction[0]
 
     def __repr__(self) -> str:
         return f"<{self.schema.name} {self.id}>"
@@ -73,6 +92,14 @@ class CellLost:
     """The own entity has no body any more; every other one has left just before."""
 
     entity: Seen
+
+
+@dataclass(frozen=True)
+class SpaceChanged:
+    """The body of the own entity is in another space; every other one has left just before."""
+
+    entity: Seen
+    space: int
 
 
 @dataclass(frozen=True)
@@ -122,4 +149,26 @@ class LoggedOff:
     text: str
 
 
-Event = BasePlayer | CellPlayer | CellLost | Entered | Left | Moved | Changed | Called | LoggedOff | Violation
+Event = (
+    BasePlayer
+    | CellPlayer
+    | CellLost
+    | SpaceChanged
+    | Entered
+    | Left
+    | Moved
+    | Changed
+    | Called
+    | LoggedOff
+    | Violation
+)
+
+
+def check_audience(schema: EntitySchema, index: int, *, is_own: bool, entity: int) -> None:
+    """Nobody gets a property that is not for it."""
+    prop = schema.client_layout.properties[index]
+    audience = prop.flags.value
+    if not (audience.own_client if is_own else audience.other_clients):
+        whose = "its own client" if is_own else "another client"
+        text = f"{schema.name}.{prop.name} of entity {entity} came to {whose}, which may not see it"
+        raise Refused(Fault.NOT_FOR_THIS_CLIENT, text, entity)

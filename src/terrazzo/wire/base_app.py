@@ -63,9 +63,11 @@ class ClusterApp:
 
     def on_message(self, source: AppId, message: Message) -> None:
         """See App."""
-        received = self.requests.receive(source, message)
-        if received is None:
+        handler = self._handlers.get(type(message))
+        if handler is not None:
+            handler(source, message)
             return
+        received = self.requests.receive(source, message)
         if isinstance(received, Question):
             answerer = self._answerers.get(type(received.message))
             if answerer is None:
@@ -73,12 +75,8 @@ class ClusterApp:
                 self.requests.refuse(received, "nobody here answers that")
             else:
                 answerer(received)
-            return
-        handler = self._handlers.get(type(received))
-        if handler is None:
+        elif received is not None:
             self._refuse(source, received)
-        else:
-            handler(source, received)
 
     def _refuse(self, source: AppId, message: Message) -> None:
         count = self.refusals.count(source, Refusal.UNEXPECTED)

@@ -14,7 +14,8 @@ cumulative acknowledgement covers them, sent again when they are not. The receiv
 holds what is early (within the window), drops what it had. What is admitted lies in the part's inbox, in order, until
 the app takes it; only what was taken is acknowledged, so "delivered" means that the game has it. All of this travels
 with the parts, so a move loses nothing: what was sent to the old home is forwarded, or else sent again, and numbers
-make repetition harmless (stories 7, 11, 16).
+make repetition harmless (stories 7, 11, 16). An acknowledgement goes with whatever is said next; if nothing is, it
+goes alone after `ack_s`, or at once where it is waited for: much was taken, or the peer repeats itself, or ends.
 
 **Version.** A part's version grows with each move. A frame says where its source lives and since which version; the
 other side follows the highest version it has heard. Within one life an older frame's numbers are as good as any, only
@@ -44,12 +45,13 @@ renewed).
 
 **The end.** A destroyed part's mailbox is `ending`: it takes nothing more, sends what it had promised to send, and says
 `is_over` with its last acknowledgement until the peer has `noted` it. So the peer knows exactly which of its messages
-were not delivered, and its app is told of those, and only of those (story 19).
+were not delivered, and its app is told of those, and only of those (story 19). The peer of a pinned channel hears it
+last, when all others know: so a base that waits for it before it makes another cell part can be sure that nothing of
+the former one is on its way to anybody. Whoever knows a later life does not listen to the former, only notes its end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -61,6 +63,7 @@ from terrazzo.wire.streams import InStream, OutStream
 
 if TYPE_CHECKING:
     from terrazzo.wire.mailbox import Mailbox
+    from terrazzo.wire.switchboard import Place
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,8 @@ class ChannelLimits:
     payload_bytes_max: int = 512 * 1024
     backlog_max: int = 8192
     inbox_max: int = 4096
-    resend_s: float = 0.5
+    ack_s: float = 0.25
+    resend_s: float = 1.0
     resend_max_s: float = 4.0
     idle_s: float = 30.0
     probe_s: float = 300.0
@@ -90,9 +94,12 @@ class Channel:
     """One end of the channel between two parts."""
 
     __slots__ = (
-        "attempts", "box", "closed", "confirmed", "due", "heard", "incoming", "is_noted", "outgoing", "owes_frame",
-        "peer", "pinned", "renew", "touched_at", "waiting_since",
+        "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "heard", "incoming", "is_noted",
+        "is_waited_for", "outgoing", "owes_frame", "peer", "pinned", "place", "renew", "touched_at", "waiting_since",
     )  # fmt: skip
+
+    place: Place
+    """Where the peer lives; set by the switchboard."""
 
     def __init__(self, box: Mailbox, peer: PartId, *, pinned: bool, now: float) -> None:
         self.box = box
@@ -104,11 +111,15 @@ class Channel:
         self.incoming: InStream | None = None
         # What the next frame has to say besides its streams.
         self.owes_frame = False
+        self.acked = 0
+        self.is_waited_for = False
+        """The peer is ending, and is over as soon as all is acknowledged."""
         self.is_noted = False
         self.closed: int | None = None
         self.renew: tuple[int, int] | None = None
-        # The timer, kept by the switchboard.
+        # The timers, kept by the switchboard.
         self.due = inf
+        self.ack_due = inf
         self.attempts = 0
         self.touched_at = now
         self.waiting_since = now
@@ -128,58 +139,64 @@ class Channel:
         stream.buffer.append(payload)
         self.touched_at = now
 
-    def frames(self, home: AppId, limits: ChannelLimits) -> Iterator[Frame]:
-        """What is to be said now: at least one frame, more where much is to be sent."""
-        first = True
-        while first or self.has_unsent(limits):
-            yield self._frame(home, limits)
-            first = False
-
     def has_unsent(self, limits: ChannelLimits) -> bool:
         """Whether there is something to send that was not sent, within the window."""
         stream = self.outgoing
-        return stream is not None and stream.sent < min(stream.next, stream.first + limits.window)
+        return stream is not None and stream.sent - stream.first < min(len(stream.buffer), limits.window)
 
-    def _frame(self, home: AppId, limits: ChannelLimits) -> Frame:
+    def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
+        """What is to be said now, or as much of it as fits."""
         incoming = self.incoming
+        if incoming is not None:
+            self.acked = incoming.expected - incoming.untaken
         frame = Frame(
-            to=self.peer,
-            source=self.box.part,
-            home=home,
-            version=self.box.version,
-            heard=self.heard,
-            hops=0,
-            stream=self._next_outgoing(limits),
-            ack=(incoming.generation, incoming.expected - incoming.untaken) if incoming is not None else None,
-            closed=self.closed,
-            renew=self.renew,
-            asks=self.confirmed < self.box.version,
-            is_over=self.box.is_ending,
-            is_noted=self.is_noted,
+            self.peer,
+            self.box.part,
+            home,
+            self.box.version,
+            self.heard,
+            0,
+            self._next_outgoing(limits),
+            None if incoming is None else (incoming.generation, self.acked),
+            self.closed,
+            self.renew,
+            self.confirmed < self.box.version,
+            self.is_over,
+            self.is_noted,
         )
         self.owes_frame = self.is_noted = False
         self.closed = self.renew = None
+        self.ack_due = inf
         return frame
 
     def _next_outgoing(self, limits: ChannelLimits) -> Outgoing | None:
         stream = self.outgoing
         if stream is None:
             return None
-        if self.box.is_ending and not stream.buffer:
+        if not stream.buffer and self.is_over:
             stream.is_last = True
-        number, end, size = stream.sent, stream.sent, 0
-        limit = min(stream.next, stream.first + limits.window)
-        while end < limit and size < limits.frame_bytes:
-            size += len(stream.buffer[end - stream.first])
-            end += 1
-        stream.sent = end
-        payloads = tuple(stream.buffer[number - stream.first : end - stream.first])
-        return Outgoing(stream.generation, stream.first, stream.born, number, payloads, stream.is_last)
+        buffer, start = stream.buffer, stream.sent - stream.first
+        end = min(len(buffer), limits.window)
+        if end > start + 1:  # mostly there is one at most
+            size, most, end = 0, end, start
+            while end < most and size < limits.frame_bytes:
+                size += len(buffer[end])
+                end += 1
+        number = stream.sent
+        stream.sent = max(stream.first + end, number)
+        return Outgoing(stream.generation, stream.first, stream.born, number, tuple(buffer[start:end]), stream.is_last)
 
     def send_again(self) -> None:
         """The next frames begin with the lowest number that is not acknowledged."""
         if self.outgoing is not None:
             self.outgoing.sent = self.outgoing.first
+
+    def takes(self, incoming: InStream, limits: ChannelLimits) -> bool:
+        """A message was handed over. Whether that must be acknowledged at once."""
+        incoming.untaken -= 1
+        if self.is_waited_for or incoming.expected - incoming.untaken - self.acked >= limits.window // 2:
+            self.owes_frame = True
+        return self.owes_frame
 
     # What the timer is for.
 
@@ -189,7 +206,13 @@ class Channel:
         stream = self.outgoing
         if stream is not None and (stream.buffer or stream.is_last):
             return True
-        return self.box.is_ending or self.confirmed < self.box.version
+        return self.is_over or self.confirmed < self.box.version
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the peer is told that this part is no more."""
+        box = self.box
+        return box.is_ending and not (self.pinned and box.open)
 
     @property
     def is_empty(self) -> bool:
@@ -234,7 +257,10 @@ class Channel:
         self._on_closed(frame)
         if self.incoming is not None and self.incoming.is_resuming and frame.stream is None:
             self.incoming = None  # the lost life had seen this stream to its end
-        lost = self._on_over() if frame.is_over else []
+        lost = []
+        if frame.is_over:
+            lost = self._on_over()
+            self.is_waited_for = True
         if frame.stream is not None:
             self._on_stream(frame.stream, now, limits)
         if frame.is_over and (frame.stream is None or frame.stream.is_last):
@@ -275,7 +301,7 @@ class Channel:
         stream.sent = max(stream.sent, expected)
         self.attempts = 0
         self.touched_at = self.waiting_since = now
-        if self.box.is_ending and not stream.buffer:
+        if not stream.buffer and self.is_over:
             self.owes_frame = True
 
     def _on_closed(self, frame: Frame) -> None:
@@ -316,7 +342,8 @@ class Channel:
         if stream.is_last:
             self._close(stream.generation)
         elif stream.payloads:
-            self.owes_frame = True
+            if stream.number < incoming.expected:
+                self.owes_frame = True  # it repeats itself: what it heard of us may be lost
             self.touched_at = now
             self._admit(incoming, stream, limits)
 
@@ -338,6 +365,7 @@ class Channel:
         if known is not None:
             self.box.horizon = max(self.box.horizon, known.generation)
         self.incoming = InStream(stream.generation, stream.first)
+        self.acked = stream.first
         return self.incoming
 
     def _close(self, generation: int) -> None:
@@ -391,6 +419,7 @@ class Channel:
             channel.outgoing = OutStream.unpack(packed.outgoing)
         if packed.incoming is not None:
             channel.incoming = InStream.unpack(packed.incoming)
+            channel.acked = channel.incoming.expected - channel.incoming.untaken
         return channel
 
     def begin_life(self) -> None:

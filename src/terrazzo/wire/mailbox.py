@@ -13,7 +13,7 @@ Letter = tuple[PartId, int, bytes]
 class Mailbox:
     """One part's end of all its channels; what moves when the part moves."""
 
-    __slots__ = ("channels", "generation", "horizon", "inbox", "is_ending", "part", "version")
+    __slots__ = ("channels", "generation", "horizon", "inbox", "is_ending", "open", "part", "version")
 
     def __init__(self, part: PartId, version: int = 0) -> None:
         self.part = part
@@ -23,19 +23,13 @@ class Mailbox:
         self.inbox: list[Letter] = []  # admitted and not yet taken
         self.channels: dict[PartId, Channel] = {}
         self.is_ending = False
+        self.open: set[PartId] = set()
+        """While it is ending: peers to be done with before those of its pinned channels hear that it is over."""
 
-    def take(self, inbox_max: int) -> list[tuple[PartId, bytes]]:
-        """Hands over what has arrived; only now is it acknowledged. Behind a full inbox, what waited comes in."""
-        taken, self.inbox = self.inbox, []
-        for source, generation, _ in taken:
-            channel = self.channels.get(source)
-            if channel is not None and channel.incoming is not None and channel.incoming.generation == generation:
-                channel.incoming.untaken -= 1
-                channel.owes_frame = True
-        if len(taken) >= inbox_max:
-            for channel in self.channels.values():
-                channel.admit_held(inbox_max)
-        return [(source, payload) for source, _, payload in taken]
+    def admit_held(self, inbox_max: int) -> None:
+        """What waited behind a full inbox comes in."""
+        for channel in self.channels.values():
+            channel.admit_held(inbox_max)
 
     def draw_generation(self, now: float, above: int = 0) -> int:
         """A generation that this part has never used."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from enum import Enum
+from math import inf
 from typing import Any, Protocol, TypeVar, Union
 
 import msgspec
@@ -84,7 +85,7 @@ class Registry:
         self._by_type: dict[type[Message], _Kind] = {}
         self._encoder = msgspec.msgpack.Encoder()
         self._items = msgspec.msgpack.Decoder(list[Item])
-        self._plain_kinds: list[_Kind] = []  # those without a limit of their own
+        self._plain_kinds: list[_Kind] = []  # those that need no look at their size
         self._whole: msgspec.msgpack.Decoder[list[_Wrapped]] | None = None
 
     def register(self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX) -> None:
@@ -95,7 +96,7 @@ class Registry:
         if kind in self._by_type:
             raise UsageError(f"{kind.__name__} is registered already, as {self._by_type[kind].number}")
         self._by_number[number] = self._by_type[kind] = _Kind(number, kind, max_size)
-        if max_size >= MESSAGE_MAX:
+        if max_size >= min(MESSAGE_MAX, _size_max(msgspec.inspect.type_info(kind))):
             self._plain_kinds.append(self._by_number[number])
             self._whole = None
 
@@ -148,7 +149,7 @@ class Registry:
     def _make_whole(self) -> msgspec.msgpack.Decoder[list[_Wrapped]]:
         """The decoder of whole bundles: [number, body] is what msgspec calls a tagged struct with one field.
 
-        Kinds with a limit of their own are left out: their sizes must be looked at.
+        Kinds that could exceed a limit of their own are left out: their sizes must be looked at.
         """
         items: list[Any] = [
             msgspec.defstruct(
@@ -181,6 +182,23 @@ class Registry:
             fields = ",".join(f"{field.name}:{field.type!r}" for field in msgspec.structs.fields(kind))
             words.append(f"{number} {kind.__name__}({fields})")
         return zlib.crc32("\n".join(words).encode())
+
+
+def _size_max(info: msgspec.inspect.Type) -> float:
+    """The most bytes that a value of this type can have in msgpack; inf where it depends on what is in it."""
+    if isinstance(info, msgspec.inspect.IntType | msgspec.inspect.FloatType):
+        return 9
+    if isinstance(info, msgspec.inspect.BoolType | msgspec.inspect.NoneType):
+        return 1
+    if isinstance(info, msgspec.inspect.EnumType):
+        return 9 if issubclass(info.cls, int) else inf
+    if isinstance(info, msgspec.inspect.UnionType):
+        return max(map(_size_max, info.types))
+    if isinstance(info, msgspec.inspect.TupleType):
+        return _HEADER_SIZE + sum(map(_size_max, info.item_types))
+    if isinstance(info, msgspec.inspect.NamedTupleType | msgspec.inspect.StructType):
+        return _HEADER_SIZE + sum(_size_max(field.type) for field in info.fields)
+    return inf
 
 
 REGISTRY = Registry()

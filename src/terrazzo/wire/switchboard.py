@@ -18,13 +18,15 @@ A forward never goes back to the app it came from, and ends after `hops_max` hop
 The resolver may say `gone` of a destroyed part only after `on_ended`, or when its last home is dead: until then the
 ending mailbox itself answers, and it alone knows exactly what was delivered.
 
-Work is done at the tick: `on_tick` sends one round of frames for each channel that has something to say (a dict keeps
-them in order: runs must repeat), and looks at those whose time has come (a heap).
+Work is done at the tick: the app takes the mail of the parts that have some (`with_mail`, `taking`), and `on_tick`
+sends one round of frames for each channel that has something to say (a dict keeps them in order: runs must repeat), and
+looks at those whose time has come (a heap).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from math import inf
 from typing import Protocol
@@ -93,9 +95,13 @@ class Switchboard:
         self._outbox = outbox
         self._exchange = exchange
         self._channel_type = channel_type
-        self._dirty: dict[tuple[PartId, PartId], Channel] = {}
+        self._mailed: dict[PartId, None] = {}
+        """Parts whose inbox may have something in it, in the order in which it came."""
+        self._dirty: dict[Channel, None] = {}
         self._timers: list[tuple[float, int, Channel]] = []
         self._timer_serial = 0
+        self._acks: deque[tuple[float, Channel]] = deque()
+        """Channels that owe an acknowledgement, in the order in which it is due: all are due after the same time."""
         self._local: deque[Frame] = deque()
         self._ended: dict[PartId, tuple[int, float]] = {}
         self._sweep_at = host.now + _SWEEP_S
@@ -126,14 +132,38 @@ class Switchboard:
         channel.send(payload, self._host.now, self.limits)
         self._mark(channel)
 
+    def with_mail(self) -> list[PartId]:
+        """The parts for which something has arrived, in the order in which it came."""
+        return list(self._mailed)
+
+    def taking(self, part: PartId) -> Iterator[tuple[PartId, bytes]]:
+        """What has arrived for `part`, in order, with who sent it, one by one: only what was handed over is
+        acknowledged, so that one may stop anywhere. What is not taken moves with the part; if the part is destroyed
+        instead, those who sent it are told that it was not delivered."""
+        box = self.boxes.get(part)
+        if box is None:
+            return
+        count = len(box.inbox)
+        for _ in range(count):
+            if not box.inbox or self.boxes.get(part) is not box:
+                return  # whoever was handed the last one has sent the part away, or ended it
+            source, generation, payload = box.inbox.pop(0)
+            channel = box.channels.get(source)
+            if channel is not None and channel.incoming is not None and channel.incoming.generation == generation:
+                if channel.takes(channel.incoming, self.limits):
+                    self._mark(channel)
+                elif channel.ack_due == inf:
+                    channel.ack_due = self._host.now + self.limits.ack_s
+                    self._acks.append((channel.ack_due, channel))
+            yield source, payload
+        if count >= self.limits.inbox_max:
+            box.admit_held(self.limits.inbox_max)
+        if not box.inbox:
+            self._mailed.pop(part, None)
+
     def take(self, part: PartId) -> list[tuple[PartId, bytes]]:
-        """What has arrived for `part`, in order, with who sent it. What is not taken moves with the part."""
-        box = self.boxes[part]
-        taken = box.take(self.limits.inbox_max)
-        for source, _ in taken:
-            if source in box.channels:
-                self._mark(box.channels[source])
-        return taken
+        """All that `taking` gives, for whoever surely wants all."""
+        return list(self.taking(part))
 
     def pack(self, part: PartId) -> bytes:
         """The part's mailbox as of now, for a backup."""
@@ -177,11 +207,21 @@ class Switchboard:
             channel.begin_life()
         return version
 
+    def version_of(self, part: PartId) -> int | None:
+        """The version under which a part lives here, or has ended here not long ago: what comes for it is answered.
+        None: it is not here."""
+        box = self.boxes.get(part)
+        if box is not None:
+            return box.version
+        return self._ended[part][0] if part in self._ended else None
+
     def destroy(self, part: PartId) -> None:
         """The part is no more: it takes nothing, its last messages are sent, and every peer is told."""
         box = self.boxes[part]
         box.is_ending = True
-        box.inbox.clear()
+        box.open.update(peer for peer, channel in box.channels.items() if not channel.pinned)
+        box.inbox.clear()  # it was not acknowledged, so the peers find it among what is lost
+        self._mailed.pop(part, None)
         for channel in box.channels.values():
             channel.owes_frame = True  # a channel at rest would only say it with its next probe, minutes later
             self._mark(channel)
@@ -249,11 +289,16 @@ class Switchboard:
             due, _, channel = heappop(self._timers)
             if channel.due == due:
                 self._on_due(channel, now)
+        while self._acks and self._acks[0][0] <= now:
+            due, channel = self._acks.popleft()
+            if channel.ack_due == due:
+                channel.owes_frame = True
+                self._mark(channel)
         for _ in range(_LOCAL_ROUNDS):
             if not (self._dirty or self._local):
                 break
             dirty, self._dirty = self._dirty, {}
-            for channel in dirty.values():
+            for channel in dirty:
                 self._speak(channel, now)
             for _ in range(len(self._local)):
                 self._on_frame(self._local.popleft(), self.me)
@@ -264,23 +309,31 @@ class Switchboard:
 
     def _on_frame(self, frame: Frame, via: AppId) -> None:
         box = self.boxes.get(frame.to)
-        if box is None and frame.to in self._ended:
-            self._repeat_end(frame)
-            return
         if box is None:
-            self._pass_on(frame, via)
+            ended = self._ended.get(frame.to)
+            if ended is not None and life_of(frame.heard) <= life_of(ended[0]):
+                self._repeat_end(frame)
+            else:
+                self._pass_on(frame, via)
             return
-        if frame.home != self.me:
-            self._follow(frame)
+        known = self.places.get(frame.source)
+        if known is not None and life_of(frame.version) < life_of(known.version):
+            self._answer_former(frame, box)
+            return
         channel = self._channel(box, frame.source)
+        place = channel.place
+        if frame.home != self.me and (frame.version != place.version or frame.home != place.app):
+            self._follow(frame)
         lost = channel.on_frame(frame, self._host.now, self.limits)
+        if box.inbox:
+            self._mailed[box.part] = None
         if lost:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
         if frame.is_noted and box.is_ending:
             self._forget(channel)
             self._end_if_done(box)
-        else:
-            self._mark(channel)
+        elif channel.owes_frame or not channel.pinned or channel.has_unsent(self.limits):
+            self._mark(channel)  # nothing else could have changed of a channel that is kept for good
 
     def _repeat_end(self, frame: Frame) -> None:
         """Says once more, for a part that has ended, that it is over; but two that have ended need not go on."""
@@ -291,8 +344,13 @@ class Switchboard:
         channel = self._channel_type(box, frame.source, pinned=False, now=self._host.now)
         channel.on_frame(frame, self._host.now, self.limits)
         if channel.owes_frame:
-            for answer in channel.frames(self.me, self.limits):
-                self._post(answer, frame.home)
+            self._post(channel.frame(self.me, self.limits), frame.home)
+
+    def _answer_former(self, frame: Frame, box: Mailbox) -> None:
+        """A former life of a part speaks: it is not heard, but if it ends, it may know that nobody waits for it."""
+        if frame.is_over and not frame.is_noted:
+            note = Frame(frame.source, frame.to, self.me, box.version, frame.version, 0, is_noted=True)
+            self._post(note, frame.home)
 
     def _follow(self, frame: Frame) -> None:
         """A frame says where its source lives: the highest version is believed."""
@@ -318,13 +376,13 @@ class Switchboard:
     # Frames out.
 
     def _mark(self, channel: Channel) -> None:
-        self._dirty[channel.box.part, channel.peer] = channel
+        self._dirty[channel] = None
 
     def _speak(self, channel: Channel, now: float) -> None:
         """One round of a channel: says what there is to say, then sets its timer or forgets it."""
-        is_new = channel.awaits_answer and channel.due == inf
-        if is_new or channel.owes_frame or channel.has_unsent(self.limits):
-            place = self._place(channel.peer)
+        awaits_answer, limits = channel.awaits_answer, self.limits
+        if channel.owes_frame or (awaits_answer and channel.due == inf) or channel.has_unsent(limits):
+            place = channel.place
             if place.app is None:
                 self._locate(channel.peer, place, now)
                 if channel.box.channels.get(channel.peer) is not channel:
@@ -332,14 +390,16 @@ class Switchboard:
             else:
                 if channel.heard == NEVER_HEARD:
                     channel.heard = place.version  # a channel without history takes the resolver's word
-                for frame in channel.frames(self.me, self.limits):
-                    self._post(frame, place.app)
-        if channel.is_empty:
+                self._post(channel.frame(self.me, limits), place.app)
+                while channel.has_unsent(limits):
+                    self._post(channel.frame(self.me, limits), place.app)
+        if awaits_answer:
+            if channel.due > now + self.limits.resend_max_s:
+                self._set_timer(channel, now + self._backoff(channel))  # it was at rest, or has no timer
+        elif channel.is_empty:
             self._forget(channel)
-        elif not channel.awaits_answer:
+        else:
             self._rest(channel, now)
-        elif channel.due == inf:
-            self._set_timer(channel, now + self._backoff(channel))
 
     def _post(self, frame: Frame, app: AppId) -> None:
         if app == self.me:
@@ -405,8 +465,10 @@ class Switchboard:
     def _continue(self, state: PackedPart) -> Mailbox:
         box = unpack_mailbox(state, self._host.now, self._channel_type)
         self._settle(box)
+        if box.inbox:
+            self._mailed[box.part] = None
         for channel in box.channels.values():
-            self._place(channel.peer).channels[box.part] = channel
+            self._hook(channel)
             self._mark(channel)
         for packed in state.channels:
             version, app = packed.place
@@ -423,6 +485,7 @@ class Switchboard:
 
     def _remove(self, box: Mailbox) -> None:
         del self.boxes[box.part]
+        self._mailed.pop(box.part, None)
         for channel in list(box.channels.values()):
             self._unhook(channel)
 
@@ -431,16 +494,28 @@ class Switchboard:
         if channel is None:
             channel = self._channel_type(box, peer, pinned=False, now=self._host.now)
             box.channels[peer] = channel
-            self._place(peer).channels[box.part] = channel
+            self._hook(channel)
         return channel
 
+    def _hook(self, channel: Channel) -> None:
+        """A place is kept as long as it has channels, so a channel may keep it, too."""
+        channel.place = self._place(channel.peer)
+        channel.place.channels[channel.box.part] = channel
+
     def _forget(self, channel: Channel) -> None:
-        channel.box.channels.pop(channel.peer, None)
+        box = channel.box
+        box.channels.pop(channel.peer, None)
         self._unhook(channel)
+        if channel.peer in box.open:
+            box.open.discard(channel.peer)
+            if not box.open:
+                for last in box.channels.values():
+                    last.owes_frame = True
+                    self._mark(last)
 
     def _unhook(self, channel: Channel) -> None:
-        channel.due = inf
-        self._dirty.pop((channel.box.part, channel.peer), None)
+        channel.due = channel.ack_due = inf
+        self._dirty.pop(channel, None)
         place = self.places.get(channel.peer)
         if place is not None and place.channels.get(channel.box.part) is channel:
             del place.channels[channel.box.part]

@@ -13,8 +13,9 @@ whoever shares it out evenly or draws it.
 A tree is never changed: each operation gives another one, and whoever holds the old one may go on reading it. The rules
 that each tree keeps, whether made here or read from bytes:
 
-- a border lies within the range of its node, edges included: a border at an edge makes a cell without any area, which
-  is how a cell is born and how it ends (it holds no point, touches nothing, and grows as its border moves);
+- a border lies within the range of its node, edges included, also those at the end of the world: a border at an edge
+  makes a cell without any area, which is how a cell is born (it holds no point, touches nothing, and grows as its
+  border moves);
 - a CellApp has at most one leaf; a cell's number is its own for ever, a new one gets a number that none has had;
 - at most DEPTH_MAX borders lie above a leaf.
 
@@ -30,7 +31,6 @@ Packed, a tree is one msgpack value:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isfinite
 from typing import NewType
 
 import msgspec
@@ -135,6 +135,12 @@ class BspTree:
         """All leaves, in order."""
         return tuple(self._leaves.values())
 
+    def path_of(self, leaf: Leaf) -> Path:
+        """Where a leaf is; without its last step, the path of the border beside it."""
+        if self._leaves.get(leaf.cell) != leaf:
+            raise UsageError(f"cell {leaf.cell} of {leaf.app} is not in this tree; take the leaf from the newest one")
+        return self._paths[leaf.cell]
+
     def rect_of(self, leaf: Leaf) -> Rect:
         """What a leaf covers; edges at the end of the world are infinite."""
         return self._rects[leaf.cell]
@@ -186,12 +192,12 @@ class BspTree:
             near, far = (born, branch) if is_near else (branch, born)
             return Node(axis, float(position), near, far)
 
-        root = self._changed(self._path_of(leaf), halved)
+        root = self._changed(self.path_of(leaf), halved)
         return self._with(root, next_cell=CellId(self.next_cell + 1))
 
     def remove(self, leaf: Leaf) -> BspTree:
         """The tree without this leaf: the other side of its border takes all."""
-        path = self._path_of(leaf)
+        path = self.path_of(leaf)
         if not path:
             raise UsageError(f"cell {leaf.cell} is the last one; a space keeps at least one cell")
 
@@ -242,11 +248,6 @@ class BspTree:
         self._rects[leaf.cell] = rect
         self._paths[leaf.cell] = path
 
-    def _path_of(self, leaf: Leaf) -> Path:
-        if self._leaves.get(leaf.cell) != leaf:
-            raise UsageError(f"cell {leaf.cell} of {leaf.app} is not in this tree; take the leaf from the newest one")
-        return self._paths[leaf.cell]
-
     def _changed(self, path: Path, change: Callable[[Branch, Rect], Branch]) -> Branch:
         """The root in which `change` was done to the branch at `path`."""
 
@@ -268,7 +269,7 @@ class BspTree:
 
 def _check_border(node: Node, rect: Rect) -> None:
     low, high = rect.range_of(node.axis)
-    if not isfinite(node.position) or not low <= node.position <= high:
+    if not low <= node.position <= high:  # what is no number is not within anything
         raise UsageError(f"a border at {node.axis.name.lower()} = {node.position} is not within {low} … {high}")
 
 

@@ -36,6 +36,7 @@ class Game {
   #client;
   #steps;
   #painter = new Painter(find("world"));
+  #space = null; // the number of the space that is shown
   #cell = null;
   #isOver = false;
   #frameAt = performance.now();
@@ -46,6 +47,7 @@ class Game {
     this.#client = new Client({
       onEnter: (entity) => this.#onEnter(entity),
       onLeave: (entity) => this.#onLeave(entity),
+      onSpace: (entity) => this.#onSpace(entity),
       onMoved: (entity) => this.#onMoved(entity),
       onChange: (entity, name) => this.#onChange(entity, name),
       onCall: (entity, name, args) => this.#onCall(entity, name, args),
@@ -140,18 +142,31 @@ class Game {
       if (isSomebody(entity)) log(`${nameOf(entity)} comes into sight.`);
       return;
     }
-    this.#steps.stop();
-    this.#cell = null;
+    this.#arrive();
     this.#showNotice("");
-    this.#learnGround().then(() => log(`You are in ${this.ground ? `the ${this.ground.name}` : "the world"}.`));
     this.#showBag();
     find("world").focus();
+  }
+
+  /** The player's body is in a space: the first, or another one. */
+  #arrive() {
+    this.#steps.stop();
+    this.#space = this.#client.space;
+    this.#cell = null;
+    this.ground = null;
+    this.#learnGround().then(() => log(`You are in ${this.ground ? `the ${this.ground.name}` : "the world"}.`));
+  }
+
+  #onSpace(entity) {
+    const [x, , z] = entity.position;
+    this.bodies.get(entity.id).glide = new Glide([x, z], performance.now());
+    this.#arrive();
   }
 
   #onLeave(entity) {
     this.bodies.delete(entity.id);
     if (entity.isPlayer) this.#showNotice("You have no body just now: the game has taken it, or it is on its way.");
-    else if (isSomebody(entity) && this.#client.hasBody) log(`${nameOf(entity)} is out of sight.`);
+    else if (isSomebody(entity) && this.#client.space === this.#space) log(`${nameOf(entity)} is out of sight.`);
   }
 
   #onMoved(entity) {

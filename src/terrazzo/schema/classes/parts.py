@@ -110,6 +110,9 @@ class Part:
                 raise UsageError(f"{cls.__name__}: of= takes an EntityType, Interface or ComponentType, not {of!r}")
             of._parts[cls._side].append(cls)
 
+    def _lend(self, component: Part) -> None:
+        """What an engine gave to this part, for the object of one of its components."""
+
     if TYPE_CHECKING:
         # The properties come from `of`, which a type checker does not follow: it takes any attribute. A part
         # that wants them checked repeats the annotation, `hp: Int16`.
@@ -195,6 +198,7 @@ class ComponentAccess:
             return self
         view = self.view.__new__(self.view)
         view._state = _state_of(part)
+        part._lend(view)
         return view
 
     def __set__(self, part: Part, value: Any) -> None:

@@ -18,6 +18,7 @@ from terrazzo.schema.classes.sources import Mistake, Sources, Told
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Argument, Exposed, Index, Method, Place, Property, Side
 from terrazzo.schema.report import did_you_mean
+from terrazzo.schema.shares import has_shares, sends
 
 _INDEXES = {False: Index.NONE, True: Index.INDEXED, "unique": Index.UNIQUE}
 _AUDIENCES: dict[Any, Exposed] = {
@@ -26,6 +27,7 @@ _AUDIENCES: dict[Any, Exposed] = {
     **{each: each for each in Exposed},
 }
 _HEADER_SIZES = (1, 2, 3, 4)
+_NO_REFS = "a Ref may not be sent to clients: send what the client needs of it"
 _SENDABLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 
 
@@ -82,8 +84,8 @@ def _property(translator: Translator, name: str, hint: Any, given: Any, place: P
         raise Mistake("bad index", f'indexed is True, False or "unique", not {given.indexed!r}')
     _check_sizes(given.header_size, given.database_length)
     type_ = translator.translate(hint)
-    if given.flags.on_client:
-        _refuse_mailbox(type_)
+    if sends(type_, given.flags, types.RefType):
+        raise Mistake("mailbox in client data", _NO_REFS)
     default = None
     if given.default is not None:
         default = plain_default(type_, given.default, given.database_length if given.saved else None)
@@ -111,11 +113,6 @@ def _check_sizes(header_size: Any, database_length: Any = None) -> None:
         raise Mistake("bad header size", f"header_size is 1 to 4 bytes, not {header_size!r}")
     if database_length is not None and not (isinstance(database_length, int) and database_length > 0):
         raise Mistake("bad number", f"database_length is a whole number above zero, not {database_length!r}")
-
-
-def _refuse_mailbox(type_: types.DataType) -> None:
-    if types.contains(type_, types.RefType):
-        raise Mistake("mailbox in client data", "a Ref may not be sent to clients: send what the client needs of it")
 
 
 def _warn_of_loss(sources: Sources, place: Place, name: str, given: PropertyOptions | RemoteOptions) -> None:
@@ -199,8 +196,12 @@ def _argument(
         if given.name not in hints:
             raise Mistake("argument without type", f"{given.name} names no type: write {given.name}: Int32")
         type_ = translator.translate(hints[given.name])
-        if to_client:
-            _refuse_mailbox(type_)
+        if to_client and types.contains(type_, types.RefType):
+            raise Mistake("mailbox in client data", _NO_REFS)
+        if to_client and has_shares(type_):
+            message = f"{declared.name} sends all of {type_.spell()}: the `to` of its fields is for properties"
+            place = sources.body(declared.declarer).place(declared.name, given.name)
+            sources.report.warn(place, "whole record in client call", message, subject=declared.name)
     except Told:
         return None
     except Mistake as mistake:

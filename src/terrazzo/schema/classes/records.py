@@ -4,6 +4,8 @@
         kind: UInt32
         count: UInt16 = 1
 
+        uses: UInt8 = field(default=3, to=OWN_CLIENT)
+
     item = Item(kind=3)         # keyword arguments; a field without a default must be given
     item.count += 1             # checked; where the item is in a property, the change is found and sent
 
@@ -23,6 +25,7 @@ from terrazzo.errors import DefinitionError, ValueRejected
 from terrazzo.schema import types
 from terrazzo.schema.classes.annotations import Translator, is_class_variable, own_annotations
 from terrazzo.schema.classes.sources import Mistake, Sources, Told
+from terrazzo.schema.flags import FIELD_FLAGS, Flags
 
 MISSING: Any = object()
 
@@ -32,13 +35,17 @@ class FieldOptions:
     """What `field` was given."""
 
     default: Any
-    saved: bool
-    database_length: int | None
+    saved: bool = True
+    database_length: int | None = None
+    to: Flags | None = None
 
 
-def field(*, default: Any = MISSING, saved: bool = True, database_length: int | None = None) -> Any:
-    """A field with more to say than its default: whether it is saved, how long a text may be there."""
-    return FieldOptions(default, saved, database_length)
+def field(
+    *, default: Any = MISSING, saved: bool = True, database_length: int | None = None, to: Flags | None = None
+) -> Any:
+    """A field with more to say than its default: whether it is saved, how long a text may be there, and who hears of
+    it (`to`, a flag as properties have) of those who hear of the property that the record is in."""
+    return FieldOptions(default, saved, database_length, to)
 
 
 class RecordMeta(type):
@@ -74,7 +81,7 @@ class RecordMeta(type):
             if is_class_variable(hint):
                 continue
             given = cls.__dict__.get(each, MISSING)
-            options = given if isinstance(given, FieldOptions) else FieldOptions(given, True, None)
+            options = given if isinstance(given, FieldOptions) else FieldOptions(given)
             cls._declared[each] = options
             if given is not MISSING:
                 # A class attribute would hide the field of the values.
@@ -163,10 +170,12 @@ def _read(cls: RecordMeta, sources: Sources) -> types.RecordType:
 def _field(name: str, type_: types.DataType, options: FieldOptions) -> types.Field:
     if hasattr(RecordValue, name) or name.startswith("_"):
         raise Mistake("reserved name", f"every record has {name} already, or it is private: choose another name")
+    if options.to is not None and options.to not in FIELD_FLAGS:
+        raise Mistake("unknown flag", f"who hears of a field is said by a property flag, not by {options.to!r}")
     default = None
     if options.default is not MISSING:
         default = plain_default(type_, options.default, options.database_length)
-    return types.Field(name, type_, options.saved, options.database_length, default)
+    return types.Field(name, type_, options.saved, options.database_length, default, options.to)
 
 
 def plain_default(given_type: types.DataType, given: Any, database_length: int | None) -> Any:

@@ -10,6 +10,7 @@ from terrazzo.schema.deffiles.defaults import read_default
 from terrazzo.schema.deffiles.sections import (
     is_name,
     read_bool,
+    read_flags,
     read_header_size,
     read_length,
     read_number,
@@ -19,7 +20,8 @@ from terrazzo.schema.deffiles.typesection import TypeReader
 from terrazzo.schema.deffiles.xmltree import Element
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Argument, Exposed, Index, Method, Property, Side
-from terrazzo.schema.report import Report, did_you_mean
+from terrazzo.schema.report import Report
+from terrazzo.schema.shares import has_shares, sends
 from terrazzo.schema.types import DataType, PythonType, RefType, contains
 
 _PROPERTY_TAGS = (
@@ -98,26 +100,21 @@ class MemberReader:
             message = f"{section.tag} has no <Flags>: write one of {', '.join(Flags.__members__)}"
             self._report.error(section.place, "property without flags", message)
             return None
-        if flags.text in Flags.__members__:
-            return Flags[flags.text]
-        hint = did_you_mean(flags.text, Flags.__members__)
-        message = f"{flags.text} is not a property flag: use one of {', '.join(Flags.__members__)}{hint}"
-        self._report.error(flags.place, "unknown flag", message)
-        return None
+        return read_flags(self._report, flags, Flags)
 
     def _may_go_to_clients(self, section: Element, data_type: DataType, flags: Flags) -> bool:
         if not flags.on_client:
             return True
         type_section = section.child("Type")
         assert type_section is not None
-        if contains(data_type, RefType):
+        if sends(data_type, flags, RefType):
             message = (
                 f"a MAILBOX may not be sent to clients, and {section.tag} is {flags.name}: use CELL_PRIVATE, "
                 "CELL_PUBLIC or BASE, or send the entity's id"
             )
             self._report.error(type_section.place, "mailbox in client data", message)
             return False
-        if contains(data_type, PythonType):
+        if sends(data_type, flags, PythonType):
             message = f"{section.tag} sends PYTHON to clients: a FIXED_DICT says what is in it and is smaller"
             self._report.warn(type_section.place, "python in client data", message)
         return True
@@ -166,7 +163,7 @@ class MemberReader:
         if args is None or returns is None or exposed is None:
             return None
         if side is Side.CLIENT or exposed is not Exposed.NO:
-            self._warn_of_arguments(section, args)
+            self._warn_of_arguments(section, args, side)
         return Method(
             section.tag,
             args,
@@ -213,8 +210,13 @@ class MemberReader:
         self._report.error(exposed.place, "unknown exposure", message)
         return None
 
-    def _warn_of_arguments(self, section: Element, args: tuple[Argument, ...]) -> None:
+    def _warn_of_arguments(self, section: Element, args: tuple[Argument, ...], side: Side) -> None:
         for each in args:
             if contains(each.type, RefType):
                 message = f"{section.tag} passes a MAILBOX to or from clients, who have none: pass the entity's id"
                 self._report.warn(section.place, "mailbox in client data", message)
+            if side is Side.CLIENT and has_shares(each.type):
+                message = (
+                    f"{section.tag} sends all of {each.type.spell()}: the <Flags> of its fields are for properties"
+                )
+                self._report.warn(section.place, "whole record in client call", message)

@@ -7,9 +7,10 @@ whole property. A tag with a prefix (`xmlns:xsi`, left behind by tools) is never
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from terrazzo.schema.deffiles.xmltree import Element
+from terrazzo.schema.flags import Flags
 from terrazzo.schema.report import Report, did_you_mean
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -57,6 +58,17 @@ def read_bool(report: Report, section: Element, tag: str) -> bool | None:
     if found is None:
         report.warn(child.place, "bad boolean", f"<{tag}> is true or false, not {child.text!r}: passed over", tag=tag)
     return found
+
+
+def read_flags(report: Report, element: Element, allowed: Iterable[Flags]) -> Flags | None:
+    """The flag that a <Flags> names; None when it is none of those, which was then reported."""
+    names = [each.name for each in allowed]
+    if element.text in names:
+        return Flags[element.text]
+    hint = did_you_mean(element.text, names)
+    message = f"{element.text} is not a property flag: use one of {', '.join(names)}{hint}"
+    report.error(element.place, "unknown flag", message)
+    return None
 
 
 def read_number(report: Report, section: Element, tag: str) -> float | None:

@@ -3,7 +3,8 @@
     UINT8                                       built in, or the name of an alias
     ARRAY <of> TYPE </of> <size> 4 </size>      also TUPLE; without <size> of any length; persistAsBlob
     FIXED_DICT <Properties> <name> <Type> TYPE </Type> </name> … </Properties>
-                                                also CLASS; Parent, AllowNone, implementedBy
+                                                also CLASS; Parent, AllowNone, implementedBy; a field may have <Flags>,
+                                                if it is for fewer than the property is
     USER_TYPE <implementedBy> module.object </implementedBy>
 
 Each may hold a <Default>. Aliases may stand in any order and refer to each other, but not in a ring; the name
@@ -23,8 +24,9 @@ from dataclasses import replace
 from typing import Any
 
 from terrazzo.schema.deffiles.defaults import read_default
-from terrazzo.schema.deffiles.sections import is_name, read_bool, read_length, warn_unknown
+from terrazzo.schema.deffiles.sections import is_name, read_bool, read_flags, read_length, warn_unknown
 from terrazzo.schema.deffiles.xmltree import Element
+from terrazzo.schema.flags import FIELD_FLAGS
 from terrazzo.schema.report import Report, did_you_mean
 from terrazzo.schema.types import (
     BUILT_IN,
@@ -42,7 +44,7 @@ DEPTH_MAX = 64
 
 _SEQUENCE_TAGS = ("of", "size", "persistAsBlob", "Default")
 _RECORD_TAGS = ("Properties", "Parent", "AllowNone", "implementedBy", "TypeName", "Default")
-_FIELD_TAGS = ("Type", "Default", "Persistent", "DatabaseLength")
+_FIELD_TAGS = ("Type", "Default", "Persistent", "DatabaseLength", "Flags")
 _USER_TAGS = ("implementedBy", "Type", "Default")
 _BUILDERS = ("ARRAY", "TUPLE", "FIXED_DICT", "CLASS", "USER_TYPE")
 
@@ -236,13 +238,19 @@ class TypeReader:
         found = self.read(type_section)
         if found is None:
             return None
-        default = section.child("Default")
+        default, flags = section.child("Default"), section.child("Flags")
+        to = None
+        if flags is not None and flags.text:
+            to = read_flags(self._report, flags, FIELD_FLAGS)
+            if to is None:
+                return None
         return Field(
             section.tag,
             found,
             persistent=read_bool(self._report, section, "Persistent") is not False,
             database_length=read_length(self._report, section, "DatabaseLength"),
             default=None if default is None else read_default(self._report, found, default),
+            to=to,
         )
 
     def _user(self, section: Element) -> DataType | None:

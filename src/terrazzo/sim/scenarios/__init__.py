@@ -1,4 +1,6 @@
 """The workloads. Importing this package registers every scenario."""
 
 from terrazzo.sim.scenarios import channel as channel
-from terrazzo.sim.scenarios import skeleton as skeleton
+from terrazzo.sim.scenarios import fight as fight
+from terrazzo.sim.scenarios import seamless as seamless
+from terrazzo.sim.scenarios import sync as sync

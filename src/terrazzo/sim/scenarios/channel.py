@@ -45,6 +45,7 @@ def _draw_limits(rng: Random, is_hasty: bool, has_resolver: bool) -> ChannelLimi
         inbox_max=rng.choice([3, 4096]),
         resend_s=0.04 if is_hasty else rng.choice([0.04, 0.15, 0.5]),
         resend_max_s=rng.uniform(0.5, 2.0),
+        ack_s=rng.choice([0.0, 0.03, 0.25]),
         idle_s=0.02 if is_hasty else rng.choice([0.02, 0.2, 2.0]),
         probe_s=rng.uniform(1.0, 5.0),
         stub_s=rng.choice([0.5, 2.0, 10.0]) if has_resolver else 1e9,
@@ -68,7 +69,7 @@ class ChannelScenario:
         is_hasty = rng.random() < 0.3
         self._habits = _draw_habits(rng, is_hasty)
         self._limits = _draw_limits(rng, is_hasty, self._habits.has_resolver)
-        self._mutation = mutation_of(mutation)
+        self._mutation = mutation_of(mutation, "channel")
         links = LinkLimits(heartbeat_s=0.25, silence_s=1.0, greeting_s=1.0, redial_s=0.1, join_s=2.0, late_tick_s=0.5)
         tick_s = 0.02 if is_hasty else rng.choice([0.02, 0.05, 0.1])
         dead_s = rng.uniform(0.5, 2.0) if self._habits.has_resolver else 1e9

@@ -11,6 +11,9 @@ from typing import NamedTuple
 from terrazzo.wire.messages import Message, message
 
 Position = tuple[float, float, float]
+"""x, y (height), z; kept as 32-bit floats."""
+Direction = tuple[float, float, float]
+"""yaw, pitch, roll in radians; kept as 32-bit floats."""
 
 
 # Between the apps.
@@ -28,7 +31,7 @@ class CreateReal(Message, frozen=True):
     type_id: int
     space: int
     position: Position
-    yaw: float
+    direction: Direction
     properties: bytes
     """The whole cell layout."""
     dbid: int
@@ -40,24 +43,16 @@ class RealCreated(Message, frozen=True):
     """The cell part is there."""
 
 
-class Move(NamedTuple):
-    """Where a client says its avatar is."""
-
-    entity: int
-    position: Position
-    yaw: float
-    number: int = 0
-    """Counts a client's moves: one that was forwarded by a former cell must not undo a newer one."""
-
-
 @message(82)
 class Moves(Message, frozen=True):
     """BaseApp → CellApp, once per tick: the latest word of each client whose real is thought to be there.
 
-    Who has only a ghost passes it to the real; who has neither drops it: the next one is due in a tick.
+    Rows of `_speed.movers` (entity, number, position, direction). The number counts a client's moves: one that was
+    forwarded by a former cell must not undo a newer one. Who has only a ghost passes the row to the real; who has
+    neither drops it: the next one is due in a tick.
     """
 
-    moves: tuple[Move, ...]
+    rows: bytes
 
 
 class ClientUpdate(NamedTuple):
@@ -80,11 +75,14 @@ class ClientUpdates(Message, frozen=True):
 
 @message(84)
 class CallCell(Message, frozen=True):
-    """Call a cell method by its internal index. `caller`: the client's own entity if a client calls, else 0."""
+    """Call a cell method by its internal index. `caller`: the client's own entity if a client calls, else 0.
+
+    With a `question` its result is wanted: the called part says it with an Answer, to the part that called."""
 
     method: int
     args: bytes
     caller: int = 0
+    question: int = 0
 
 
 @message(85, max_size=256)
@@ -110,15 +108,55 @@ class WantCellData(Message, frozen=True):
     """Send CellData: for saving, or for a backup."""
 
 
+@message(88)
+class ClientWants(Message, frozen=True):
+    """What the client says about the entities around it: describe these, and these aliases are free again.
+
+    Bears the number of the witness it answers to; what is for an older one means nothing.
+    """
+
+    witness: int
+    wants: tuple[tuple[int, int], ...]
+    """(entity, number of the last step of it that the client remembers; 0: nothing)."""
+    released: tuple[int, ...]
+
+
+@message(89, max_size=256)
+class WhereAreYou(Message, frozen=True):
+    """A real wants to be put beside this one: answered by IAmHere, to the cell part that asked."""
+
+    question: int
+
+
+@message(93, max_size=1024)
+class IAmHere(Message, frozen=True):
+    """Where the entity is now."""
+
+    question: int
+    space: str
+    position: Position
+
+
+@message(94)
+class Answer(Message, frozen=True):
+    """From any part to any part: what a call that was made with a question has come to."""
+
+    question: int
+    values: bytes
+    """The return values, if there is no error."""
+    error: str | None = None
+
+
 # Payloads from the cell part to the base part.
 
 
 @message(90)
 class CallBase(Message, frozen=True):
-    """Call a base method by its internal index."""
+    """Call a base method by its internal index; `question` as in CallCell."""
 
     method: int
     args: bytes
+    question: int = 0
 
 
 @message(91)
@@ -135,7 +173,7 @@ class CellData(Message, frozen=True):
 
     space: str
     position: Position
-    yaw: float
+    direction: Direction
     properties: bytes
     is_last: bool
     """The cell part is gone: destroyed by the game or on request."""

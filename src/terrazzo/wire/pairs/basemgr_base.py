@@ -1,7 +1,13 @@
-"""BaseAppMgr ↔ BaseApp: who is there, how full, and what to create (40–49)."""
+"""BaseAppMgr ↔ BaseApp: who is there, how full, what to create, and where entities are (40–49).
+
+CellApps, too, ask BaseAppMgr where an entity is (Locate).
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
 
 
@@ -44,3 +50,30 @@ class ProxyCreated(Message, frozen=True):
 @message(44, max_size=256)
 class Bootstrap(Message, frozen=True):
     """BaseAppMgr → one BaseApp, once in the life of the cluster, when spaces are ready: run the game's `on_ready`."""
+
+
+class Home(NamedTuple):
+    """Where a part of an entity lives, and since which version."""
+
+    version: int
+    app: AppId
+
+
+@message(45, max_size=256)
+class Locate(Message, frozen=True):
+    """Request, BaseApp or CellApp → BaseAppMgr, and BaseAppMgr → each BaseApp: where do the parts of this entity live.
+
+    Answered by Located; refused, when nobody can say it for sure now.
+    """
+
+    entity: int
+
+
+@message(46, max_size=1024)
+class Located(Message, frozen=True):
+    """There it is. From a BaseApp: its base is here, or not; from BaseAppMgr: no BaseApp at all has it."""
+
+    base: Home | None = None
+    """None: there is no such entity (here)."""
+    cell: Home | None = None
+    """None: it has no cell part."""

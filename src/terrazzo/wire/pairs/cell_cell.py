@@ -1,7 +1,11 @@
-"""CellApp ↔ CellApp: ghosts and offloads (100–119).
+"""CellApp ↔ CellApp: ghosts, offloads, teleports (100–119).
 
-`epoch` counts an entity's offloads; `number` runs over everything that goes to its ghosts and is kept across
+`epoch` counts the homes of an entity's real; `number` runs over everything that goes to its ghosts and is kept across
 offloads. A ghost applies numbers strictly in order and holds what comes early; an older epoch never undoes a newer one.
+
+    real's app → ghost's app      CreateGhost, UpdateGhost, GhostPlaces, DeleteGhost, NextReal, SetReal, GhostList
+    ghost's app → real's app      GhostCreated, WantSnapshot
+    the real itself               Offload, answered by Onloaded or OffloadRefused
 """
 
 from __future__ import annotations
@@ -10,46 +14,95 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.pairs.base_cell import Position
+from terrazzo.wire.pairs.base_cell import Direction, Position
+
+
+RIDES = -3
+"""`Item.method` of a ride."""
+
+
+class Item(NamedTuple):
+    """One thing of a step, in the order in which the game did it."""
+
+    method: int
+    """Internal index of a client method: a call that every other client hears, `data` are its arguments. -1: `data` is
+    a change of a property (`schema.changes`, internal form). RIDES: what it stands on (`sync.riding`)."""
+    data: bytes
+
+
+class PackedEvent(NamedTuple):
+    """What an item of a step is for other clients: a message that lacks only the alias of the entity. The path inside a
+    property is packed by the sizes that the property had at that moment, so it cannot be made again from the item."""
+
+    place: int
+    """Of the property that it is about; -1: a call."""
+    message_id: int
+    body: bytes
+
+
+class Step(NamedTuple):
+    """What a step told other clients; steps that told nothing are not kept."""
+
+    number: int
+    events: tuple[PackedEvent, ...]
+
+
+class Past(NamedTuple):
+    """An entity's recent steps, so that a witness whose client has a little less can be told from here."""
+
+    floor: int
+    """Complete above this number."""
+    steps: tuple[Step, ...]
+    stamps: tuple[tuple[int, int], ...]
+    """(place of a property, number of its last change)."""
 
 
 @message(100)
 class CreateGhost(Message, frozen=True):
-    """Hold a ghost of this entity, whose real is with the sender."""
+    """Hold a ghost of this entity, whose real is with the sender. Answered by GhostCreated."""
 
     entity: int
     type_id: int
     space: int
     epoch: int
     number: int
-    """The number of the last change that is in it."""
+    """The number of the last step that is in it."""
     position: Position
-    yaw: float
+    direction: Direction
     properties: bytes
     """The ghost layout."""
     base: AppId
+    past: Past
+    is_snapshot: bool = False
+    """It mends a ghost that has a gap: take it whole, whatever is between."""
+    ride: bytes = b""
+    """What it stands on (`sync.riding`); empty: nothing."""
 
 
 @message(101)
 class UpdateGhost(Message, frozen=True):
-    """One numbered step: changes (`schema.changes`, internal form), and where the entity is now."""
+    """One numbered step: what the game did, and where the entity is now."""
 
     entity: int
     epoch: int
     number: int
-    changes: tuple[bytes, ...]
+    items: tuple[Item, ...]
     position: Position
-    yaw: float
+    direction: Direction
 
 
-@message(102, max_size=256)
+@message(102)
 class DeleteGhost(Message, frozen=True):
     """The real with the sender needs this ghost no longer."""
 
     entity: int
     epoch: int
+    number: int
+    """The last step that the ghost is told: its end comes after that, however late that is."""
     is_destroyed: bool
     """The entity itself is gone, everywhere."""
+    past: Past | None = None
+    """When it is said again after steps may have been lost: its last words."""
 
 
 @message(103, max_size=256)
@@ -61,17 +114,103 @@ class NextReal(Message, frozen=True):
     app: AppId
 
 
+@message(104, max_size=256)
+class SetReal(Message, frozen=True):
+    """The sender has the real since `epoch`, and told its ghosts up to this number. Answered by GhostCreated."""
+
+    entity: int
+    epoch: int
+    number: int
+
+
+class Timer(NamedTuple):
+    """A timer at rest."""
+
+    number: int
+    seconds: float
+    """Until it is due."""
+    repeat: float
+    """0: once."""
+
+
+class PackedController(NamedTuple):
+    """A running controller (`cell/controllers.py`) at rest."""
+
+    id: int
+    kind: int
+    category: int
+    data: bytes
+
+
+class PackedProximity(NamedTuple):
+    """A proximity trigger at rest: who is inside is known to the game already."""
+
+    id: int
+    radius: float
+    inside: tuple[int, ...]
+
+
+class PackedSeen(NamedTuple):
+    """One entity that a client has been told of."""
+
+    entity: int
+    alias: int
+    sent: int
+    """The number of the last step of it that the client has."""
+    flags: int
+    """`cell.witness.Seen` bits: described, manual, withheld, in the area, …"""
+
+
 class PackedWitness(NamedTuple):
     """What a client has been told, so that the next cell goes on without a seam."""
 
     witness: int
-    seen: tuple[tuple[int, int], ...]
-    """(entity, number of the last change of it that the client has) for everything in its area."""
+    radius: float
+    hysteresis: float
+    seen: tuple[PackedSeen, ...]
+    left: tuple[tuple[int, int], ...]
+    """(entity, lowest number at which it may enter again): it has left lately."""
+    resting: tuple[int, ...]
+    """Aliases that the client has not yet given back."""
+    deficit: float
+    """Bytes that were sent beyond the budget."""
+
+
+class PackedMover(NamedTuple):
+    """How far the client of an entity may have come."""
+
+    number: int
+    """Of the last move that was believed or refused."""
+    allowance_s: float
+    corrected_s: float
+    """Seconds since it was put back and has not understood yet; -1: it has."""
+
+
+class Jump(NamedTuple):
+    """An offload that is a teleport."""
+
+    space: int
+    position: Position
+    direction: Direction
+
+
+class PackedTeleport(NamedTuple):
+    """A teleport that the game has asked for, and of which it is not yet known where it goes (`cell/teleport.py`)."""
+
+    question: int
+    space: str
+    """Empty: beside the entity `target`, at `position` from it."""
+    target: int
+    position: Position
+    direction: Direction | None
+    """None: as it will look by then."""
+    seconds: float
+    """Until it is given up."""
 
 
 @message(105)
 class Offload(Message, frozen=True):
-    """The real itself: the receiver has it from here on. Confirmed by Onloaded; until then the sender keeps a copy."""
+    """The real itself: the receiver has it from here on. Answered by Onloaded; until then the sender keeps a copy."""
 
     entity: int
     type_id: int
@@ -80,19 +219,27 @@ class Offload(Message, frozen=True):
     """Of the new real: one more than of the old."""
     number: int
     position: Position
-    yaw: float
+    direction: Direction
     properties: bytes
     """The whole cell layout."""
     mailbox: bytes
     """`Switchboard.depart`."""
     haunts: tuple[AppId, ...]
+    """Where it has ghosts, the sender included, the receiver not."""
     base: AppId
     witness: PackedWitness | None
-    timers: tuple[tuple[int, float, float, int], ...]
-    """(id, seconds until due, repeat or 0, user number)."""
+    timers: tuple[Timer, ...]
+    controllers: tuple[PackedController, ...]
+    proximities: tuple[PackedProximity, ...]
     dbid: int
-    moved: int = 0
-    """The number of the last move of the client that was believed or refused."""
+    mover: PackedMover
+    past: Past
+    jump: Jump | None = None
+    """A teleport: it goes there, where no ghost of it was. Such an offload may be refused."""
+    teleport: PackedTeleport | None = None
+    """A wish that travels along."""
+    ride: bytes = b""
+    """As of a ghost."""
 
 
 @message(106, max_size=256)
@@ -101,3 +248,45 @@ class Onloaded(Message, frozen=True):
 
     entity: int
     epoch: int
+
+
+@message(107, max_size=1024)
+class OffloadRefused(Message, frozen=True):
+    """The teleported real was not taken in: it is still the sender's."""
+
+    entity: int
+    epoch: int
+    reason: str
+
+
+@message(108, max_size=256)
+class GhostCreated(Message, frozen=True):
+    """The ghost is here; `epoch` is the one that it has by now (higher than the asker's: another was quicker)."""
+
+    entity: int
+    epoch: int
+
+
+@message(109, max_size=256)
+class WantSnapshot(Message, frozen=True):
+    """A step after `number` has not come for too long: send the whole ghost again (CreateGhost, is_snapshot). Who has
+    not got the real answers with NextReal or DeleteGhost, whatever is the case."""
+
+    entity: int
+    number: int
+
+
+@message(110)
+class GhostPlaces(Message, frozen=True):
+    """Steps in which nothing but the place changed, of many entities of one space: rows of `_speed.area`."""
+
+    space: int
+    rows: bytes
+
+
+@message(111)
+class GhostList(Message, frozen=True):
+    """After a link came up again (and a SetReal for each): these are all entities of mine that have a ghost with you.
+    What you have of me beside these you should ask for."""
+
+    entities: tuple[int, ...]

@@ -1,9 +1,16 @@
-"""CellAppMgr ↔ CellApp: cells, trees and loads (70–79)."""
+"""CellAppMgr ↔ CellApp: cells, trees and loads (70–79).
+
+    the manager          SpaceTree, to all of the space    CellRemoved, to one that had a cell and is empty
+    CellApps             CellReady for each version        CellEmpty, from one that has no cell any more
+
+How cells come and go is told in `managers/cellapp_mgr.py`.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
 
 
@@ -23,14 +30,34 @@ class SpaceTree(Message, frozen=True):
     name: str
     version: int
     tree: bytes
+    retiring: tuple[AppId, ...] = ()
+    """CellApps that had a cell and are not yet empty: their entities are on their way to whoever has the ground now."""
 
 
 @message(72, max_size=256)
 class CellReady(Message, frozen=True):
-    """CellApp → CellAppMgr: my cell of this space is there, as of this version."""
+    """CellApp → CellAppMgr: I go by this version of the tree. My cell, if I have one in it, is there; and nothing of
+    mine is on its way to, or haunts, a CellApp that is no longer part of the space."""
 
     space: int
     version: int
+
+
+@message(74, max_size=256)
+class CellEmpty(Message, frozen=True):
+    """CellApp → CellAppMgr: I have no cell of this space any more, and no real of it either, as of this version."""
+
+    space: int
+    version: int
+
+
+@message(75, max_size=256)
+class CellRemoved(Message, frozen=True):
+    """CellAppMgr → CellApp: everybody knows that you have no cell of this space; answer CellEmpty and forget it."""
+
+    space: int
+    version: int
+    """The tree by which everybody goes; a later one may give the CellApp a cell again."""
 
 
 class CellLoad(NamedTuple):

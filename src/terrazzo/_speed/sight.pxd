@@ -1,0 +1,54 @@
+# The tables of sight.pyx, so that who fills them (`cell/story.py`) calls them directly.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+
+from terrazzo._speed.area cimport Area
+
+
+cdef struct Entry:
+    # Small: tens of thousands of them are looked at in each tick.
+    int64_t sent
+    int32_t entity
+    int32_t slot
+    int32_t flags
+    int32_t told
+    int32_t waits_since
+    uint32_t stamp
+    uint16_t alias
+    uint8_t is_untold   # `stamp` means nothing
+    uint8_t is_settled
+
+
+cdef struct Headline:
+    int64_t before
+    int64_t number
+    int32_t entity
+
+
+cdef class Headlines:
+    cdef Headline* _headlines
+    cdef list _told
+    cdef Py_ssize_t _room
+
+    cdef object find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest)
+
+
+cdef class Sight:
+    cdef Area _area
+    cdef Headlines _headlines
+    cdef int32_t _slot
+    cdef Entry* _entries
+    cdef Py_ssize_t _count
+    cdef Py_ssize_t _room
+    cdef dict _places   # entity → index in `_entries`
+
+    cdef Entry* _find(self, object entity) except NULL
+    cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags)
+    cpdef remove(self, int32_t entity)
+    cpdef bind(self, int32_t entity, int32_t slot)
+    cpdef tuple get(self, int32_t entity)
+    cpdef set_sent(self, int32_t entity, int64_t sent)
+    cpdef set_flags(self, int32_t entity, int32_t flags)
+    cpdef tuple serve(self, int32_t tick, double budget_bytes, double radius)
+    cdef int _look(self, int32_t tick, double radius) except -1
+    cdef int64_t _tell_news(self, double budget_bytes, list others, list told) except -1
+    cdef int _tell_places(self, int32_t tick, double budget_bytes) except -1

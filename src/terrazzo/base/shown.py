@@ -1,0 +1,106 @@
+"""What a client has been shown of the entities around it, read off the messages on their way to it.
+
+    announce ──▶ HELD ──leave, space──▶ RESTING ──released──▶ free                 an alias, while one witness lasts
+                  └───────── cell lost ─────┴───▶ OWED ──released──▶ free          its witness is over
+
+- A `want` is passed on once for each announcement. One for an entity that is not held may come from an honest client:
+  it left while the want was on its way.
+- A `released` is passed on when the alias rests. The client says it exactly once for the end of each alias, in the
+  order in which it heard of them, so what it owes for a witness that is over can be told from what the present one
+  waits for. Any other is a lie.
+
+So whatever a client says, its cell part hears of each announcement at most twice.
+
+The turns of the story (`sync.turns`) are counted here, too: what is unreliable bears the present one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from terrazzo.errors import DecodeError
+from terrazzo.sync.protocol import ToClient, split_message, take_alias, take_entity
+from terrazzo.sync.turns import Turns
+
+
+class Shown:
+    """What one client has been shown."""
+
+    def __init__(self) -> None:
+        self.has_body = False
+        self.turns = Turns()
+        self._held: dict[int, int] = {}  # alias, entity
+        self._types: dict[int, int] = {}  # entity, type
+        self._unwanted: set[int] = set()
+        self._resting: set[int] = set()
+        self._owed: Counter[int] = Counter()
+        self._wants: dict[int, int] = {}
+        self._released: list[int] = []
+
+    def note(self, message: bytes) -> None:
+        """A message of the cell part goes to the client."""
+        kind, body = split_message(message)
+        if kind == ToClient.ANNOUNCE:
+            entity, rest = take_entity(body)
+            alias, rest = take_alias(rest)
+            self._held[alias] = entity
+            self._types[entity] = int.from_bytes(rest[:2], "little")
+            self._unwanted.add(entity)
+            self.turns.begin()
+        elif kind == ToClient.LEAVE:
+            self._rest(take_alias(body)[0])
+            self.turns.end()
+        elif kind == ToClient.SPACE:
+            self.turns.end()
+            for alias in list(self._held):
+                self._rest(alias)
+        elif kind == ToClient.CELL_PLAYER:
+            self.has_body = True
+            self.turns.begin()
+        elif kind == ToClient.CELL_LOST:
+            self.turns.end()
+            self.end()
+
+    def _rest(self, alias: int) -> None:
+        entity = self._held.pop(alias, None)
+        if entity is not None:
+            self._resting.add(alias)
+            del self._types[entity]
+            self._unwanted.discard(entity)
+            self._wants.pop(entity, None)
+
+    def end(self) -> None:
+        """The witness is over: what the client will say about its aliases means nothing any more."""
+        self.has_body = False
+        self._owed.update([*self._held, *self._resting])
+        for each in (self._held, self._types, self._unwanted, self._resting, self._wants, self._released):
+            each.clear()
+
+    def type_of(self, entity: int) -> int | None:
+        """The type of an entity that the client knows of."""
+        return self._types.get(entity)
+
+    def want(self, entity: int, number: int) -> bool:
+        """The client wants an entity described; False when there is nothing to be passed on."""
+        if entity not in self._unwanted:
+            return False
+        self._unwanted.discard(entity)
+        self._wants[entity] = number
+        return True
+
+    def release(self, alias: int) -> bool:
+        """The client has forgotten an alias; False when there is nothing to be passed on."""
+        if self._owed[alias] > 0:
+            self._owed[alias] -= 1
+            return False
+        if alias not in self._resting:
+            raise DecodeError(f"alias {alias} is released, but did not end", 0)
+        self._resting.discard(alias)
+        self._released.append(alias)
+        return True
+
+    def take(self) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+        """What is to be passed on: wants, and released aliases."""
+        wants, self._wants = tuple(self._wants.items()), {}
+        released, self._released = tuple(self._released), []
+        return wants, released

@@ -1,0 +1,69 @@
+"""Where entities are, as a BaseApp knows it and finds it out.
+
+Of the entities whose bases are here it knows for sure: it answers Locate, and says `gone` to its own switchboard. For
+all others it asks BaseAppMgr (`wire/locator.py`).
+
+A base that has ended is still named as long as its mailbox, or the memory of it, tells those who write to it that it is
+over, and exactly what was delivered; the same goes for the last known home of a cell part. Of a cell part that is just
+being made nothing is said: whoever asks is to ask again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo.base.cellside import Body
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId
+from terrazzo.wire.locator import Locator
+from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
+from terrazzo.wire.requests import Question
+
+if TYPE_CHECKING:
+    from terrazzo.base.baseapp import BaseApp
+
+_UNSETTLED = "its cell part is being made, or has not been heard of lately"
+
+
+class Whereabouts:
+    """The resolver of one BaseApp."""
+
+    def __init__(self, app: BaseApp) -> None:
+        self._app = app
+        self._locator = Locator(app, app.switchboard)
+        app.answers(Locate, self._on_locate)
+
+    def on_link_up(self, peer: AppId) -> None:
+        """The app has a link."""
+        self._locator.on_link_up(peer)
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """The app has lost a link."""
+        self._locator.on_link_lost(peer)
+
+    def locate(self, part: PartId) -> None:
+        """The switchboard asks where a part is."""
+        entity = self._app.bases.get(part.entity)
+        if entity is None:
+            self._locator.find(part)
+        elif part.part is Part.CELL:
+            entity.cell.locate()
+
+    def _on_locate(self, question: Question) -> None:
+        asked = question.message
+        assert isinstance(asked, Locate)
+        base, cell = (PartId(EntityId(asked.entity), part) for part in Part)
+        version = self._app.switchboard.version_of(base)
+        if version is None:
+            self._app.requests.answer(question, Located())
+            return
+        place = self._app.switchboard.places.get(cell)
+        entity = self._app.bases.get(base.entity)
+        state = Body.NONE if entity is None else entity.cell.state
+        is_known = place is not None and place.app is not None
+        if state in (Body.FINDING, Body.CREATING) or (state is not Body.NONE and not is_known):
+            self._app.requests.refuse(question, _UNSETTLED)
+        elif place is not None and place.app is not None:
+            answer = Located(Home(version, self._app.me), Home(place.version, place.app))
+            self._app.requests.answer(question, answer)
+        else:
+            self._app.requests.answer(question, Located(Home(version, self._app.me)))

@@ -1,0 +1,78 @@
+"""What came early for one entity: steps and turns of its numbered stream that cannot be taken yet.
+
+A **step** leads from one number to the next. A **turn** happens between two steps: a ghost begins, ends, or becomes the
+real. The true order of everything is by number; what bears the same number happened in the order of the epochs; and
+what bears the same epoch came from one app over one link, so it arrived in order. That is the order of `turns`.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, Offload, UpdateGhost
+
+HELD_STEPS_MAX = 256
+HELD_TURNS_MAX = 64
+
+
+class Turn(NamedTuple):
+    """A beginning, an end or an arrival, in the order in which they happened."""
+
+    number: int
+    epoch: int
+    serial: int
+    source: AppId
+    message: CreateGhost | DeleteGhost | Offload
+
+
+@dataclass(slots=True)
+class Held:
+    """Everything that waits for a step that is missing."""
+
+    until: float
+    """Then the gap is mended."""
+    ask: AppId
+    """Who can mend it: the app of the highest epoch heard of."""
+    epoch: int
+    upto: int = -1
+    """The highest number that is known to exist."""
+    awaited: int = -1
+    """The epoch of a real that says it has a ghost here, while there is none."""
+    is_doubted: bool = False
+    """Whether any real still has the ghost that is here is to be found out."""
+    asked: int = 0
+    steps: dict[int, UpdateGhost] = field(default_factory=dict)
+    turns: list[Turn] = field(default_factory=list)
+    _serial: int = 0
+
+    def note(self, app: AppId, epoch: int) -> None:
+        """The real is at `app` since `epoch`."""
+        if epoch > self.epoch:
+            self.ask, self.epoch = app, epoch
+
+    def add_step(self, message: UpdateGhost) -> bool:
+        """Keeps a step; False when there are too many: the gap will have to be mended."""
+        self.upto = max(self.upto, message.number)
+        if len(self.steps) >= HELD_STEPS_MAX:
+            return False
+        self.steps[message.number] = message
+        return True
+
+    def add_turn(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
+        """Keeps a turn, in its place."""
+        self._serial += 1
+        insort(self.turns, Turn(message.number, message.epoch, self._serial, source, message))
+
+    def drop_to(self, number: int) -> None:
+        """The steps up to this number are known."""
+        if self.steps and min(self.steps) <= number:
+            self.steps = {each: step for each, step in self.steps.items() if each > number}
+
+    def is_done(self, number: int, *, has_body: bool) -> bool:
+        """Whether nothing is missing at this number."""
+        if self.turns or self.steps or self.upto > number:
+            return False
+        return not self.is_doubted if has_body else self.awaited < 0

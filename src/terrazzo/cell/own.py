@@ -1,0 +1,109 @@
+"""`Own`: how the object that a game's code has of an entity gets at the engine's side of it, and what it may.
+
+    the part of a real, in its own code     may do everything
+    a component of that part                likewise, for the entity
+    the part while __init__ runs            may read
+    a view of another entity; a part whose  may be read, and called where it is a view
+    entity has left
+
+Everybody who may not is told what to do instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from terrazzo.cell.timers import chosen
+from terrazzo.errors import UsageError
+from terrazzo.schema.refs import Ref
+from terrazzo.schema.vectors import Vector3
+
+if TYPE_CHECKING:
+    from terrazzo.cell.body import Body
+    from terrazzo.cell.real import Real
+    from terrazzo.cell.witness import Witness
+
+
+class Own:
+    """What the classes of the API rest on."""
+
+    _body: Body
+    _is_starting: bool
+    _owner: Own
+    """Of a component: the part that it belongs to."""
+
+    @property
+    def id(self) -> int:
+        """The entity's number."""
+        return self._body.id
+
+    def _own(self, wish: str) -> Real:
+        """The real of this object, which only the entity's own code has."""
+        part = self.__dict__.get("_owner", self)
+        body: Body | None = part.__dict__.get("_body")
+        if body is None:
+            raise UsageError(f"this {type(self).__name__} is of no entity: parts are made by the engine")
+        if part.__dict__.get("_is_starting"):
+            raise UsageError(f"in __init__ nothing can {wish} yet: do it in on_created, or in on_entered_cell")
+        real = body.real
+        if real is None or real.part is not part:
+            raise UsageError(f"{body.label} can {wish} only in its own code: call one of its methods, which runs there")
+        return real
+
+    def _free(self, wish: str) -> Real:
+        """The same, of one that goes where it wants."""
+        real = self._own(wish)
+        if real.body.ride is not None:
+            vehicle = real.body.ride.vehicle
+            raise UsageError(f"on entity {vehicle} it cannot {wish}: alight first, or board again at another place of it")
+        return real
+
+    def _witness(self, wish: str) -> Witness:
+        """The witness of the real."""
+        witness = self._own(wish).witness
+        if witness is None:
+            raise UsageError(f"{self._body.label} has no client that could {wish}: do it in on_client_attached")
+        return witness
+
+    def _known(self, target: Any) -> int:
+        """The id of another entity that is known here."""
+        entity = id_of(target)
+        if entity == self._body.id:
+            raise UsageError("this takes another entity, not itself")
+        other = self._body.app.bodies.get(entity)
+        if other is None or other.space is not self._body.space:
+            raise UsageError(f"entity {entity} is not known in this cell: it is too far away, elsewhere, or gone")
+        return entity
+
+    def _lend(self, component: Any) -> None:
+        """A component has what its part has."""
+        component._owner = self
+        if "_body" in self.__dict__:  # a part that no engine made has none
+            component._body = self._body
+
+
+def number_of(real: Real, number: int | None) -> int:
+    """The number that the game chose for a controller or trigger, or a drawn one."""
+    return real.timers.draw() if number is None else chosen(number)
+
+
+def vector(value: Iterable[float], what: str) -> tuple[float, float, float]:
+    """Three finite numbers."""
+    try:
+        x, y, z = Vector3(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{what} is three numbers, not {value!r}") from None
+    if not (isfinite(x) and isfinite(y) and isfinite(z)):
+        raise UsageError(f"{what} is three finite numbers, not {value!r}")
+    return x, y, z
+
+
+def id_of(target: Any) -> int:
+    """The id of an entity that is given as a view, a Ref or an id."""
+    if isinstance(target, Own | Ref):
+        return target.id
+    if isinstance(target, int) and not isinstance(target, bool):
+        return target
+    raise UsageError(f"this takes an entity: a view, a Ref or an id, not {target!r}")

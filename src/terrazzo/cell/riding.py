@@ -1,0 +1,149 @@
+"""Riding: an entity stands on another, a vehicle or a platform, and moves with it.
+
+    board(other)   ──▶  rides: once a tick its real puts it where the vehicle's body is in this cell, real or ghost
+                          │
+    alight(), a teleport  │  the vehicle is destroyed, rides itself, is out of sight for LOST_S: on_vehicle_lost()
+                          ▼
+                        stands where it was
+
+Two things are told of a rider, and each is told as everything else is:
+
+    its place    is a place like any other: in the arrays, in rows to its ghosts, in areas, by itself on its way to
+                 another cell. So whoever has a copy of the rider needs none of the vehicle; the two may be real or
+                 ghost, here or there, and may migrate one after the other or at once
+    the ride     the vehicle's id and the place on it (`sync.riding`) is an item of a numbered step, so each copy knows
+                 it at the right number; it goes along in ghosts and offloads, and is a reliable event for clients,
+                 which work out by themselves where the rider is as long as they know the vehicle
+
+The rider's real must see the vehicle to follow it. It does: nobody boards from farther than the ghost distance, so the
+vehicle has a body wherever its riders live. When both cross a border, it may be missing for a moment: hence LOST_S.
+
+Only what does not ride itself is a vehicle. Two who board each other at the same time in two cells see it when the news
+meet, and both alight.
+
+The client of a rider does not move it: it is not asked. It works out where it is from the vehicle, and is told (MOVED)
+as long as it does not know that. When it alights, it is told, too, and believed again from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo.cell.controllers import Category
+from terrazzo.errors import UsageError
+from terrazzo.sync.protocol import encode_moved
+from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
+from terrazzo.wire.pairs.base_cell import Direction, Position
+
+if TYPE_CHECKING:
+    from terrazzo.cell.body import Body
+    from terrazzo.cell.cellapp import CellApp
+    from terrazzo.cell.real import Real
+
+LOST_S = 2.0
+"""So long a vehicle that has gone out of sight is waited for."""
+NONE = b""
+
+
+def encode_rides(body: Body) -> bytes:
+    """The ride of a body, if it has one, for another copy."""
+    return NONE if body.ride is None else encode_ride(body.ride)
+
+
+def decode_rides(data: bytes) -> Ride | None:
+    """The same, back."""
+    ride = None if data == NONE else decode_ride(data)
+    return ride if ride is not None and ride.vehicle else None
+
+
+class Riding:
+    """Those who ride, of one app's reals."""
+
+    def __init__(self, app: CellApp) -> None:
+        self._app = app
+        self._riders: dict[int, Real] = {}
+        self._lost_at: dict[int, float] = {}
+        """Since when the vehicle of a rider has been out of sight."""
+
+    # What the game asks for.
+
+    def board(self, real: Real, vehicle: Body, position: Position | None, direction: Direction | None) -> None:
+        """A real stands on another body, at a place relative to it; without one, as it stands to it now."""
+        body = real.body
+        if vehicle.ride is not None:
+            raise UsageError(f"entity {vehicle.id} rides itself: board entity {vehicle.ride.vehicle}, which it rides on")
+        if any(rider.body.ride is not None and rider.body.ride.vehicle == body.id for rider in self._riders.values()):
+            raise UsageError(f"entity {body.id} has riders itself: they alight first")
+        ride = ride_at(vehicle.id, vehicle.position, vehicle.direction, body.position, body.direction)
+        ride = Ride(vehicle.id, position or ride.position, direction or ride.direction)
+        most, (x, _, z) = self._app.game.policy.ghost_distance_m, ride.position
+        if x * x + z * z > most * most:
+            raise UsageError(f"nobody stands {ride.position} away from a vehicle: ghost_distance_m is {most:g}")
+        for category in Category:
+            real.controllers.cancel(category)
+        self._app.moves.leave(real)
+        real.set_ride(decode_ride(encode_ride(ride)))
+        self.enter(real)
+        self._carry(real, vehicle)
+
+    def alight(self, real: Real) -> None:
+        """It stands where it is. Whoever does not ride may do so, too."""
+        body = real.body
+        if body.ride is None:
+            return
+        self._forget(body.id)
+        real.set_ride(Ride(0, body.position, body.direction))
+        if real.witness is not None:
+            self._app.moves.enter(real)
+            self._app.moves.correct(real)
+
+    def enter(self, real: Real) -> None:
+        """A real begins here, perhaps as a rider."""
+        if real.body.ride is not None:
+            self._riders[real.body.id] = real
+
+    # The tick.
+
+    def run(self) -> None:
+        """Everybody is where the vehicle is."""
+        lost: list[Real] = []
+        for entity, real in list(self._riders.items()):
+            if real.body.real is not real or real.is_doomed:
+                self._forget(entity)
+            elif not self._follow(real):
+                self.alight(real)
+                lost.append(real)
+        for real in lost:
+            if not real.is_doomed:
+                self._app.run(real.body, "on_vehicle_lost", real.part.on_vehicle_lost)
+
+    def _follow(self, real: Real) -> bool:
+        """One rider; False when it has no vehicle any more."""
+        body, now = real.body, self._app.host.now
+        assert body.ride is not None
+        vehicle = self._app.bodies.get(body.ride.vehicle)
+        if vehicle is None or vehicle.space is not body.space:
+            grave = self._app.ghosts.graves.get(body.ride.vehicle)
+            is_over = grave is not None and grave.is_destroyed
+            return not is_over and now < self._lost_at.setdefault(body.id, now) + LOST_S
+        self._lost_at.pop(body.id, None)
+        if vehicle.ride is not None:
+            return False
+        self._carry(real, vehicle)
+        return True
+
+    def _carry(self, real: Real, vehicle: Body) -> None:
+        body, witness = real.body, real.witness
+        assert body.ride is not None
+        position, direction = place_on(vehicle.position, vehicle.direction, body.ride)
+        if not body.space.allows(position):
+            return  # the vehicle is at the very edge of the space: the rider stays inside
+        before = body.position, body.direction
+        body.space.place(body, position, direction)
+        if witness is not None and before != (body.position, body.direction):
+            if not witness.knows(vehicle.id):
+                witness.pending.append(encode_moved(body.position, body.direction))
+
+    def _forget(self, entity: int) -> None:
+        self._riders.pop(entity, None)
+        self._lost_at.pop(entity, None)

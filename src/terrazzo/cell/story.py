@@ -1,0 +1,308 @@
+"""What one client is told of the entities around it, and what it has been told.
+
+For each of them there is an entry in a table (`_speed/sight`): the slot of the local body, be that real or ghost, the
+alias by which the client knows it (`cell/aliases.py`), flags, and `sent`, the number of the last step of it that the
+client has (`cell/history.py`). `witness.py` decides who has an entry. The life of one:
+
+    added            ── announce ──▶           ── want ──▶        ── describe ──▶
+       ▼                           announced              WANTED                  DESCRIBED ⟲ steps after `sent`, places
+    unannounced ◀── leave ───┬─────────┴─────────────────────┴────────────────────────┤
+                         WITHHELD                                                     │ GONE
+                              no entry, but `left` remembers  ◀── last words, leave ──┘
+
+The local body may be behind what the client has, since another cell told it: then nothing is told until it has caught
+up. What is announced is described at the number at which it was let in, or later, so that nothing is told of it that is
+older than what this client has seen of it before.
+
+`update` runs once a tick, when the steps of the tick are closed. Python runs in it for entries whose state changes now
+and for those with news that are more than a headline; all others cost compiled code only.
+
+**The budget** is bytes a tick, in the long run. The own entity's mail and leaves go in any case; announcements,
+descriptions, news and places as far as it reaches. What is over is owed, what is not used is saved, both for
+CARRY_TICKS at most. A new client begins with all that can be saved: it has much to hear.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import TYPE_CHECKING
+
+from terrazzo._speed.sight import DESCRIBED, WITHHELD, Sight
+from terrazzo.cell.aliases import Aliases
+from terrazzo.sync.riding import encode_ride
+from terrazzo.sync.protocol import Told, encode_announce, encode_describe, encode_leave, with_alias
+from terrazzo.wire.ids import life_of
+from terrazzo.wire.pairs.base_cell import ClientWants
+from terrazzo.wire.pairs.cell_cell import PackedSeen
+
+if TYPE_CHECKING:
+    from terrazzo.cell.body import Body
+
+IN_AREA, MANUAL, WANTED, GONE = 32, 64, 128, 256
+"""Flags of an entry, beside those of `_speed/sight`. The first two are reasons to be in the area."""
+
+LEFT_S = 10.0
+"""How long it is remembered that something left: longer than any copy of it is behind."""
+CARRY_TICKS = 10
+STARVED_TICKS = 10
+"""After so many ticks without budget others are served whatever is owed: nobody's story may stop for good."""
+
+Entry = tuple[int, int, int, int]
+"""Slot (-1: no body here), alias (0: not announced), sent, flags."""
+
+
+class Story:
+    """The entries of one client."""
+
+    __slots__ = (
+        "_body", "_ends", "_remembered", "_starved", "_wishes", "aliases", "deficit", "left", "pending", "sight",
+    )  # fmt: skip
+
+    def __init__(self, body: Body, aliases: Aliases, deficit: float = -inf) -> None:
+        self.sight = Sight(body.space.area, body.slot, body.space.headlines)
+        self.aliases = aliases
+        self.deficit = deficit
+        """Bytes that are owed; below zero: saved."""
+        self.pending: list[bytes] = []
+        """For the client, in order, with the next update."""
+        self.left: dict[int, tuple[int, float]] = {}
+        """Entity → lowest number at which it may be let in again, until when that matters; soonest first."""
+        self._body = body
+        self._wishes: deque[int] = deque()
+        """Entities to be announced or described, in the order in which they became so."""
+        self._ends: dict[int, None] = {}
+        """Entries that the client has to lose: GONE or WITHHELD."""
+        self._remembered: dict[int, int] = {}
+        """Of those wanted: the number up to which the client remembers it from before."""
+        self._starved = 0
+
+    # Entries.
+
+    def get(self, entity: int) -> Entry | None:
+        """The entry of an entity."""
+        return self.sight.get(entity)
+
+    def entry(self, entity: int) -> Entry:
+        """The entry of one that has one."""
+        entry = self.sight.get(entity)
+        assert entry is not None
+        return entry
+
+    def may_enter(self, other: Body) -> bool:
+        """Whether a body is as new as what the client has seen of it before."""
+        known = self.left.get(other.id)
+        return known is None or other.number >= known[0]
+
+    def add(self, other: Body, flag: int) -> None:
+        """A new entry, of which the client will be told."""
+        self.left.pop(other.id, None)
+        self.sight.add(other.id, other.slot, 0, other.number, other.kind.sight_flags | flag)
+        self._wishes.append(other.id)
+
+    def set_flags(self, entity: int, flags: int) -> None:
+        """Another state, of which the client will hear what it needs to."""
+        self.sight.set_flags(entity, flags)
+        if flags & (GONE | WITHHELD):
+            self._ends[entity] = None
+        elif not flags & DESCRIBED:
+            self._wishes.append(entity)
+
+    def pack(self) -> Iterator[PackedSeen]:
+        """The entries at rest. Where nothing is left to tell, the client has all that this cell has."""
+        area, bodies = self._body.space.area, self._body.space.bodies
+        for entity in self.sight.entities():
+            slot, alias, sent, flags = self.entry(entity)
+            other = bodies.get(entity)
+            if other is not None and other.slot == slot and flags & DESCRIBED and area.news(slot) <= sent:
+                sent = max(sent, other.number)
+            yield PackedSeen(entity, alias, sent, flags)
+
+    def unpack(self, seen: PackedSeen, slot: int) -> None:
+        """One of them goes on here."""
+        entity, alias, sent, flags = seen
+        self.sight.add(entity, slot, alias, sent, flags)
+        if not flags & DESCRIBED:
+            self._wishes.append(entity)
+
+    def drop_all(self, now: float) -> None:
+        """The client is in another space and has forgotten all of them."""
+        for entity in self.sight.entities():
+            _, alias, sent, _ = self.entry(entity)
+            if alias:
+                self.aliases.rest(alias)
+            self._forget(entity, sent, now)
+
+    def on_wants(self, message: ClientWants) -> None:
+        """The client has heard of these entities and wants them described; it has heard that those are gone."""
+        for alias in message.released:
+            if not self.aliases.release(alias):
+                self._body.app.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
+        for entity, remembered in message.wants:
+            entry = self.sight.get(entity)
+            if entry is not None and entry[1] and not entry[3] & (DESCRIBED | GONE):
+                self._remembered[entity] = remembered
+                self.set_flags(entity, entry[3] | WANTED)
+
+    # Telling.
+
+    def update(self, now: float, tick: int, allowed: float, radius: float) -> tuple[list[bytes], list[bytes]]:
+        """What is to be said now: reliable messages, and those that may be lost. `allowed` bytes a tick."""
+        budget = allowed - max(self.deficit, -allowed * CARRY_TICKS)
+        own = sum(map(len, self.pending))
+        room = self._room(budget - own, allowed)
+        if self.left:
+            self._forget_left(now)
+        spent = self._end_all(now) if self._ends else 0
+        if self._wishes and spent < room:
+            spent += self._grant(room - spent)
+        news, told, places, used = self.sight.serve(tick, room - spent, radius)
+        self.pending += told
+        for entity in news:
+            spent += self._tell_news(entity)
+            if spent >= room:
+                break
+        self.deficit = min(own + spent + used - budget, allowed * CARRY_TICKS)
+        pending, self.pending = self.pending, []
+        return pending, places
+
+    def _room(self, room: float, allowed: float) -> float:
+        """What is there for others."""
+        self._starved = 0 if room > 0 else self._starved + 1
+        if self._starved < STARVED_TICKS:
+            return room
+        self._starved = 0
+        return allowed
+
+    def _grant(self, room: float) -> int:
+        """Announces and describes as many as there is room for; how many bytes that took."""
+        spent = 0
+        for _ in range(len(self._wishes)):
+            if spent >= room:
+                break
+            entity = self._wishes.popleft()
+            before = len(self.pending)
+            if not self._bring_nearer(entity):
+                self._wishes.append(entity)
+            spent += sum(map(len, self.pending[before:]))
+        return spent
+
+    def _bring_nearer(self, entity: int) -> bool:
+        """The next word about one that is not described yet; False: not now, the body is not here or behind."""
+        entry = self.sight.get(entity)
+        if entry is None or entry[3] & (DESCRIBED | WITHHELD | GONE):
+            return True
+        slot, alias, sent, flags = entry
+        if alias and not flags & WANTED:
+            return True
+        other = self._body.space.bodies.get(entity)
+        if other is None or other.slot != slot or other.number < sent:
+            return False
+        if not alias:
+            return self._announce(other, sent, flags)
+        self._describe(other, alias, flags)
+        return True
+
+    def _announce(self, other: Body, sent: int, flags: int) -> bool:
+        alias = self.aliases.take()
+        if not alias:
+            self._body.app.count("no alias left", entity=self._body.id)
+            return False
+        self._rename(other.id, other.slot, alias, sent, flags)
+        self.pending.append(encode_announce(other.id, alias, other.kind.schema))
+        return True
+
+    def _describe(self, other: Body, alias: int, flags: int) -> None:
+        row = other.kind.describe(other, self._remembered.pop(other.id, 0))
+        self.pending.append(encode_describe(alias, other.number, other.position, other.direction, row))
+        if other.ride is not None:
+            self._say(alias, [other.kind.tell_ride(encode_ride(other.ride)).told])
+        self.sight.set_sent(other.id, other.number)
+        self.sight.set_flags(other.id, flags & ~WANTED | DESCRIBED)
+
+    def _tell_news(self, entity: int) -> int:
+        """The steps that the client has not got; how many bytes they are."""
+        other = self._body.space.bodies.get(entity)
+        _, alias, sent, _ = self.entry(entity)
+        if other is None or life_of(other.number) != life_of(sent) or other.number < sent:
+            return 0  # its body was removed or replaced since the last look around: the next one sees to it
+        before = len(self.pending)
+        self._tell_since(other, alias, sent)
+        self.sight.set_sent(entity, other.number)
+        return sum(map(len, self.pending[before:]))
+
+    def _tell_since(self, other: Body, alias: int, sent: int) -> None:
+        """The steps after `sent`; where history is gone, each property that has changed since, as it is."""
+        if other.number > sent:
+            told = other.history.since(sent)
+            if told is None:
+                told = [event.told for event in other.kind.tell_again(other, sent)]
+            self._say(alias, told)
+
+    def _say(self, alias: int, several: Iterable[Told]) -> None:
+        self.pending += [with_alias(alias, told) for told in several]
+
+    # Leaving.
+
+    def _end_all(self, now: float) -> int:
+        """All that the client has to lose; how many bytes that took."""
+        ends, self._ends = self._ends, {}
+        before = len(self.pending)
+        for entity in ends:
+            entry = self.sight.get(entity)
+            if entry is None:
+                continue
+            if entry[3] & GONE:
+                self._part(entity, entry, now)
+            elif entry[3] & WITHHELD and entry[1]:
+                self._hide(entity, entry)
+        return sum(map(len, self.pending[before:]))
+
+    def _hide(self, entity: int, entry: Entry) -> None:
+        """For the client it leaves; the entry stays."""
+        slot, alias, sent, flags = entry
+        other = self._body.space.bodies.get(entity)
+        if other is not None and flags & DESCRIBED and life_of(other.number) == life_of(sent):
+            self._tell_since(other, alias, sent)
+            sent = max(sent, other.number)
+        self._close(alias)
+        self._rename(entity, slot, 0, sent, flags & ~(DESCRIBED | WANTED))
+
+    def _part(self, entity: int, entry: Entry, now: float) -> None:
+        """It is gone: its last words, then leave, and what has to be remembered of it."""
+        _, alias, sent, flags = entry
+        other, grave = self._body.space.bodies.get(entity), self._body.app.ghosts.graves.get(entity)
+        number = sent
+        if other is not None and life_of(other.number) == life_of(sent):
+            if flags & DESCRIBED:
+                self._tell_since(other, alias, sent)
+            number = max(sent, other.number)
+        elif grave is not None and life_of(grave.number) == life_of(sent):
+            if flags & DESCRIBED and grave.number > sent:
+                self._say(alias, grave.history.since(sent) or ())
+            number = max(sent, grave.number) + grave.is_destroyed
+        if alias:
+            self._close(alias)
+        self._forget(entity, number, now)
+
+    def _close(self, alias: int) -> None:
+        self.pending.append(encode_leave(alias))
+        self.aliases.rest(alias)
+
+    def _forget(self, entity: int, number: int, now: float) -> None:
+        self.sight.remove(entity)
+        self._remembered.pop(entity, None)
+        self.left.pop(entity, None)
+        self.left[entity] = (number, now + LEFT_S)
+
+    def _forget_left(self, now: float) -> None:
+        while self.left:
+            entity, (_, until) = next(iter(self.left.items()))
+            if until > now:
+                break
+            del self.left[entity]
+
+    def _rename(self, entity: int, slot: int, alias: int, sent: int, flags: int) -> None:
+        self.sight.remove(entity)
+        self.sight.add(entity, slot, alias, sent, flags)

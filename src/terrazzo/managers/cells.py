@@ -1,0 +1,186 @@
+"""How cells come and go while the world is in play, and how borders move: the manager's side (`cell/ground.py` has the
+CellApp's).
+
+Each change is a new version of the space's tree, told to all its members; each of them says CellReady when it goes by
+it. Two changes take several steps, since nobody may be sent where nobody awaits him, and nobody may be forgotten.
+
+A cell is born without area, so that no entity and no ghost is sent to it, and grows when its CellApp has its tree:
+
+    add_cell ──tree with an empty cell──▶ NEWBORN ──CellReady from it──▶ tree with the border where it was wanted
+                                             └──── its link is lost ───▶ it retires
+
+A cell that retires is out of the tree at once: its ground is its neighbour's, and each entity moves once, to where it
+will stay. Who has it not in its tree may still be sent entities by those who do not know yet; it passes them on.
+
+    retire_cell ──tree without it──▶ RETIRING ──CellEmpty──▶ LEAVING ──CellReady from all──▶ CellRemoved
+                                    in the list that            off the list: ghosts            │
+                                    comes with the tree         there are deleted               ▼
+                                                    no member any more  ◀──CellEmpty── forgets the space
+
+CellReady promises that nothing of the sender is on its way to a CellApp that is neither in the tree nor in the list. So
+when all have said it, nothing can come any more, and what is left with the leaving one when it hears CellRemoved is all
+there is: it says CellEmpty again when that, too, has gone. Until then it hears of every tree. A member whose link is
+lost is waited for: it may have something on its way. Whoever is back is told everything that it may have missed.
+
+While a cell is newborn its space is not changed otherwise, or an entity could be sent there too early. That is one
+round trip: whoever wants a change tries again. A CellApp can have a cell of the space again as soon as it is no member.
+"""
+
+from __future__ import annotations
+
+from terrazzo.errors import UsageError
+from terrazzo.managers.spaces import CellAppState, Leaving, Newborn, SpaceState
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
+from terrazzo.world.bsp import BspTree, Leaf, Path
+from terrazzo.world.rect import Axis
+
+
+class Cells:
+    """What CellAppMgr does with the trees of spaces in play."""
+
+    def __init__(self, manager: ClusterApp, apps: dict[AppId, CellAppState]) -> None:
+        self._manager = manager
+        self._apps = apps
+
+    # Changes.
+
+    def add(
+        self,
+        space: SpaceState,
+        app: AppId | None,
+        beside: AppId | None,
+        axis: Axis | None,
+        position: float | None,
+        *,
+        is_near: bool,
+    ) -> AppId:
+        """See CellAppMgr.add_cell."""
+        tree = _changeable(space)
+        app = self._spare_for(space, app)
+        leaf = self._widest(space, tree) if beside is None else _leaf_of(tree, beside)
+        rect = tree.rect_of(leaf).clip(tree.bounds)
+        if axis is None:
+            axis = Axis.X if rect.width >= rect.depth else Axis.Z
+        if position is None:
+            position = sum(rect.range_of(axis)) / 2
+        tree.split(leaf, axis, position, app, is_near=is_near)  # what cannot be is said now, not when it has grown
+        low, high = tree.rect_of(leaf).range_of(axis)
+        space.newborn = Newborn(app, float(position))
+        self._plant(space, tree.split(leaf, axis, low if is_near else high, app, is_near=is_near), "cell added", app)
+        return app
+
+    def retire(self, space: SpaceState, app: AppId) -> None:
+        """See CellAppMgr.retire_cell."""
+        tree = _changeable(space)
+        self._retire(space, tree, _leaf_of(tree, app))
+
+    def _retire(self, space: SpaceState, tree: BspTree, leaf: Leaf) -> None:
+        without = tree.remove(leaf)
+        space.retiring[leaf.app] = None
+        self._plant(space, without, "cell retires", leaf.app)
+
+    def move_border(self, space: SpaceState, path: Path, position: float) -> None:
+        """See CellAppMgr.move_border."""
+        self._plant(space, _changeable(space).move_border(path, position), "border moved")
+
+    def _plant(self, space: SpaceState, tree: BspTree, what: str, app: AppId | None = None) -> None:
+        space.plant(tree)
+        facts = {} if app is None else {"app": str(app)}
+        self._manager.host.log(what, space=space.policy.name, version=space.version, **facts)
+        message = space.as_message()
+        for member in space.members:
+            if not self._apps[member].is_lost:
+                self._manager.send(member, message)
+
+    # What CellApps say, and when they are out of reach.
+
+    def on_ready(self, space: SpaceState, app: AppId, version: int) -> None:
+        """A member goes by this version."""
+        space.members[app] = max(space.members[app], version)
+        self._grow(space)
+        self._remove(space)
+
+    def on_empty(self, space: SpaceState, app: AppId, version: int) -> bool:
+        """A member without a cell has no real any more. Whether that means something."""
+        leaving = space.leaving.get(app)
+        if app in space.retiring and space.tree is not None:
+            del space.retiring[app]
+            self._plant(space, space.tree, "cell empty", app)
+            space.leaving[app] = Leaving(space.version)
+        elif leaving is not None and leaving.is_told and leaving.version == version:
+            del space.leaving[app], space.members[app]
+            self._manager.host.log("cell removed", space=space.policy.name, app=str(app))
+            self._remove(space)
+        return leaving is not None or app in space.members
+
+    def on_lost(self, space: SpaceState, app: AppId) -> None:
+        """The link with a member is gone. Nobody is at its newborn cell: it is not waited for."""
+        if space.newborn is not None and space.newborn.app == app and space.tree is not None:
+            space.newborn = None
+            self._retire(space, space.tree, _leaf_of(space.tree, app))
+
+    def on_back(self, space: SpaceState, app: AppId) -> None:
+        """A member is back: it may have missed anything."""
+        self._manager.send(app, space.as_message())
+        leaving = space.leaving.get(app)
+        if leaving is not None and leaving.is_told:
+            self._manager.send(app, CellRemoved(space.id, leaving.version))
+
+    def _grow(self, space: SpaceState) -> None:
+        """The newborn cell, as soon as it is there, gets what was meant for it."""
+        newborn, tree = space.newborn, space.tree
+        if newborn is None or tree is None or space.members[newborn.app] < space.version:
+            return
+        space.newborn = None
+        path = tree.path_of(_leaf_of(tree, newborn.app))
+        self._plant(space, tree.move_border(path[:-1], newborn.position), "cell grows", newborn.app)
+
+    def _remove(self, space: SpaceState) -> None:
+        """Those who have left, as soon as everybody knows, may forget the space."""
+        for app, leaving in space.leaving.items():
+            if not leaving.is_told and all(known >= leaving.version for known in space.members.values()):
+                leaving.is_told = True
+                self._manager.send(app, CellRemoved(space.id, leaving.version))
+
+    # Choices.
+
+    def _spare_for(self, space: SpaceState, wanted: AppId | None) -> AppId:
+        """The CellApp for a new cell."""
+        free = [app for app, known in self._apps.items() if app not in space.members and not known.is_lost]
+        if wanted is None:
+            if not free:
+                raise UsageError(f"every CellApp has a cell of space {space.policy.name!r}; start another one")
+            return min(free, key=lambda app: (self._apps[app].load or 0.0, len(self._apps[app].cells), app))
+        if wanted not in free:
+            why = "has a cell of it, or is still leaving it" if wanted in space.members else "is not there"
+            raise UsageError(f"{wanted} cannot have a new cell of space {space.policy.name!r}: it {why}")
+        return wanted
+
+    def _widest(self, space: SpaceState, tree: BspTree) -> Leaf:
+        """The cell to be shared when nobody says which."""
+        leaves = [leaf for leaf in tree.leaves() if not self._apps[leaf.app].is_lost]
+        if not leaves:
+            raise UsageError(f"the links with all CellApps of space {space.policy.name!r} are lost; try again later")
+        rects = {leaf: tree.rect_of(leaf).clip(tree.bounds) for leaf in leaves}
+        return max(leaves, key=lambda leaf: rects[leaf].width * rects[leaf].depth)
+
+
+def _changeable(space: SpaceState) -> BspTree:
+    """The tree of a space that may be changed now."""
+    name = space.policy.name
+    if space.tree is None:
+        raise UsageError(f"space {name!r} has no cells yet; wait until the spaces are ready")
+    if space.newborn is not None:
+        raise UsageError(f"space {name!r} is being changed: {space.newborn.app} makes its cell; try again in a moment")
+    return space.tree
+
+
+def _leaf_of(tree: BspTree, app: AppId) -> Leaf:
+    leaf = tree.leaf_of(app)
+    if leaf is None:
+        raise UsageError(
+            f"{app} has no cell in this space; its cells are with {', '.join(str(each.app) for each in tree.leaves())}"
+        )
+    return leaf

@@ -1,0 +1,110 @@
+"""Where is this entity? BaseAppMgr keeps no list of entities: it asks its BaseApps, each of which knows its own.
+
+    asker ──Locate──▶ search ──Locate──▶ every BaseApp
+                        │  ◀──Located with a base──  found: whoever asked is told at once
+                        │  ◀──Located without──      not there
+                        │  ◀──refused, timeout, link lost──  unsure
+                        ▼
+           all have answered: not one has it, and all BaseApps that may live were asked → there is none
+                              else → refused; nothing is concluded from silence
+
+A BaseApp whose link was lost is `missing` until it is back, or until its next incarnation is there, which is started
+only when the former one has ended. While one is missing no entity is said to be gone: it may be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.basemgr_base import Locate, Located
+from terrazzo.wire.requests import Failure, Question
+
+ANSWER_S = 2.0
+SEARCHES_MAX = 10_000
+
+
+@dataclass
+class _Search:
+    entity: int
+    left: int
+    """BaseApps that have not answered."""
+    unsure: str = ""
+    """Why nothing can be concluded when nobody has it."""
+    questions: list[Question] = field(default_factory=list)
+
+
+class Searches:
+    """The searches of one BaseAppMgr."""
+
+    def __init__(self, manager: ClusterApp) -> None:
+        self.missing: dict[AppId, None] = {}
+        self._manager = manager
+        self._searches: dict[int, _Search] = {}
+
+    def on_joined(self, app: AppId) -> None:
+        """A BaseApp is there."""
+        for former in [each for each in self.missing if each.slot == app.slot]:
+            del self.missing[former]
+
+    def on_lost(self, app: AppId) -> None:
+        """The link with a BaseApp is gone; it may live."""
+        self.missing[app] = None
+
+    def begin(self, question: Question, apps: Iterable[AppId]) -> None:
+        """Somebody asks; `apps` are the BaseApps that are there."""
+        asked = question.message
+        assert isinstance(asked, Locate)
+        search = self._searches.get(asked.entity)
+        if search is not None:
+            search.questions.append(question)
+            return
+        everyone = list(apps)
+        search = _Search(asked.entity, len(everyone), questions=[question])
+        if self.missing:
+            search.unsure = f"the link with {', '.join(map(str, self.missing))} is lost"
+        if not everyone or len(self._searches) >= SEARCHES_MAX:
+            search.unsure = "no BaseApp is there" if not everyone else "too many are sought at once"
+            self._end(search, None)
+            return
+        self._searches[asked.entity] = search
+        for app in everyone:
+            self._manager.requests.ask(
+                app,
+                asked,
+                timeout_s=ANSWER_S,
+                then=partial(self._on_answer, search, app),
+                failed=partial(self._on_failure, search, app),
+            )
+
+    def _on_answer(self, search: _Search, app: AppId, answer: Message) -> None:
+        if isinstance(answer, Located) and answer.base is not None:
+            self._end(search, answer)
+        elif isinstance(answer, Located):
+            self._count_off(search)
+        else:
+            self._on_failure(search, app, Failure.REFUSED, f"its answer is {type(answer).__name__}")
+
+    def _on_failure(self, search: _Search, app: AppId, failure: Failure, why: str) -> None:
+        search.unsure = f"{app} does not say: {why or failure.value}"
+        self._count_off(search)
+
+    def _count_off(self, search: _Search) -> None:
+        search.left -= 1
+        if search.left == 0:
+            self._end(search, None if search.unsure else Located())
+
+    def _end(self, search: _Search, answer: Located | None) -> None:
+        """Tells everyone who asked; whoever comes later begins anew."""
+        if self._searches.get(search.entity) is search:
+            del self._searches[search.entity]
+        for question in search.questions:
+            if answer is None:
+                self._manager.requests.refuse(question, search.unsure[:500])
+            else:
+                self._manager.requests.answer(question, answer)
+        search.questions.clear()

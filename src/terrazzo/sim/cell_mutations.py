@@ -1,0 +1,322 @@
+"""Broken forms of what CellApps do with each other and with clients, each with a name (`mutations.py` has the table).
+
+Each is a patch of one app when it starts: the mechanism that it breaks is named in its docstring, and the seamless
+scenario must find it out within a few seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.real import Real
+from terrazzo.sync import protocol
+from terrazzo.wire.app import App
+from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.base_cell import ToClient
+from terrazzo.wire.pairs.cell_cell import (
+    CreateGhost,
+    DeleteGhost,
+    NextReal,
+    Offload,
+    OffloadRefused,
+    UpdateGhost,
+    WantSnapshot,
+)
+
+Harm = Callable[[CellApp], None]
+
+
+def instead(thing: object, name: str, function: Callable[..., Any]) -> None:
+    """This one object does something else under that name; `function` gets what it did before as first argument."""
+    before = getattr(thing, name)
+    vars(thing)[name] = lambda *args, **named: function(before, *args, **named)
+
+
+def _hears(app: CellApp, kind: type[Message], change: Callable[[Any], Message | None]) -> None:
+    """Messages of this kind come changed, or not at all."""
+    handler = app._handlers[kind]
+
+    def hear(source: AppId, message: Message) -> None:
+        changed = change(message)
+        if changed is not None:
+            handler(source, changed)
+
+    app.on(kind, hear)
+
+
+def _offloads(app: CellApp, **lost: Any) -> None:
+    """What is packed lacks something."""
+    instead(app.offloads, "_pack", lambda pack, *args: msgspec.structs.replace(pack(*args), **lost))
+
+
+# Ghosts.
+
+
+def _forgets_epoch(app: CellApp) -> None:
+    """What is old counts as new: a late creation or deletion undoes a newer one."""
+    newest = 1 << 62
+    app.ghosts.graves.is_too_late = lambda entity, epoch: False  # type: ignore[method-assign]
+    _hears(app, DeleteGhost, lambda message: msgspec.structs.replace(message, epoch=newest, number=newest, past=None))
+
+    def end(before: Any, source: AppId, message: DeleteGhost) -> None:
+        body = app.bodies.get(message.entity)
+        if body is not None and body.real is None:
+            message = msgspec.structs.replace(message, epoch=body.epoch, number=body.number)
+            before(source, message)
+
+    instead(app.ghosts, "_end", end)
+
+
+def _applies_early(app: CellApp) -> None:
+    """A step that comes early is taken at once."""
+
+    def hear(message: UpdateGhost) -> UpdateGhost:
+        body = app.bodies.get(message.entity)
+        if body is not None and body.real is None and message.number > body.number:
+            body.number = message.number - 1
+        return message
+
+    _hears(app, UpdateGhost, hear)
+
+
+def _applies_twice(app: CellApp) -> None:
+    """A step that is known is taken again."""
+
+    def hear(message: UpdateGhost) -> UpdateGhost:
+        body = app.bodies.get(message.entity)
+        if body is None or body.real is not None or message.number > body.number:
+            return message
+        return msgspec.structs.replace(message, number=body.number + 1)
+
+    _hears(app, UpdateGhost, hear)
+
+
+def _misses_steps(app: CellApp) -> None:
+    """Some steps lose what is in them."""
+    _hears(app, UpdateGhost, lambda each: msgspec.structs.replace(each, items=()) if each.number % 5 == 0 else each)
+
+
+def _no_tombstone(app: CellApp) -> None:
+    """What ended is forgotten at once."""
+    app.ghosts.graves.dig = lambda *args, **named: None  # type: ignore[method-assign]
+
+
+def _no_snapshot(app: CellApp) -> None:
+    """Who asks for a snapshot gets none."""
+    _hears(app, WantSnapshot, lambda message: None)
+
+
+def _keeps_ghosts(app: CellApp) -> None:
+    """Deletions are not heard."""
+    _hears(app, DeleteGhost, lambda message: None)
+
+
+def _makes_no_ghosts(app: CellApp) -> None:
+    """The ghosts that are needed are not made."""
+    _hears(app, CreateGhost, lambda message: None)
+
+
+def _forgets_past(app: CellApp) -> None:
+    """Ghosts are made without what happened lately."""
+
+    def empty(message: CreateGhost) -> CreateGhost:
+        past = message.past._replace(floor=message.number, steps=(), stamps=())
+        return msgspec.structs.replace(message, past=past)
+
+    _hears(app, CreateGhost, empty)
+
+
+def _hides_next_real(app: CellApp) -> None:
+    """Ghosts do not hear where the real went, and believe no arrival."""
+    _hears(app, NextReal, lambda message: None)
+    instead(app.haunts, "adopt", lambda adopt, real, apps: None)
+
+
+# Offloads.
+
+
+def _keeps_real(app: CellApp) -> None:
+    """The sender of an offload goes on as if it had not sent it."""
+
+    def become_ghost(before: Any, real: Real, to: AppId, epoch: int) -> None:
+        app.reals[real.body.id] = real
+
+    instead(app.offloads, "_become_ghost", become_ghost)
+
+
+def _loses_real(app: CellApp) -> None:
+    """An offload is not kept until it is confirmed."""
+
+    def forget(offload: Any, real: Real, *args: Any) -> bool:
+        left: bool = offload(real, *args)
+        app.offloads.kept.pop(real.body.id, None)
+        return left
+
+    instead(app.offloads, "offload", forget)
+
+
+def _lands_twice(app: CellApp) -> None:
+    """A second copy of an offload is taken for a first one."""
+    instead(app.switchboard, "arrive", lambda arrive, packed: arrive(packed) or True)
+
+
+def _leaves_channel_behind(app: CellApp) -> None:
+    """What the entity has sent and is not acknowledged, and what it has read, is not known at the next home."""
+
+    def depart(before: Any, part: Any, to: AppId) -> bytes:
+        packed = msgspec.msgpack.decode(before(part, to), type=PackedPart)
+        return msgspec.msgpack.encode(packed._replace(channels=()))
+
+    instead(app.switchboard, "depart", depart)
+
+
+def _calls_twice(app: CellApp) -> None:
+    """A call is read twice."""
+    instead(app._mail, "_read", lambda read, *args: [read(*args) for _ in range(2)])
+
+
+def _loses_refused(app: CellApp) -> None:
+    """A jump that is refused is forgotten: nobody has the entity."""
+
+    def forget(message: OffloadRefused) -> None:
+        app.offloads.kept.pop(message.entity, None)
+
+    _hears(app, OffloadRefused, forget)
+
+
+# Clients.
+
+
+def change_messages(app: CellApp, change: Callable[[Real, tuple[bytes, ...]], tuple[bytes, ...]]) -> None:
+    """What a client is told is changed on its way."""
+
+    def tell(before: Any, real: Real, message: Message) -> None:
+        if isinstance(message, ToClient):
+            message = msgspec.structs.replace(message, messages=change(real, message.messages))
+        before(real, message)
+
+    instead(app.feed, "tell_base", tell)
+
+
+def is_kind(message: bytes, kind: int) -> bool:
+    return bool(message) and message[0] == kind
+
+
+def _leaves_twice(app: CellApp) -> None:
+    """Every leave is told twice."""
+    leave = protocol.ToClient.LEAVE
+    change_messages(app, lambda real, all_: tuple(each for m in all_ for each in ((m, m) if is_kind(m, leave) else (m,))))
+
+
+def _never_leaves(app: CellApp) -> None:
+    """No leave is told."""
+    change_messages(app, lambda real, all_: tuple(m for m in all_ if not is_kind(m, protocol.ToClient.LEAVE)))
+
+
+def _stutters(app: CellApp) -> None:
+    """Every change inside a property is told twice."""
+    nested, piece = protocol.ToClient.NESTED, protocol.ToClient.SLICE
+    change_messages(
+        app, lambda real, all_: tuple(e for m in all_ for e in ((m, m) if is_kind(m, nested) or is_kind(m, piece) else (m,)))
+    )
+
+
+def _reuses_alias(app: CellApp) -> None:
+    """An alias is given to the next entity before its release was heard."""
+
+    def serve(before: Any, real: Real) -> None:
+        before(real)
+        if real.witness is not None:
+            aliases = real.witness._story.aliases
+            for alias in sorted(aliases.resting):
+                aliases.release(alias)
+
+    instead(app.feed, "serve", serve)
+
+
+def _forgets_seen(app: CellApp) -> None:
+    """A witness begins anew in each cell: the client hears everything again."""
+
+    def pack(before: Any, *args: Any) -> Offload:
+        message: Offload = before(*args)
+        if message.witness is None:
+            return message
+        return msgspec.structs.replace(message, witness=message.witness._replace(seen=(), left=()))
+
+    instead(app.offloads, "_pack", pack)
+
+
+def _sent_too_much(app: CellApp) -> None:
+    """A witness arrives believing that its client has more than it has."""
+
+    def pack(before: Any, *args: Any) -> Offload:
+        message: Offload = before(*args)
+        if message.witness is None:
+            return message
+        seen = tuple(each._replace(sent=each.sent + 1) for each in message.witness.seen)
+        return msgspec.structs.replace(message, witness=message.witness._replace(seen=seen))
+
+    instead(app.offloads, "_pack", pack)
+
+
+# What goes along.
+
+
+def _hurries_timers(app: CellApp) -> None:
+    """The timers of an entity that moves are due a second earlier."""
+
+    def pack(before: Any, *args: Any) -> Offload:
+        message: Offload = before(*args)
+        timers = tuple(each._replace(seconds=each.seconds - 1.0) for each in message.timers)
+        return msgspec.structs.replace(message, timers=timers)
+
+    instead(app.offloads, "_pack", pack)
+
+
+CELL_HARMS: dict[str, Harm] = {
+    "forget-epoch": _forgets_epoch,
+    "apply-early": _applies_early,
+    "apply-twice": _applies_twice,
+    "miss-steps": _misses_steps,
+    "no-tombstone": _no_tombstone,
+    "no-snapshot": _no_snapshot,
+    "keep-ghosts": _keeps_ghosts,
+    "make-no-ghosts": _makes_no_ghosts,
+    "forget-past": _forgets_past,
+    "hide-next-real": _hides_next_real,
+    "keep-real": _keeps_real,
+    "lose-real": _loses_real,
+    "land-twice": _lands_twice,
+    "leave-channel-behind": _leaves_channel_behind,
+    "call-twice": _calls_twice,
+    "lose-refused": _loses_refused,
+    "double-leave": _leaves_twice,
+    "never-leave": _never_leaves,
+    "stutter": _stutters,
+    "reuse-alias-at-once": _reuses_alias,
+    "forget-seen": _forgets_seen,
+    "send-too-little": _sent_too_much,
+    "forget-timers": lambda app: _offloads(app, timers=()),
+    "early-timers": _hurries_timers,
+    "forget-controllers": lambda app: _offloads(app, controllers=()),
+    "forget-triggers": lambda app: _offloads(app, proximities=()),
+    "forget-teleport": lambda app: _offloads(app, teleport=None),
+    "forget-haunts": lambda app: _offloads(app, haunts=()),
+}
+
+
+def harmed(harm: Harm) -> Callable[[App], None]:
+    def apply(app: App) -> None:
+        if isinstance(app, CellApp):
+            harm(app)
+
+    return apply
+
+
+CELL_MUTATIONS: dict[str, Callable[[App], None]] = {name: harmed(harm) for name, harm in CELL_HARMS.items()}

@@ -1,0 +1,146 @@
+"""The fight scenario: the fight of examples/plaza on a torn ground, where everybody migrates in mid-blow.
+
+Players strike through their clients, creatures by themselves and back; they hug borders, jump between spaces, leave and
+die, while cells are added and retired, borders move, and links lag, break and clog. What is judged is in
+`fight_judge.py`: a blow that landed is felt once, an answer is counted once, and at rest no record is left over. The
+promises of the seamless scenario about reals and ghosts (P1, P3) are judged as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from terrazzo.sim.cluster import Cluster, Seat
+from terrazzo.sim.faults import FaultPlan
+from terrazzo.sim.mutations import mutation_of
+from terrazzo.sim.scenario import Unrest, scenario
+from terrazzo.sim.scenarios.fight_game import game_of, rules
+from terrazzo.sim.scenarios.fight_judge import FightJudge
+from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
+from terrazzo.sim.scenarios.seamless_shape import Shape, large
+from terrazzo.sim.scenarios.seamless_truth import Truth
+from terrazzo.sim.scenarios.seamless_walk import Gait
+from terrazzo.sim.scenarios.torn import plan_of, stretch_paths
+from terrazzo.sim.world import Process, World
+from terrazzo.wire.app import App
+
+REST_S = 8.0
+"""Of peace before it is judged: a blow and its answer, the dead stand up."""
+SPEED = 14.0
+STEP_S = 0.05
+
+
+class Fighter:
+    """Somebody with an account, who comes, strikes, and leaves, again and again."""
+
+    def __init__(self, cluster: Cluster, judge: FightJudge, name: str) -> None:
+        self._cluster = cluster
+        self._clock = cluster.world.clock
+        self._judge = judge
+        self._name = name
+        self._rng = cluster.world.rng(f"fighter {name}")
+        self._gait = Gait(judge.ground, self._rng)
+        self._leave_at = 0.0
+        self._clock.after(self._rng.uniform(0.0, 2.0), self._come)
+
+    def _come(self) -> None:
+        if self._judge.is_working:
+            seat = self._cluster.client(self._name, "secret")
+            seat.on_step = lambda now: self._on_step(seat, now)
+            self._leave_at = self._clock.now + self._rng.uniform(4.0, 20.0)
+
+    def _on_step(self, seat: Seat, now: float) -> None:
+        app = seat.app
+        if app.is_over:
+            seat.on_step = None
+            self._clock.after(self._rng.choice([0.5, 2.0]), self._come)
+        elif self._judge.is_working and app.has_body and app.view.player is not None and app.view.space is not None:
+            if now >= self._leave_at:
+                self._leave_at = float("inf")
+                app.leave(now)
+            else:
+                self._play(seat)
+
+    def _play(self, seat: Seat) -> None:
+        app, rng = seat.app, self._rng
+        player, space = app.player, app.view.space
+        assert player is not None
+        assert space is not None
+        x, y, z = player.position
+        x, z = self._gait.stride(list(self._judge.shape.reaches)[space - 1], x, z, SPEED * STEP_S)
+        app.move((x, y, z))
+        others = [each for each in app.parts.values() if each is not player]
+        if not others or rng.random() > 0.4:
+            return
+        target = rng.choice(others).id
+        if rng.random() < 0.5:
+            player.cell.size_up(target)
+        else:
+            player.cell.strike(target)
+
+
+class Fight:
+    """One cluster and those who fight in it."""
+
+    def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
+        self.duration_s = shape.duration_s
+        self.shape = shape
+        self.ground = SeamlessGround(world, shape)
+        self.judge = FightJudge(world, self.ground, shape)
+        self.judge.start(rules())
+        self.truth = Truth(world, self.judge)
+        self.truth.is_unique = False
+        self._world = world
+        self._mutation = mutation_of(mutation, "fight")
+        self.cluster = Cluster(
+            world,
+            game_of(self.judge, shape, self._populate),
+            cells=shape.cells,
+            spares=shape.spares,
+            bases=shape.bases,
+            offload_margin_m=shape.margin_m,
+            client_bits_s=shape.client_bits_s,
+            on_start=self._on_start,
+        )
+        stretch_paths(world, world.rng("fight paths"))
+        self.ground.begin(self.cluster)
+        self.fighters = [Fighter(self.cluster, self.judge, f"fighter-{n}") for n in range(1, shape.players + 1)]
+        self._quiet_at = 0.0
+
+    @property
+    def plan(self) -> FaultPlan:
+        """See Scenario."""
+        return plan_of(self.cluster, self.shape)
+
+    def quiesce(self) -> None:
+        """See Scenario."""
+        self.judge.is_working = self.ground.is_working = False
+        self._quiet_at = self._world.clock.now
+
+    def unrest(self) -> Unrest | None:
+        """See Scenario."""
+        if self._world.clock.now < self._quiet_at + REST_S:
+            return Unrest("peace has just begun")
+        for problem in (self.truth.unrest(), self.judge.unrest(self.truth.reals())):
+            if problem is not None:
+                return Unrest(problem[0], (problem[1],))
+        return None
+
+    def _on_start(self, process: Process, app: App) -> None:
+        self._mutation.app(app)
+        self.truth.watch(process, app)
+
+    def _populate(self, server: Any) -> None:
+        for number in range(1, self.shape.population["Creature"] + 1):
+            space, position = self.judge.entry(-number)
+            server.create("Creature", space=space, position=position, side=number % 2)
+
+
+@scenario("fight")
+def fight(world: World, mutation: str | None) -> Fight:
+    """See the module."""
+    rng = world.rng("fight")
+    shape = large(rng, world.level)
+    reaches = {"plaza": rng.uniform(8.0, 20.0), "hall": rng.uniform(5.0, 12.0)}
+    return Fight(world, replace(shape, reaches=reaches, population={"Creature": rng.randrange(4, 11)}), mutation)

@@ -1,0 +1,136 @@
+"""The seamless scenario: whole clusters, real clients, a torn ground, and a network that hates them.
+
+Players and creatures on three to six cells in an awkward tree: they hug borders and corners, jump between spaces, call
+each other and change all the time, while cells are added and retired and borders move. Some ways between apps are much
+longer than others, so that what goes two ways overtakes; with faults they lag, clog, break and are narrow, and apps
+stand still for a while. Nobody dies: that is for the scenarios of recovery.
+
+    seamless_shape.py      what is drawn from the seed      seamless_judge.py     what the game's code tells
+    seamless_types.py      the entities                     seamless_story.py     what each entity did
+    seamless_game.py       what they do                     seamless_calls.py     P2
+    seamless_walk.py       how they walk                    seamless_duties.py    what happens once; seamless_rest.py
+    seamless_ground.py     how the ground moves             seamless_truth.py     P1, P3
+    seamless_players.py    who plays them, and P5           seamless_view.py      P4
+
+`skeleton` is its small form: a ground that stays, no teleports, no faults.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terrazzo.errors import UsageError
+from terrazzo.game import LoadedGame
+from terrazzo.sim.cluster import Cluster
+from terrazzo.sim.faults import FaultPlan
+from terrazzo.sim.mutations import mutation_of
+from terrazzo.sim.scenario import Unrest, scenario
+from terrazzo.sim.scenarios import seamless_rest
+from terrazzo.sim.scenarios.seamless_game import game_of
+from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_players import Player
+from terrazzo.sim.scenarios.seamless_shape import Shape, large, small
+from terrazzo.sim.scenarios.seamless_truth import Truth
+from terrazzo.sim.scenarios.torn import plan_of, stretch_paths
+from terrazzo.sim.world import FaultLevel, Process, World
+from terrazzo.wire.app import App
+
+REST_S = 3.0
+"""Of peace before the views are compared: what is on its way arrives, and places are told again."""
+
+
+class Seamless:
+    """One cluster and those who live in it."""
+
+    name = "seamless"
+    truth_type: type[Truth] = Truth
+    player_type: type[Player] = Player
+
+    def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
+        self.duration_s = shape.duration_s
+        self.shape = shape
+        self.ground = SeamlessGround(world, shape)
+        self.judge = self._judge(world)
+        self.truth = self.truth_type(world, self.judge)
+        self._world = world
+        self._mutation = mutation_of(mutation, self.name)
+        self.cluster = Cluster(
+            world,
+            self._game(),
+            cells=shape.cells,
+            spares=shape.spares,
+            bases=shape.bases,
+            offload_margin_m=shape.margin_m,
+            client_bits_s=shape.client_bits_s,
+            on_start=self._on_start,
+        )
+        stretch_paths(world, world.rng("seamless paths"))
+        self.ground.begin(self.cluster)
+        self.players = [
+            self.player_type(self.cluster, self.judge, self.truth, f"player-{n}") for n in range(1, shape.players + 1)
+        ]
+        self._quiet_at = 0.0
+
+    def _judge(self, world: World) -> Judge:
+        return Judge(world, self.ground, self.shape)
+
+    def _game(self) -> LoadedGame:
+        return game_of(self.judge, self.shape, on_ready=self._populate)
+
+    @property
+    def plan(self) -> FaultPlan:
+        """See Scenario."""
+        return plan_of(self.cluster, self.shape)
+
+    def quiesce(self) -> None:
+        """See Scenario."""
+        self.judge.is_working = self.ground.is_working = False
+        self._quiet_at = self._world.clock.now
+
+    def unrest(self) -> Unrest | None:
+        """See Scenario."""
+        if self._world.clock.now < self._quiet_at + REST_S:
+            return Unrest("peace has just begun")
+        lost = self.judge.calls.unrest()
+        if lost is not None:
+            return Unrest(lost[0], lost[1:])
+        for player in self.players:
+            what = player.unrest()
+            if what is not None:
+                return Unrest(what, (player.name, player.entity))
+        is_over = self.judge.is_over
+        for problem in (
+            self.truth.unrest(),
+            self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
+            seamless_rest.unrest(self.judge, self.truth.reals()),
+        ):
+            if problem is not None:
+                return Unrest(problem[0], (problem[1],))
+        return None
+
+    def _on_start(self, process: Process, app: App) -> None:
+        self._mutation.app(app)
+        self.truth.watch(process, app)
+
+    def _populate(self, server: Any) -> None:
+        number = 0
+        for name, count in self.shape.population.items():
+            for _ in range(count):
+                number -= 1
+                space, position = self.judge.entry(number)
+                server.create(name, space=space, position=position)
+
+
+@scenario("seamless")
+def seamless(world: World, mutation: str | None) -> Seamless:
+    """See the module."""
+    return Seamless(world, large(world.rng("seamless"), world.level), mutation)
+
+
+@scenario("skeleton")
+def skeleton(world: World, mutation: str | None) -> Seamless:
+    """See the module."""
+    if world.level is not FaultLevel.NONE:
+        raise UsageError("the skeleton scenario knows no faults: run it with --faults none, or run seamless")
+    return Seamless(world, small(world.rng("skeleton")), mutation)

@@ -1,0 +1,464 @@
+"""What those who live in the seamless scenario do: everything a game can do, all the time, wherever they are.
+
+Each call carries its number and who makes it; whoever hears one tells the judge, who knows what is due. What becomes of
+timers, controllers, teleports, areas and triggers is told to the judge as well. The classes know it as `judge`: each
+world has a judge of its own, and so classes of its own (`game_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi
+from typing import Any
+
+from terrazzo import (
+    ALL_CLIENTS,
+    Base,
+    Cell,
+    EntityType,
+    Game,
+    Int32,
+    Proxy,
+    Ref,
+    UInt32,
+    exposed,
+    remote,
+)
+from terrazzo.game import LoadedGame, parts_of
+from terrazzo.schema.model import Side
+from terrazzo.schema.refs import Component
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_shape import Shape
+from terrazzo.sim.scenarios.seamless_types import (
+    TYPES,
+    Avatar,
+    Creature,
+    Giant,
+    Item,
+    Runner,
+    Trap,
+    schema,
+)
+
+BAG_MAX = 8
+TRAIL_MAX = 6
+MARKS_MAX = 4
+TRIGGER_M = 7.0
+
+
+class Being(Cell):
+    """What all bodies have in common: a chain of timers, calls from strangers, teleports, and an end."""
+
+    judge: Judge
+
+    def on_created(self) -> None:
+        """The first life, or the next."""
+        self.judge.refs[self.id] = self.me
+        self._wind()
+        self.begin()
+
+    def begin(self) -> None:
+        """Of a new body."""
+
+    def live(self) -> None:
+        """What it does when its timer fires."""
+
+    def _wind(self) -> None:
+        seconds = self.judge.rng(self.id).uniform(0.02, self.judge.shape.pulse_s)
+        self.judge.duties.wind(self.id, self.timer(seconds), seconds)
+
+    def on_timer(self, number: int) -> None:
+        """The chain goes on."""
+        self.judge.check(self.judge.duties.fire(self.id, number))
+        if self.judge.is_working:
+            self.secret += 1
+            self.live()
+            self._wind()
+
+    def stride(self, length: float) -> None:
+        """One step of its gait, turning as it goes; a long one may cross a whole cell."""
+        rng = self.judge.rng(self.id)
+        x, z = self.judge.gait(self.id).stride(self.space, self.position.x, self.position.z, length)
+        self.position = (x, self.position.y + rng.choice([0.0, 0.0, 0.0, 1.0, -1.0]), z)
+        self.yaw = rng.uniform(-pi, pi)
+
+    # Calls between cell parts.
+
+    def sniff(self) -> None:
+        """Calls the nearest, through the views that this cell has of them."""
+        for other in self.entities_in_range(15.0)[:2]:
+            other.sniffed(self.id, self.judge.calls.make("sniffed", self.id, other.id))
+
+    def shout(self) -> None:
+        """Calls a stranger, wherever it is, and the stranger's base part."""
+        ref = self.judge.someone(self.judge.rng(self.id), self.id)
+        if ref is not None:
+            self.ref(ref).called(self.id, self.judge.calls.make("called", self.id, ref.id))
+            if self.judge.rng(self.id).random() < 0.5:
+                base = Ref(ref.id, Component.BASE, ref.type_id)
+                self.ref(base).heard_of(self.id, self.judge.calls.make("heard_of", self.id, ref.id))
+
+    @remote
+    def sniffed(self, source: Int32, number: UInt32) -> None:
+        """Somebody near calls."""
+        self.judge.check(self.judge.calls.hear("sniffed", source, self.id, number))
+
+    @remote
+    def called(self, source: Int32, number: UInt32) -> None:
+        """Somebody anywhere calls."""
+        self.judge.check(self.judge.calls.hear("called", source, self.id, number))
+
+    @remote
+    def noted(self, number: UInt32) -> None:
+        """The own base part calls."""
+        self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
+
+    def on_call_failed(self, entity: int, method: str, reason: str) -> None:
+        """The callee is gone."""
+        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
+
+    # Teleports.
+
+    def jump(self) -> None:
+        """To any place, or beside anybody."""
+        judge, rng = self.judge, self.judge.rng(self.id)
+        if judge.duties.is_jumping(self.id):
+            return
+        ref = judge.someone(rng, self.id)
+        if ref is not None and rng.random() < 0.4:
+            judge.duties.wish(self.id, f"entity {ref.id}")
+            aside = rng.choice([2.0, 2.0, 30.0])  # which may be beyond the end of the space
+            self.teleport(ref, (rng.uniform(-aside, aside), 0.0, rng.uniform(-aside, aside)))
+        else:
+            space, position = judge.entry(self.id)
+            judge.duties.wish(self.id, space)
+            self.teleport(space, position, (rng.uniform(-pi, pi), 0.0, 0.0))
+
+    def on_teleported(self) -> None:
+        """There."""
+        self.judge.check(self.judge.duties.land(self.id, "arrived"))
+
+    def on_teleport_failed(self, reason: str) -> None:
+        """Still here."""
+        self.judge.check(self.judge.duties.land(self.id, "failed"))
+
+    # Areas.
+
+    def on_entered_aoi(self, other: Any) -> None:
+        """Somebody is near."""
+        self.judge.check(self.judge.duties.enter(self.id, 0, other.id))
+
+    def on_left_aoi(self, entity: int) -> None:
+        """Somebody is near no more."""
+        self.judge.check(self.judge.duties.leave(self.id, 0, entity))
+
+    def on_proximity_entered(self, number: int, other: Any) -> None:
+        """Somebody came into a trigger."""
+        self.judge.check(self.judge.duties.enter(self.id, number, other.id))
+
+    def on_proximity_left(self, number: int, entity: int) -> None:
+        """Somebody left a trigger."""
+        self.judge.check(self.judge.duties.leave(self.id, number, entity))
+
+
+class Home(Base):
+    """What all base parts have in common."""
+
+    judge: Judge
+
+    @remote
+    def heard_of(self, source: Int32, number: UInt32) -> None:
+        """The cell part of anybody calls."""
+        self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
+
+    def on_call_failed(self, entity: int, method: str, reason: str) -> None:
+        """The callee is gone."""
+        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
+
+    def on_cell_lost(self) -> None:
+        """A body that ended gets a successor."""
+        if self.judge.is_working and self.id not in self.judge.bases_over:
+            self.create_cell(*self.judge.entry(self.id))
+
+    def on_cell_failed(self, reason: str) -> None:
+        """It ended as soon as it began, or the ground was torn: it is tried again."""
+        self.judge.failed += 1
+        if self.id not in self.judge.bases_over:
+            self.create_cell(*self.judge.entry(self.id))
+
+
+class AvatarBase(Home, Proxy, of=Avatar):
+    """The part of a player that stays."""
+
+    def on_client_ready(self) -> None:
+        """Back to the old place, or into the world for the first time."""
+        self.visits += 1
+        if self.last_place is None:
+            self.create_cell(*self.judge.entry(self.id))
+        else:
+            self.create_cell()
+
+    def on_client_lost(self) -> None:
+        """Nobody plays it any more."""
+        self.judge.bases_over.add(self.id)
+        self.destroy()
+
+    @exposed
+    def ask(self, number: UInt32) -> None:
+        """From the own client; answered by both parts."""
+        self.judge.check(self.judge.calls.hear("ask", self.id, self.id, number))
+        self.client.on_noted(self.judge.answer(self.id))
+        if self.has_cell:
+            self.cell.noted(self.judge.calls.make("noted", self.id, self.id))
+
+    @remote
+    def note(self, number: UInt32) -> None:
+        """From the own cell part; answered."""
+        self.judge.check(self.judge.calls.hear("note", self.id, self.id, number))
+        if self.has_cell:
+            self.cell.noted(self.judge.calls.make("noted", self.id, self.id))
+
+
+class AvatarCell(Being, of=Avatar):
+    """The body of a player."""
+
+    def live(self) -> None:
+        """Its own pulse, beside what its player does."""
+        rng = self.judge.rng(self.id)
+        if rng.random() < 0.3:
+            self.rank = self.judge.unique()
+            self.base.note(self.judge.calls.make("note", self.id, self.id))
+        if rng.random() < 0.1:
+            self.sniff()
+
+    @exposed
+    def do(self, number: UInt32, deed: UInt32, value: UInt32) -> None:
+        """One of many things; the client chooses."""
+        self.judge.check(self.judge.calls.hear("do", self.caller, self.id, number))
+        DEEDS[deed % len(DEEDS)](self, value)
+
+    @exposed(to=ALL_CLIENTS)
+    def poke(self, number: UInt32, source: Int32) -> None:
+        """Another player's client calls."""
+        self.judge.check(self.judge.calls.hear("poke", self.caller, self.id, number))
+        self.hp = self.judge.unique()
+
+    def _hurt(self, value: int) -> None:
+        self.hp = self.judge.unique()
+
+    def _feel(self, value: int) -> None:
+        """Two values in one step, of which no client sees both; and one for the own client and the ghosts."""
+        self.mood = self.judge.unique()
+        self.gold = self.judge.unique()
+        self.fame = self.judge.unique()
+
+    def _put(self, value: int) -> None:
+        """A slice: something more at the end, and nothing too much at the beginning."""
+        self.bag.append(Item(kind=self.judge.unique()))
+        if len(self.bag) > BAG_MAX:
+            del self.bag[:3]
+
+    def _count(self, value: int) -> None:
+        """One thing inside."""
+        if self.bag:
+            self.bag[value % len(self.bag)].count = self.judge.unique()
+
+    def _swap(self, value: int) -> None:
+        """A slice in the middle."""
+        at = value % (len(self.bag) + 1)
+        self.bag[at : at + 2] = [Item(kind=self.judge.unique()) for _ in range(1 + value % 3)]
+
+    def _pose(self, value: int) -> None:
+        """Inside a record, and in an array inside of it."""
+        self.pose.stance = self.judge.unique()
+        self.pose.marks.append(self.judge.unique())
+        if len(self.pose.marks) > MARKS_MAX:
+            del self.pose.marks[:2]
+
+    def _say(self, value: int) -> None:
+        self.everyone.on_said(self.judge.speak(self.id, "on_said", own=True, others=True))
+
+    def _wave(self, value: int) -> None:
+        self.others.on_waved(self.judge.speak(self.id, "on_waved", own=False, others=True))
+
+    def _whisper(self, value: int) -> None:
+        self.client.on_whispered(self.judge.speak(self.id, "on_whispered", own=True, others=False))
+
+    def _look(self, value: int) -> None:
+        """Sees farther, or less far."""
+        radius = self.judge.shape.radius(value)
+        self.judge.look(self.id, radius)
+        self.set_aoi_radius(radius)
+
+    def _shout(self, value: int) -> None:
+        self.shout()
+
+    def _jump(self, value: int) -> None:
+        if self.judge.shape.has_jumps:
+            self.jump()
+
+    def _vanish(self, value: int) -> None:
+        """The body ends; its base makes another."""
+        if value % 4 == 0 and self.judge.shape.has_jumps:
+            self.judge.radii.pop(self.id, None)
+            self.destroy()
+
+
+DEEDS: tuple[Callable[[AvatarCell, int], None], ...] = (
+    AvatarCell._hurt,
+    AvatarCell._feel,
+    AvatarCell._put,
+    AvatarCell._put,
+    AvatarCell._count,
+    AvatarCell._swap,
+    AvatarCell._pose,
+    AvatarCell._say,
+    AvatarCell._wave,
+    AvatarCell._whisper,
+    AvatarCell._look,
+    AvatarCell._shout,
+    AvatarCell._jump,
+    AvatarCell._vanish,
+)
+
+
+class CreatureBase(Home, of=Creature):
+    """Stays."""
+
+
+class CreatureCell(Being, of=Creature):
+    """Walks its gait; jumps, cries, calls, and now and then ends."""
+
+    def live(self) -> None:
+        """One stride, and perhaps something more."""
+        rng = self.judge.rng(self.id)
+        self.strides += 1
+        self.stride(rng.choice([0.5, 2.0, 2.0, 6.0, 60.0]))
+        what = rng.random()
+        if what < 0.2:
+            self.sniff()
+        elif what < 0.3:
+            self.shout()
+        elif what < 0.4:
+            self.others.on_cried(self.judge.speak(self.id, "on_cried", own=False, others=True))
+        elif what < 0.55:
+            self.trail.append(self.judge.unique())
+            if len(self.trail) > TRAIL_MAX:
+                del self.trail[1:3]
+            self.rank = self.judge.unique()
+        elif what < 0.6 and self.judge.shape.has_jumps:
+            self.jump()
+        elif what < 0.62 and self.judge.shape.has_jumps:
+            self.destroy()
+
+
+class RunnerBase(Home, of=Runner):
+    """Stays."""
+
+
+class RunnerCell(Being, of=Runner):
+    """Goes to a goal, follows somebody, turns around; each controller ends once."""
+
+    def live(self) -> None:
+        """Begins something new, if nothing is under way; or gives it up."""
+        rng, duties = self.judge.rng(self.id), self.judge.duties
+        mine = [number for (own, number) in duties.errands if own[0] == self.id]
+        if mine and rng.random() < 0.1:
+            duties.end(self.id, mine[0], "cancelled")
+            self.cancel(mine[0])
+        elif not mine:
+            self._go()
+
+    def _go(self) -> None:
+        rng = self.judge.rng(self.id)
+        near = self.entities_in_range(20.0)
+        what = rng.random()
+        if what < 0.6:
+            x, z = self.judge.gait(self.id).goal(self.space)
+            self._note(self.move_to((x, self.position.y, z), rng.choice([6.0, 15.0, 40.0])), "move_to")
+        elif what < 0.8 and near:
+            self._note(self.follow(near[0], rng.choice([2.0, 10.0]), distance=2.0), "follow")
+        else:
+            self._note(self.turn_to(rng.uniform(-pi, pi), 2.0), "turn_to")
+
+    def _note(self, number: int, what: str) -> None:
+        self.judge.duties.begin(self.id, number, what)
+        self.goals += 1
+
+    def on_reached(self, number: int) -> None:
+        """It is where it wanted to be."""
+        self.judge.check(self.judge.duties.meet(self.id, number))
+
+    def on_turned(self, number: int) -> None:
+        """It looks where it wanted to look."""
+        self.judge.check(self.judge.duties.end(self.id, number, "turned"))
+
+    def on_move_failed(self, number: int, reason: str) -> None:
+        """It did not get there."""
+        self.judge.check(self.judge.duties.end(self.id, number, "not reached"))
+
+
+class GiantBase(Home, of=Giant):
+    """Stays."""
+
+
+class GiantCell(Being, of=Giant):
+    """Walks in long strides."""
+
+    def live(self) -> None:
+        """One stride."""
+        self.strides += 1
+        self.stride(self.judge.rng(self.id).choice([1.0, 8.0]))
+
+
+class TrapBase(Home, of=Trap):
+    """Stays."""
+
+
+class TrapCell(Being, of=Trap):
+    """Feels who comes near; walks, too, since either may be the one that moves."""
+
+    def begin(self) -> None:
+        """Sets its trigger."""
+        self.judge.triggers[self.id] = self.add_proximity(TRIGGER_M)
+
+    def live(self) -> None:
+        """One stride, now and then."""
+        if self.judge.rng(self.id).random() < 0.3:
+            self.stride(3.0)
+
+    def on_proximity_entered(self, number: int, other: Any) -> None:
+        """See Being."""
+        super().on_proximity_entered(number, other)
+        self.caught += 1
+
+
+def named(method: str) -> str:
+    """The name of a method. Of a callee that nobody here knows any more an app can tell only the number; all types have
+    the methods that strangers call in the same order."""
+    words = method.split(" method ")
+    if len(words) != 2:
+        return method
+    methods = schema()["Avatar"].methods(Side.CELL if words[0] == "cell" else Side.BASE)
+    return methods[int(words[1])].name
+
+
+def game_of(judge: Judge, shape: Shape, *, on_ready: Callable[[Any], None]) -> LoadedGame:
+    """The game with this judge."""
+    parts = {
+        name: {side: type(each.__name__, (each,), {"judge": judge}) for side, each in sides.items()}
+        for name, sides in parts_of(TYPES).items()
+    }
+    return LoadedGame(schema(), policy_of(Avatar, shape, on_ready), parts)
+
+
+def policy_of(player: type[EntityType], shape: Shape, on_ready: Callable[[Any], None]) -> Game:
+    """What the shape of a world says to its game."""
+    return Game(
+        player=player,
+        spaces=shape.spaces,
+        on_ready=on_ready,
+        area_radius_m=shape.area_radius_m,
+        ghost_distance_m=shape.ghost_m,
+        top_speed=20.0,
+    )

@@ -1,0 +1,171 @@
+"""The judge of the seamless scenario as the game's code knows it: what it is told, and what it decides for them.
+
+Entities carry no randomness of their own, so that they do the same wherever they are: each has a stream here, and a
+gait. What they do is written down at the moment they do it: stories (`seamless_story.py`), calls (`seamless_calls.py`),
+and what must happen once (`seamless_duties.py`).
+
+A game's exception is confined to its entity. So what the game's code finds broken is kept, and raised again outside.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from terrazzo import Ref
+from terrazzo.sim.oracle import Broken, check
+from terrazzo.sim.scenarios.seamless_calls import Ledger
+from terrazzo.sim.scenarios.seamless_duties import Duties
+from terrazzo.sim.scenarios.seamless_shape import Shape
+from terrazzo.sim.scenarios.seamless_story import Story
+from terrazzo.sim.scenarios.seamless_types import schema
+from terrazzo.sim.scenarios.seamless_walk import Gait, Ground
+from terrazzo.sim.world import World
+
+Place = tuple[str, tuple[float, float, float]]
+
+UNWANTED = (
+    "step that does not decode",
+    "ghost that does not decode",
+    "offload that does not decode",
+    "tree that does not decode",
+    "call refused",
+    "mail refused",
+    "bad client message",
+    "client sent away",
+)
+"""What an app reports and must not, whatever goes wrong around it."""
+UNWANTED_IN_PEACE = (
+    "held steps given up",
+    "offload that waited in vain",
+    "base takes nothing",
+    "cell part takes nothing",
+)
+"""What an app reports and must not, as long as nothing goes wrong around it."""
+
+
+class Judge:
+    """What is true in one world."""
+
+    def __init__(self, world: World, ground: Ground, shape: Shape) -> None:
+        self.is_working = True
+        self.world = world
+        self.ground = ground
+        self.shape = shape
+        self.stories: dict[int, list[Story]] = {}
+        """By entity, one for each life of its cell part."""
+        self.refs: dict[int, Ref] = {}
+        """Of all cell parts that live, so that strangers can be called."""
+        self.bases_over: set[int] = set()
+        self.answers: dict[int, int] = {}
+        """How often a base part has called its client."""
+        self.calls = Ledger(self)
+        self.duties = Duties(lambda: world.clock.now, self._cell_life)
+        self.radii: dict[int, float] = {}
+        """How far a client's entity asked to see."""
+        self.looked: dict[int, float] = {}
+        """When it did so last."""
+        self.triggers: dict[int, int] = {}
+        """The number of the proximity trigger that an entity has set."""
+        self.failed = 0
+        """Cell parts that could not be made."""
+        self._spoken: dict[tuple[int, int, str], int] = {}
+        self._rngs: dict[int, Random] = {}
+        self._gaits: dict[int, Gait] = {}
+        self._unique = 1000
+        self._broken: Broken | None = None
+        self._unwanted = UNWANTED + (UNWANTED_IN_PEACE if shape.is_peaceful else ())
+        world.on_log = self._on_log
+
+    # Who lives.
+
+    def story(self, entity: int) -> Story | None:
+        """The latest life."""
+        stories = self.stories.get(entity)
+        return stories[-1] if stories else None
+
+    def life(self, side: str, entity: int) -> int:
+        """See Lives."""
+        return self._cell_life(entity) if side == "cell" else 0
+
+    def _cell_life(self, entity: int) -> int:
+        story = self.story(entity)
+        return -1 if story is None else story.life
+
+    def has_died(self, side: str, entity: int) -> bool:
+        """See Lives."""
+        return (
+            entity in self.bases_over if side != "cell" else any(each.is_over for each in self.stories.get(entity, ()))
+        )
+
+    def is_over(self, side: str, entity: int, life: int) -> bool:
+        """See Lives."""
+        if side != "cell":
+            return entity in self.bases_over
+        story = self.story(entity)
+        return story is None or story.life > life or story.is_over
+
+    def someone(self, rng: Random, but: int) -> Ref | None:
+        """Anybody else's cell part, anywhere."""
+        ids = [each for each in self.refs if each != but]
+        return self.refs[rng.choice(ids)] if ids else None
+
+    # What the entities ask.
+
+    def rng(self, entity: int) -> Random:
+        """The entity's own stream."""
+        if entity not in self._rngs:
+            self._rngs[entity] = self.world.rng(f"entity {entity}")
+        return self._rngs[entity]
+
+    def gait(self, entity: int) -> Gait:
+        """How the entity walks."""
+        if entity not in self._gaits:
+            self._gaits[entity] = Gait(self.ground, self.rng(entity))
+        return self._gaits[entity]
+
+    def entry(self, entity: int) -> Place:
+        """Where somebody new begins, or jumps to."""
+        return self.ground.entry(self.rng(entity))
+
+    def unique(self) -> int:
+        """A number that no value has had."""
+        self._unique += 1
+        return self._unique
+
+    # What the entities tell.
+
+    def speak(self, entity: int, method: str, *, own: bool, others: bool) -> int:
+        """A client method is about to be called; gives the number to call it with."""
+        story = self.story(entity)
+        assert story is not None, f"entity {entity} speaks and has no story"
+        key = (entity, story.life, method)
+        number = self._spoken[key] = self._spoken.get(key, 0) + 1
+        for track, is_meant in ((story.own, own), (story.others, others)):
+            if is_meant:
+                track.call(method, number)
+        return number
+
+    def check(self, broken: Broken | None) -> None:
+        """From inside game code."""
+        if broken is not None:
+            self._broken = self._broken or broken
+            raise broken
+
+    def look(self, entity: int, radius: float) -> None:
+        """A client's entity sees so far from now on."""
+        self.radii[entity] = radius
+        self.looked[entity] = self.world.clock.now
+
+    def appeal(self, type_name: str) -> float:
+        """How much farther than others a type of entity is seen."""
+        return schema()[type_name].appeal_radius
+
+    def answer(self, entity: int) -> int:
+        """The number of the next call from a base part to its own client."""
+        number = self.answers[entity] = self.answers.get(entity, 0) + 1
+        return number
+
+    def _on_log(self, where: str, event: str, facts: dict[str, object]) -> None:
+        if event == "game error":
+            raise self._broken or Broken("invariant", f"game code failed: {facts}", where)
+        check(event not in self._unwanted, "invariant", f"{where}: {event} {facts}", where, facts.get("entity", ""))

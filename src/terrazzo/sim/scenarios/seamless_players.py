@@ -1,0 +1,170 @@
+"""A player of the seamless scenario: comes, walks, does and says things, leaves, and comes again.
+
+    OUT ──its time──▶ COMING ──a body──▶ IN ──its time──▶ LEAVING ──the client is over──▶ OUT
+
+Without faults what was saved is compared when it comes again: gold, name and place are those that its last real had.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from terrazzo.sim.cluster import Cluster, Seat
+from terrazzo.sim.oracle import check
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_truth import Truth
+from terrazzo.sim.scenarios.seamless_view import ViewJudge
+from terrazzo.sim.scenarios.seamless_walk import Gait
+from terrazzo.sync.view_events import BasePlayer, CellPlayer, Event
+
+SPEED = 14.0
+STEP_S = 0.05
+COME_S_MAX = 25.0
+REFUSALS = ("already logged on", "no BaseApp is running", "starting")
+
+
+class Mode(Enum):
+    """Where a player is."""
+
+    OUT = "out"
+    COMING = "coming"
+    IN = "in"
+    LEAVING = "leaving"
+
+
+class Player:
+    """Somebody with an account."""
+
+    view_type: type[ViewJudge] = ViewJudge
+    saved: tuple[str, ...] = ("name", "gold")
+    """Properties that must be as they were when it comes again."""
+
+    def __init__(self, cluster: Cluster, judge: Judge, truth: Truth, name: str) -> None:
+        rng = self._rng = cluster.world.rng(f"player {name}")
+        self.name = name
+        self.mode = Mode.OUT
+        self.visits = 0
+        self.heard = 0
+        self.seat: Seat | None = None
+        self.entity = 0
+        self._cluster = cluster
+        self._clock = cluster.world.clock
+        self._judge = judge
+        self._truth = truth
+        self._view = self.view_type(name, judge)
+        self._talk = rng.uniform(0.05, 0.4)
+        self._gait = Gait(judge.ground, rng)
+        self._speed = rng.choice([3.0, SPEED, SPEED])
+        self._until = 0.0
+        self._former = 0
+        self._clock.after(rng.uniform(0.0, 2.0), self._come)
+
+    def unrest(self) -> str | None:
+        """What of it is still under way."""
+        if self.mode in (Mode.COMING, Mode.LEAVING):
+            return f"{self.name} is {self.mode.value}"
+        if self.mode is Mode.OUT or self.seat is None:
+            return None
+        real = self._truth.real_of(self.entity)
+        story = self._judge.story(self.entity)
+        if real is None:
+            return None if story is not None and story.is_over else f"{self.name} has no real"
+        if self.seat.app.view.space is None:
+            return f"{self.name} has not got its body"
+        return self._view.unrest(self.seat.app.view, real, self._truth.reals())
+
+    # Coming and going.
+
+    def _come(self) -> None:
+        if self.mode is Mode.OUT and self._judge.is_working:
+            self.mode = Mode.COMING
+            self._until = self._clock.now + COME_S_MAX
+            self.heard += self._view.heard
+            self._view = self.view_type(self.name, self._judge)
+            seat = self._cluster.client(self.name, "secret", listener=self._on_event)
+            seat.on_step = lambda now: self._on_step(now) if seat is self.seat else None
+            self.seat = seat
+
+    def _on_event(self, event: Event) -> None:
+        assert self.seat is not None
+        if isinstance(event, BasePlayer):
+            self._former, self.entity = self.entity, event.entity.id
+        self._view.on_event(event, self.seat.app.view)
+        if isinstance(event, CellPlayer) and self.mode is Mode.COMING:
+            self.mode = Mode.IN
+            self.visits += 1
+            self._until = self._clock.now + self._rng.uniform(3.0, 20.0)
+            if self._judge.shape.is_peaceful:
+                self._check_saved(event)
+
+    def _check_saved(self, event: CellPlayer) -> None:
+        """What it left with is what it comes back with."""
+        seen, about = event.entity, (self.name, self.entity, self._former)
+        check(seen.state["name"] == self.name, "P5", f"{self.name} is called {seen.state['name']!r}", *about)
+        if not self._former:
+            return
+        visits = seen.state["visits"]
+        check(visits == self.visits, "P5", f"{self.name} has come {self.visits} times, and it says {visits}", *about)
+        old, new = self._judge.story(self._former), self._judge.story(self.entity)
+        assert old is not None
+        assert new is not None
+        for name in self.saved:
+            check(old.values[name] == new.values[name], "P5", f"{self.name} came back with another {name}", *about)
+        what = f"{self.name} left at {old.places[-1]}, came back at {new.places[0]}"
+        check(old.places[-1][1:] == new.places[0][1:], "P5", what, *about)
+
+    def _on_step(self, now: float) -> None:
+        assert self.seat is not None
+        app = self.seat.app
+        if app.is_over and self.mode is not Mode.OUT:
+            self._on_over(app.error)
+        elif self.mode is Mode.COMING:
+            is_late = now >= self._until and self._judge.shape.is_peaceful
+            check(not is_late, "liveness", f"{self.name} does not get in", self.name, self.entity)
+        elif self.mode is Mode.IN and self._judge.is_working:
+            self._walk()
+            if self._rng.random() < self._talk:
+                self._act()
+            if now >= self._until:
+                self.mode = Mode.LEAVING
+                app.leave(now)
+
+    def _on_over(self, error: str) -> None:
+        """Nothing but its own leaving ends a session. Who comes too early, or again too soon, is told so."""
+        is_fine = not error if self.mode is Mode.LEAVING else any(each in error for each in REFUSALS)
+        is_fine = is_fine or (self.mode is not Mode.IN and not self._judge.shape.is_peaceful)
+        check(is_fine, "P4", f"{self.name} was sent away while {self.mode.value}: {error}", self.name, self.entity)
+        self._cluster.world.trace.add(self.name, "over", error=error)
+        self.mode = Mode.OUT
+        self._clock.after(self._rng.choice([0.0, 0.5, 3.0]), self._come)
+
+    # Being there.
+
+    def _walk(self) -> None:
+        assert self.seat is not None
+        view = self.seat.app.view
+        if view.player is None or view.space is None:
+            return
+        space = list(self._judge.shape.reaches)[view.space - 1]
+        x, y, z = view.player.position
+        x, z = self._gait.stride(space, x, z, self._speed * STEP_S)
+        if (x, z) != (view.player.position[0], view.player.position[2]):
+            self.seat.app.move((x, y, z), self._rng.uniform(-3.0, 3.0))
+
+    def _act(self) -> None:
+        assert self.seat is not None
+        app, rng, calls = self.seat.app, self._rng, self._judge.calls
+        player = app.player
+        if player is None or not app.has_body:
+            return
+        others = [part for part in app.parts.values() if part is not player and part._seen.schema.name == "Avatar"]
+        what = rng.random()
+        if what < 0.1 and others:
+            target = rng.choice(others)
+            sent = target.cell.poke(calls.make("poke", player.id, target.id), player.id)
+        elif what < 0.2:
+            sent = player.base.ask(calls.make("ask", player.id, player.id))
+        else:
+            number = calls.make("do", player.id, player.id)
+            sent = player.cell.do(number, rng.randrange(1000), rng.randrange(1000))
+        check(sent, "P2", f"{self.name}: a call was not sent", self.name, player.id)

@@ -1,0 +1,41 @@
+"""What areas and triggers must hold when nothing moves any more (`seamless_duties.py` has what was told of them)."""
+
+from __future__ import annotations
+
+from terrazzo.cell.real import Real
+from terrazzo.sim.scenarios.seamless_duties import Area
+from terrazzo.sim.scenarios.seamless_game import TRIGGER_M
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_view import NEAR_M, inside
+
+
+def unrest(judge: Judge, reals: list[Real]) -> tuple[str, int] | None:
+    """An area or trigger of which the game was told something that is not so."""
+    by_id: dict[int, Real] = {real.body.id: real for real in reals}
+    for entity, number in judge.triggers.items():
+        if entity in by_id:
+            problem = _trigger(judge, by_id[entity], number, TRIGGER_M, 0.0, reals)
+            if problem is not None:
+                return problem, entity
+    for real in reals:
+        if real.witness is not None:
+            radius = judge.radii.get(real.body.id, judge.shape.area_radius_m)
+            shown = [other for other in reals if other.body.kind.schema.on_client]
+            hysteresis = real.body.app.game.policy.area_hysteresis_m
+            problem = _trigger(judge, real, 0, radius, hysteresis, shown)
+            if problem is not None:
+                return problem, real.body.id
+    return None
+
+
+def _trigger(judge: Judge, real: Real, number: int, radius: float, hysteresis: float, reals: list[Real]) -> str | None:
+    body = real.body
+    others = [other for other in reals if other is not real and other.body.space.id == body.space.id]
+    told = judge.duties.inside.get(Area(body.id, judge.life("cell", body.id), number), set())
+    must = inside(real, others, radius)
+    may = inside(real, others, radius + hysteresis + 2 * NEAR_M)
+    if must - told:
+        return f"area {number} of entity {body.id} was not told of {sorted(must - told)}"
+    if told - may:
+        return f"area {number} of entity {body.id} was not told that {sorted(told - may)} left"
+    return None

@@ -1,0 +1,245 @@
+"""The judging of what one client of the seamless scenario is told, message by message (P4).
+
+no message is a violation                 the story fits together (`sync.view`): nothing twice, all in pairs
+a description                             is what the entity was at that number, and nothing older than seen before
+changes and calls                         exactly the next of the entity's story: none missing, twice, early or late
+places                                    one that the entity had in that space, as exact as packing allows
+leaving                                   has a reason: it was far away lately, or ended (without faults)
+a body is lost                            only when the game did that
+at rest                                   everything in the area is there and equal, nothing else is
+"""
+
+from __future__ import annotations
+
+from math import hypot, inf, pi
+
+from terrazzo.cell.real import Real
+from terrazzo.sim.oracle import check
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
+from terrazzo.sync.view import View
+from terrazzo.sync.view_events import (
+    Called,
+    CellLost,
+    CellPlayer,
+    Changed,
+    Entered,
+    Event,
+    Left,
+    Moved,
+    Seen,
+    Violation,
+)
+from terrazzo.wire.ids import life_of
+
+PLACE_M = 1e-3
+"""Places travel as 32-bit floats."""
+ANGLE = 2 * pi / 256 + 1e-3
+NEAR_M = 0.05
+"""Whoever is so near to the edge of an area may be in it or not."""
+LATELY_S = 5.0
+"""Without faults nothing is later than this."""
+PLACES_MAX = 400
+"""So far back a place is looked for."""
+
+
+class ViewJudge:
+    """Follows one session of one client."""
+
+    def __init__(self, name: str, judge: Judge) -> None:
+        self.name = name
+        self.heard = 0
+        """Changes and calls that came."""
+        self._judge = judge
+        self._at: dict[int, tuple[Story, Span]] = {}
+        """The entities that this client has, and where in their stories it is."""
+        self._past: dict[tuple[int, int], int] = {}
+        """Where it was when an entity left, by entity and life."""
+        self._answers = 0
+
+    def on_event(self, event: Event, view: View) -> None:
+        """The client was told something."""
+        if isinstance(event, Violation):
+            check(False, "P4", f"{self.name}: {event.fault.value}: {event.text}", self.name, event.entity)
+        elif isinstance(event, CellPlayer):
+            self._on_own(event.entity)
+        elif isinstance(event, Entered):
+            self._on_entered(event.entity)
+        elif isinstance(event, Changed):
+            self._on_changed(event.entity, event.name, is_own=event.entity is view.player)
+        elif isinstance(event, Called):
+            self._on_called(event, is_own=event.entity is view.player)
+        elif isinstance(event, Moved):
+            self._on_moved(event.entity, view)
+        elif isinstance(event, Left):
+            self._on_left(event.entity, view)
+        elif isinstance(event, CellLost):
+            story, _ = self._at.pop(event.entity.id)
+            is_over = self._judge.is_over("cell", event.entity.id, story.life)
+            check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, event.entity.id)
+
+    # Coming and going.
+
+    def _on_own(self, seen: Seen) -> None:
+        story = self._judge.story(seen.id)
+        check(story is not None, "P4", f"{self.name} has a body that never was", self.name, seen.id)
+        assert story is not None
+        span = story.own.span(values(seen, story.own))
+        what = f"{self.name} was shown its own {seen} as it never was: {span}"
+        check(isinstance(span, Span), "P4", what, self.name, seen.id)
+        assert isinstance(span, Span)
+        self._at[seen.id] = (story, span)
+
+    def _on_entered(self, seen: Seen) -> None:
+        stories = self._judge.stories.get(seen.id, [])
+        story = next((each for each in reversed(stories) if each.life == life_of(seen.number)), None)
+        mark = None if story is None else story.marks.get(seen.number)
+        what = f"{self.name} was shown {seen} at number {seen.number}, which never was"
+        check(mark is not None, "P4", what, self.name, seen.id)
+        assert story is not None
+        assert mark is not None
+        span = story.others.span(values(seen, story.others))
+        fits = isinstance(span, Span) and span.low <= mark <= span.high
+        what = f"{self.name} was shown {seen} at number {seen.number} (fact {mark}) as it was not: {span}"
+        check(fits, "P4", what, self.name, seen.id)
+        before = self._past.get((seen.id, story.life), 0)
+        what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before}"
+        check(mark >= before, "P4", what, self.name, seen.id)
+        self._at[seen.id] = (story, Span(mark, mark))
+
+    def _on_left(self, seen: Seen, view: View) -> None:
+        story, at = self._at.pop(seen.id)
+        self._past[seen.id, story.life] = at.low
+        if self._judge.shape.is_peaceful and view.player is not None:
+            what = f"{seen} left the area of {self.name}, though both were near each other all the time"
+            check(self._has_reason(story, self._at[view.player.id][0]), "P4", what, self.name, seen.id)
+
+    def _has_reason(self, story: Story, own: Story) -> bool:
+        """Whether the two were apart lately, or one of them is no more, or the client sees less far than before."""
+        now = self._judge.world.clock.now
+        if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > now - LATELY_S:
+            return True
+        radius = self._judge.radii.get(own.entity, self._judge.shape.area_radius_m)
+        apart = radius + self._judge.appeal(story.type) - NEAR_M
+        mine = own.stays(now - LATELY_S)
+        return any(
+            a.space != b.space or hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]) > apart
+            for a in story.stays(now - LATELY_S)
+            for b in mine
+        )
+
+    # What they do.
+
+    def _on_changed(self, seen: Seen, name: str, *, is_own: bool) -> None:
+        if not seen.state.layout.properties[seen.state.layout.index[name]].flags.value.base:
+            self._follow(seen, (name, encoded(seen, name)), f"{name} = {seen.state[name]!r}", is_own=is_own)
+
+    def _on_called(self, event: Called, *, is_own: bool) -> None:
+        name, number = event.method.name, int(event.args[0])
+        if name == "on_noted":
+            what = f"{self.name} heard answer {number} of its base after {self._answers}"
+            check(number == self._answers + 1, "P4", what, self.name, event.entity.id)
+            self._answers = number
+        else:
+            self._follow(event.entity, (name, number), f"{name} {number}", is_own=is_own)
+
+    def _follow(self, seen: Seen, fact: Fact, words: str, *, is_own: bool) -> None:
+        story, at = self._at[seen.id]
+        track = story.own if is_own else story.others
+        after = track.follow(at, fact)
+        if after is None:
+            known = [place for place, each in enumerate(track.facts) if each == fact]
+            due = track.facts[at.low][0] if at.low < len(track.facts) else "nothing"
+            what = f"{self.name} was told {words} of {seen}: fact {known}, but {due} (fact {at.low}) was due"
+            check(False, "P4", what, self.name, seen.id)
+        assert after is not None
+        self._at[seen.id] = (story, after)
+        self.heard += 1
+
+    def _on_moved(self, seen: Seen, view: View) -> None:
+        own = view.player
+        if seen is own or own is None:
+            return
+        story, _ = self._at[seen.id]
+        error = packing_m(seen, own)
+        for _, space, place in reversed(story.places[-PLACES_MAX:]):
+            if space == view.space and all(abs(a - b) <= error for a, b in zip(place, seen.position, strict=True)):
+                return
+        what = f"{self.name} was told that {seen} is at {seen.position} in {view.space}, where it never was"
+        check(False, "P4", what, self.name, seen.id)
+
+    # At rest.
+
+    def unrest(self, view: View, real: Real, reals: list[Real]) -> str | None:
+        """How the view differs from what it should be."""
+        own = view.player
+        assert own is not None
+        if view.space != real.body.space.id:
+            return f"{self.name} thinks it is in space {view.space}"
+        if any(abs(a - b) > PLACE_M for a, b in zip(own.position, real.body.position, strict=True)):
+            return f"{self.name} thinks it is at {own.position}, it is at {real.body.position}"
+        there: dict[int, Real] = {
+            each.body.id: each for each in reals if each.body.space.id == real.body.space.id and each is not real
+        }
+        must, may = self.area(real, list(there.values()))
+        if must - view.others.keys():
+            return f"{self.name} does not see entities {sorted(must - view.others.keys())}"
+        if view.others.keys() - may:
+            return f"{self.name} still sees entities {sorted(view.others.keys() - may)}"
+        problem = self._difference(own, real, own, is_own=True)
+        for entity, seen in view.others.items():
+            problem = problem or self._difference(seen, there[entity], own, is_own=False)
+        return problem
+
+    def area(self, real: Real, others: list[Real]) -> tuple[set[int], set[int]]:
+        """Who must be in the area of a real's client, and who may be."""
+        radius = self._judge.radii.get(real.body.id, self._judge.shape.area_radius_m)
+        seen = [other for other in others if other.body.kind.schema.on_client]
+        return inside(real, seen, radius), inside(
+            real, seen, radius + real.body.app.game.policy.area_hysteresis_m + 2 * NEAR_M
+        )
+
+    def _difference(self, seen: Seen, real: Real, own: Seen, *, is_own: bool) -> str | None:
+        story, at = self._at[seen.id]
+        due = (story.own if is_own else story.others).due(at)
+        if due is not None:
+            return f"{self.name} has not heard {due[0]} of {seen} (fact {at.low})"
+        if is_own:
+            return None
+        error = packing_m(seen, own)
+        if any(abs(a - b) > error for a, b in zip(seen.position, real.body.position, strict=True)):
+            return f"{self.name} sees {seen} at {seen.position}, it is at {real.body.position}"
+        if (
+            seen.schema.volatile.yaw is not None
+            and abs((seen.yaw - real.body.direction[0] + pi) % (2 * pi) - pi) > ANGLE
+        ):
+            return f"{self.name} sees {seen} look at {seen.yaw}, it looks at {real.body.direction[0]}"
+        return None
+
+
+def inside(real: Real, others: list[Real], radius: float) -> set[int]:
+    """Who is so near, on the ground; some are seen from farther."""
+    x, _, z = real.body.position
+    away = {
+        other.body.id: hypot(other.body.position[0] - x, other.body.position[2] - z)
+        - other.body.kind.schema.appeal_radius
+        for other in others
+    }
+    return {entity for entity, distance in away.items() if distance <= radius - NEAR_M}
+
+
+def packing_m(seen: Seen, own: Seen) -> float:
+    """How far off a packed place may be: it has eight bits of its distance from the viewer."""
+    away = max(abs(a - b) for a, b in zip(seen.position, own.position, strict=True))
+    return 0.1 + (away + 10.0) / 128
+
+
+def values(seen: Seen, track: Track) -> dict[str, bytes]:
+    """What a client has of an entity, as far as this audience gets it from the cell."""
+    return {name: encoded(seen, name) for name in seen.state.layout.names if track.has(name)}
+
+
+def encoded(seen: Seen, name: str) -> bytes:
+    """A value as the client has it."""
+    layout = seen.state.layout
+    return layout.codecs[layout.index[name]].encode(seen.state[name])

@@ -1,0 +1,116 @@
+"""How far one client of the sync scenario is in the story of one entity, and whether the next word fits (P4).
+
+Of each property the client has one of the values that it had, and hears only newer ones. What is missing between needs
+a reason, which is in the schema:
+
+    nothing                  none missing: it hears the very next fact of all that are so, in the order of the story
+    latest-only              values that were replaced; but no fact of an earlier step is told after it, and none of a
+                             later one before
+    level of detail          what happened while the entity was too far away; asked of the places (`sync_view.py`)
+    not reliable             what was lost
+
+and in one case in the engine: history had forgotten what the client missed (`SyncJudge.gaps`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from enum import Enum
+from typing import NamedTuple
+
+from terrazzo.schema.model import EntitySchema
+from terrazzo.sim.scenarios.seamless_story import Fact, Story, Track
+
+
+class Manner(NamedTuple):
+    """How a property, or a client method, is told to other clients or the own one."""
+
+    is_latest: bool = False
+    is_reliable: bool = True
+    within_m: float | None = None
+    """Only from so near, as the level or the method says."""
+    hysteresis_m: float = 0.0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing of it may be missing."""
+        return not self.is_latest and self.is_reliable and self.within_m is None
+
+
+def manners_of(schema: EntitySchema, *, is_own: bool) -> dict[str, Manner]:
+    """By property and client method; nothing is too far away from its own client."""
+    levels = {each.label: each for each in schema.detail_levels}
+    found = {}
+    for prop in schema.client_properties:
+        level = None if is_own or prop.detail_level is None else levels[prop.detail_level]
+        place = (None, 0.0) if level is None else (level.start, level.hysteresis)
+        found[prop.name] = Manner(prop.send_latest_only, prop.is_reliable, *place)
+    for method in schema.client_methods:
+        distance = None if is_own else method.detail_distance
+        found[method.name] = Manner(method.send_latest_only, method.is_reliable, distance)
+    return found
+
+
+class Wrong(Enum):
+    """What can be wrong with a word."""
+
+    NEVER = "was never so"
+    AGAIN = "is not newer than what it has heard"
+    SKIPPED = "comes before what was due"
+    TOO_EARLY = "is of a later step than what is still due"
+    TOO_LATE = "is of an earlier step than what it has heard"
+
+
+class Hearing:
+    """One client, one entity."""
+
+    def __init__(self, story: Story, track: Track, manners: dict[str, Manner], at: int, sure: int) -> None:
+        self.story = story
+        self.at = at
+        """So many facts of the story are behind it."""
+        self.has: dict[str, int] = {}
+        """Which value of each property it has, which call it heard last, by place in the story."""
+        self.track = track
+        self.manners = manners
+        self._sure = sure
+        """Calls before this place may have been before the description."""
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Everything that there is to hear."""
+        return self.track.facts
+
+    def hear(self, fact: Fact, *, may_skip: bool) -> Wrong | None:
+        """The next word; what is wrong with it. `may_skip`: the engine has a reason for gaps."""
+        name = fact[0]
+        manner, place = self.manners[name], self.track.place(fact)
+        if place is None:
+            return Wrong.NEVER
+        if place <= self.has.get(name, 0):
+            return Wrong.AGAIN
+        self.has[name] = place
+        if manner.is_complete:
+            due = self.due()
+            self.at = max(self.at, place)
+            return Wrong.SKIPPED if due is not None and due + 1 < place and not may_skip else None
+        if manner.is_latest and manner.is_reliable and manner.within_m is None and not may_skip:
+            return self._misplaced(place)
+        return None
+
+    def due(self) -> int | None:
+        """The first fact that must still come."""
+        for place in range(self.at, len(self.facts)):
+            name, value = self.facts[place]
+            if self.manners[name].is_complete and (place >= self._sure or isinstance(value, bytes)):
+                return place
+        return None
+
+    def _misplaced(self, place: int) -> Wrong | None:
+        """Whether what only the latest counts of stands at the wrong place among the rest; steps are compared."""
+        if self.track is not self.story.others:
+            return None
+        marks = list(self.story.marks.values())
+        step, due = bisect_left(marks, place), self.due()
+        if due is not None and bisect_left(marks, due + 1) < step:
+            return Wrong.TOO_EARLY
+        return Wrong.TOO_LATE if self.at and bisect_left(marks, self.at) > step else None

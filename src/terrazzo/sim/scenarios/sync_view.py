@@ -1,0 +1,179 @@
+"""The judging of what one client of the sync scenario is told of properties and calls (P4).
+
+    a description      has every property as it was at that number; of those with a level perhaps what was seen before
+    a word             fits what was heard before (`sync_hearing.py`)
+    from near only     is heard only by who was near lately, and nothing is missing for who was near all the time; this
+                       where nothing goes wrong around, since then places are nowhere long out of date
+    at rest            each property is what its flags and level allow: as it is, or as it was seen last, or the default
+
+Who is in the area, where, and why it left is judged as in `seamless_view.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import hypot
+
+from terrazzo.cell.real import Real
+from terrazzo.sim.oracle import check
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story
+from terrazzo.sim.scenarios.seamless_view import LATELY_S, NEAR_M, PLACE_M, ViewJudge, encoded, packing_m, values
+from terrazzo.sim.scenarios.sync_game import SyncJudge
+from terrazzo.sim.scenarios.sync_hearing import Hearing, Manner, Wrong, manners_of
+from terrazzo.sync.view_events import Seen
+from terrazzo.wire.ids import life_of
+
+FAR_M = 2.0
+"""Somebody may move so far while the news of it is on its way, for what is asked of the last few seconds."""
+
+
+class SyncView(ViewJudge):
+    """Follows one session of one client."""
+
+    def __init__(self, name: str, judge: Judge) -> None:
+        super().__init__(name, judge)
+        assert isinstance(judge, SyncJudge)
+        self._sync = judge
+        self._own = 0
+        self._hearings: dict[int, Hearing] = {}
+        self._told_at: dict[tuple[int, str], float] = {}
+        """When it heard of a property, or method, of an entity."""
+        self._known: dict[tuple[int, str], set[bytes]] = {}
+        """Every value of an entity's property that it has had."""
+
+    # Descriptions.
+
+    def _on_own(self, seen: Seen) -> None:
+        super()._on_own(seen)
+        story, span = self._at[seen.id]
+        self._own = seen.id
+        manners = manners_of(seen.schema, is_own=True)
+        self._hearings[seen.id] = hearing = Hearing(story, story.own, manners, span.low, span.high)
+        for name in values(seen, story.own):
+            hearing.has[name] = story.own.start(name, span.low)
+
+    def _on_entered(self, seen: Seen) -> None:
+        stories = self._judge.stories.get(seen.id, [])
+        story = next((each for each in reversed(stories) if each.life == life_of(seen.number)), None)
+        mark = None if story is None else story.marks.get(seen.number)
+        what = f"{self.name} was shown {seen} at number {seen.number}, which never was"
+        check(mark is not None, "P4", what, self.name, seen.id)
+        assert story is not None
+        assert mark is not None
+        hearing = Hearing(story, story.others, manners_of(seen.schema, is_own=False), mark, mark)
+        before = self._hearings.get(seen.id)
+        if before is not None and before.story is story:
+            what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before.at}"
+            check(mark >= before.at, "P4", what, self.name, seen.id)
+        for name, value in values(seen, story.others).items():
+            self._describe(seen, hearing, name, value, mark)
+        self._hearings[seen.id] = hearing
+        self._at[seen.id] = (story, Span(mark, mark))
+
+    def _describe(self, seen: Seen, hearing: Hearing, name: str, value: bytes, mark: int) -> None:
+        track = hearing.story.others
+        current, place = track.start(name, mark), track.place((name, value))
+        known = self._known.setdefault((seen.id, name), {self._default(seen, name)})
+        is_stale = hearing.manners[name].within_m is not None and value in known
+        what = f"{self.name} was shown {seen} at {seen.number} with a {name} that it had not: {place}, not {current}"
+        check(place == current or is_stale, "P4", what, self.name, seen.id)
+        hearing.has[name] = current if place == current else place or 0
+        known.add(value)
+        self._told_at[seen.id, name] = self._judge.world.clock.now
+
+    # Words.
+
+    def _follow(self, seen: Seen, fact: Fact, words: str, *, is_own: bool) -> None:
+        hearing, name = self._hearings[seen.id], fact[0]
+        manner, now = hearing.manners[name], self._judge.world.clock.now
+        since = self._told_at.get((seen.id, name), now)
+        has = hearing.has.get(name, 0)
+        wrong = hearing.hear(fact, may_skip=seen.id in self._sync.gaps)
+        if wrong is Wrong.AGAIN and not manner.is_reliable and manner.within_m is not None:
+            wrong = None  # told again on the reliable way when it came near, and this one was still under way
+        due = hearing.due()
+        after = "nothing" if due is None else f"{hearing.facts[due][0]} (fact {due})"
+        what = f"{self.name} was told {words} of {seen}"
+        if wrong is not None:
+            text = f"{what}, which {wrong.value}: had fact {has}, {after} is due"
+            check(False, "P4", text, self.name, seen.id)
+        if manner.within_m is not None and self._judge.shape.is_peaceful:
+            self._check_distance(seen, fact, manner, max(now - since, LATELY_S), has, what)
+        if isinstance(fact[1], bytes):
+            self._known.setdefault((seen.id, name), set()).add(fact[1])
+        self._told_at[seen.id, name] = now
+        self.heard += 1
+
+    def _check_distance(self, seen: Seen, fact: Fact, manner: Manner, lately_s: float, has: int, what: str) -> None:
+        """Whether somebody was near enough to hear this; and far enough to have missed something, if it did."""
+        assert manner.within_m is not None
+        hearing, own = self._hearings[seen.id], self._hearings[self._own].story
+        most, least = manner.within_m + manner.hysteresis_m + FAR_M, manner.within_m - FAR_M
+        is_near = self._ever(hearing.story, own, LATELY_S, lambda away: away <= most)
+        check(is_near, "P4", f"{what} from farther away than {manner.within_m:.1f} m", self.name, seen.id)
+        place = hearing.has[fact[0]]
+        missed = any(each[0] == fact[0] for each in hearing.facts[has : place - 1])
+        if missed and not manner.is_latest and manner.is_reliable and seen.id not in self._sync.gaps:
+            was_far = self._ever(hearing.story, own, lately_s + LATELY_S, lambda away: away > least)
+            text = f"{what}, but not of all before, near as it was all the time"
+            check(was_far, "P4", text, self.name, seen.id)
+
+    def _ever(self, story: Story, own: Story, lately_s: float, holds: Callable[[float], bool]) -> bool:
+        """Whether something held of how far the two were from each other in that time."""
+        since = self._judge.world.clock.now - lately_s
+        mine = own.stays(since)
+        return any(
+            holds(hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]))
+            for a in story.stays(since)
+            for b in mine
+            if a.space == b.space
+        )
+
+    # At rest.
+
+    def _difference(self, seen: Seen, real: Real, own: Seen, *, is_own: bool) -> str | None:
+        hearing = self._hearings[seen.id]
+        away = hypot(real.body.position[0] - own.position[0], real.body.position[2] - own.position[2])
+        due = hearing.due()
+        if due is not None and seen.id not in self._sync.gaps:
+            return f"{self.name} has not heard {hearing.facts[due][0]} of {seen} (fact {due})"
+        for name in seen.state.layout.names:
+            problem = self._wrong_value(seen, name, hearing, away)
+            if problem is not None:
+                return f"{self.name} {problem} {name} of {seen}"
+        return None if is_own else self._misplaced(seen, real, own, away)
+
+    def _wrong_value(self, seen: Seen, name: str, hearing: Hearing, away: float) -> str | None:
+        """Of one property at rest."""
+        value, track = encoded(seen, name), hearing.track
+        if not track.has(name):
+            base = self._sync.bases.get(seen.id)
+            prop = seen.state.layout.properties[seen.state.layout.index[name]]
+            if prop.flags.value.base and base is not None and seen.id == self._own:
+                layout = seen.state.layout
+                is_equal = layout.codecs[layout.index[name]].encode(getattr(base, name)) == value
+                return None if is_equal else "has an old"
+            return None if value == self._default(seen, name) else "has what is not for it:"
+        manner = hearing.manners[name]
+        if value == track.now[name]:
+            return None
+        is_too_far = manner.within_m is not None and away > manner.within_m - NEAR_M
+        if is_too_far or not manner.is_reliable:
+            known = self._known.get((seen.id, name), set())
+            return None if value in known or value == self._default(seen, name) else "has an unknown"
+        return "has an old"
+
+    def _misplaced(self, seen: Seen, real: Real, own: Seen, away: float) -> str | None:
+        reach = seen.schema.volatile.position
+        if reach is not None and away > reach - NEAR_M:
+            return None
+        error = PLACE_M if reach is None else packing_m(seen, own)
+        if any(abs(a - b) > error for a, b in zip(seen.position, real.body.position, strict=True)):
+            return f"{self.name} sees {seen} at {seen.position}, it is at {real.body.position}"
+        return None
+
+    def _default(self, seen: Seen, name: str) -> bytes:
+        layout = seen.state.layout
+        at = layout.index[name]
+        return layout.codecs[at].encode(layout.properties[at].new_default())

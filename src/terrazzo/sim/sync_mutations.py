@@ -1,0 +1,96 @@
+"""Broken forms of how properties travel, each with a name (`mutations.py` has the table).
+
+As in `cell_mutations.py`, each is a patch of one CellApp when it starts. The sync scenario must find each of them out
+within a few seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from terrazzo.cell.body import Body
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.kind import EntityKind
+from terrazzo.schema.indexes import PROPERTY_IDS
+from terrazzo.sim.cell_mutations import Harm, change_messages, harmed, instead, is_kind
+from terrazzo.sync import protocol
+from terrazzo.wire.app import App
+
+
+def _kinds(app: CellApp) -> Iterator[EntityKind]:
+    for type_id in app.game.schema.by_id:
+        kind = app.kinds.get(type_id)
+        assert kind is not None
+        yield kind
+
+
+def _is_change(message: bytes) -> bool:
+    ids = PROPERTY_IDS
+    is_inside = is_kind(message, protocol.ToClient.NESTED) or is_kind(message, protocol.ToClient.SLICE)
+    return is_inside or (bool(message) and ids.first <= message[0] < ids.first + ids.slots)
+
+
+# Who hears.
+
+
+def _own_to_others(app: CellApp) -> None:
+    """What is for the own client goes to all that see the entity."""
+    for kind in _kinds(app):
+        kind.reach = tuple(each._replace(to_others=each.to_others or each.to_own) for each in kind.reach)
+
+
+def _others_to_own(app: CellApp) -> None:
+    """What is for others goes to the own client, too."""
+    for kind in _kinds(app):
+        kind.reach = tuple(each._replace(to_own=each.to_own or each.to_others) for each in kind.reach)
+
+
+def _forgets_own(app: CellApp) -> None:
+    """What all clients see is not told to the own one."""
+    for kind in _kinds(app):
+        kind.reach = tuple(each._replace(to_own=each.to_own and not each.to_others) for each in kind.reach)
+
+
+# What they hear.
+
+
+def _drops_nested(app: CellApp) -> None:
+    """Changes inside a property are not told."""
+    change_messages(app, lambda real, all_: tuple(m for m in all_ if not is_kind(m, protocol.ToClient.NESTED)))
+
+
+def _shuffles(app: CellApp) -> None:
+    """Two changes that go out together are told in the wrong order."""
+
+    def swapped(real: object, all_: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        told = list(all_)
+        for at in range(len(told) - 1):
+            if _is_change(told[at]) and _is_change(told[at + 1]):
+                told[at], told[at + 1] = told[at + 1], told[at]
+                break
+        return tuple(told)
+
+    change_messages(app, swapped)
+
+
+def _skips_stamps(app: CellApp) -> None:
+    """Nobody knows when a property changed: who remembers the entity gets nothing new of it."""
+
+    def describe(before: Any, body: Body, *args: Any) -> Any:
+        body.history._stamps.clear()
+        return before(body, *args)
+
+    for kind in _kinds(app):
+        instead(kind, "describe", describe)
+
+
+SYNC_HARMS: dict[str, Harm] = {
+    "own-to-others": _own_to_others,
+    "others-to-own": _others_to_own,
+    "forget-own": _forgets_own,
+    "drop-nested": _drops_nested,
+    "shuffle-changes": _shuffles,
+    "skip-stamps": _skips_stamps,
+}
+SYNC_MUTATIONS: dict[str, Callable[[App], None]] = {name: harmed(harm) for name, harm in SYNC_HARMS.items()}

@@ -1,0 +1,104 @@
+"""Methods that are called somewhere else, as attributes: `self.base.note("x")`, `self.client.health.on_hurt(3)`.
+
+The arguments are checked and encoded where the call is made, so a mistake raises in the code that makes it. A method
+that is declared to give something back also takes `timeout=`, the seconds for which its answer is waited for where the
+call is awaited (`sync/awaiting.py`); an argument of that name can still be given by its position.
+
+Cell and base parts have the same: what differs is where a call goes (`Send`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from terrazzo.errors import UsageError
+from terrazzo.schema.model import EntitySchema, Method, Schema, Side
+from terrazzo.schema.refs import Component, Ref
+from terrazzo.wire.ids import EntityId, Part, PartId
+
+TIMEOUT_S = 5.0
+"""How long an answer is waited for, unless the call says otherwise."""
+CALLED_MAX = 1000
+
+Send = Callable[[int, Method, bytes, float], Any]
+"""What to do with a call: internal index, method, encoded arguments, seconds to wait for its answer. Gives what can be
+awaited, or None."""
+
+
+class Calls:
+    """The declared methods of one side of an entity; those of a component `health` are reached as `calls.health`."""
+
+    __slots__ = ("_component", "_schema", "_send", "_side")
+
+    def __init__(self, schema: EntitySchema, side: Side, send: Send, component: str | None = None) -> None:
+        self._schema = schema
+        self._side = side
+        self._send = send
+        self._component = component
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)  # Python itself asks for these
+        if self._component is None and any(name == each for each, _ in self._schema.components):
+            return Calls(self._schema, self._side, self._send, name)
+        index, method = self._schema.find_method(self._side, name, self._component)
+        return _Call(index, method, self._send)
+
+
+class _Call:
+    """One method, ready to be called."""
+
+    __slots__ = ("_index", "_method", "_send")
+
+    def __init__(self, index: int, method: Method, send: Send) -> None:
+        self._index = index
+        self._method = method
+        self._send = send
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return send_call(self._send, self._index, self._method, args, named)
+
+
+def send_call(send: Send, index: int, method: Method, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Makes a call with the arguments that the game gave."""
+    timeout_s = TIMEOUT_S
+    if method.returns and "timeout" in named:
+        timeout_s = named.pop("timeout")
+        if not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < inf:
+            raise UsageError(f"{method.name}: timeout= takes seconds above 0, not {timeout_s!r}")
+    return send(index, method, method.encode_args(*args, **named), timeout_s)
+
+
+def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side]:
+    """The part that a Ref names, and what it is; only cell and base parts can be called."""
+    entity_schema = schema.by_id.get(target.type_id)
+    if entity_schema is None:
+        raise UsageError(f"{target} names no entity type; take it from the entity itself (self.me)")
+    if target.component is Component.CELL:
+        return PartId(EntityId(target.id), Part.CELL), entity_schema, Side.CELL
+    if target.component is Component.BASE:
+        return PartId(EntityId(target.id), Part.BASE), entity_schema, Side.BASE
+    raise UsageError(f"cell and base parts can be called by a Ref, not {target.component.name}")
+
+
+class Callees:
+    """What the entities are that were called lately: they may be gone when a report has to name their methods."""
+
+    def __init__(self) -> None:
+        self._schemas: dict[int, EntitySchema] = {}
+
+    def note(self, entity: int, schema: EntitySchema) -> None:
+        """An entity is called."""
+        if entity not in self._schemas:
+            self._schemas[entity] = schema
+            if len(self._schemas) > CALLED_MAX:
+                del self._schemas[next(iter(self._schemas))]
+
+    def method_name(self, to: PartId, index: int, otherwise: EntitySchema | None = None) -> str:
+        """The name of a method, if it is known of what type the entity was."""
+        side = Side.BASE if to.part is Part.BASE else Side.CELL
+        schema = self._schemas.get(to.entity, otherwise)
+        methods = () if schema is None else schema.methods(side)
+        return methods[index].name if 0 <= index < len(methods) else f"{side.value} method {index}"

@@ -1,0 +1,162 @@
+"""The others in a client's view: who has which alias, and what is to be answered to the server.
+
+    announced by an alias ──described──► there: changes, calls, places ──leave, space, cell lost──► gone
+            └───────────── leave, space, cell lost: it never was there for the game ──────────────────┘
+
+The rules, each of which a server that breaks it hears of as a violation (`sync.view`):
+
+- What is announced is not there yet, and its alias is nobody's: whose it was has left, and the client has said so. Or
+  it was told of by another body's eyes: after `cell lost` the aliases begin anew, whatever is still to be said of them.
+- What is described is announced, and not described yet; what changes or is called is described; what leaves is
+  announced.
+
+To every announcement the client answers `want`, to the end of every alias `released`.
+
+**Memory.** What has left may come back. The client keeps its values, with the number of its description, and wants it
+with this number: then only what may have changed since need come. While an entity is announced its memory is kept with
+the announcement, so that the description is sure to meet what it was asked for on top of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from terrazzo.schema.model import EntitySchema
+from terrazzo.schema.state import State
+from terrazzo.sync.protocol import (
+    OWN,
+    RELEASED_MAX,
+    WANTS_MAX,
+    encode_released,
+    encode_want,
+    take_number,
+    take_place,
+)
+from terrazzo.sync.turns import Turns
+from terrazzo.sync.view_events import Entered, Fault, Left, Refused, Seen, check_audience
+
+REMEMBERED_MAX = 256
+"""Of those that left; the oldest give way."""
+
+
+class _Remembered(NamedTuple):
+    """What is known of an entity that left."""
+
+    schema: EntitySchema
+    number: int
+    values: list[Any]
+
+
+class _Announced(NamedTuple):
+    """An entity that is in the area, and not described yet."""
+
+    entity: int
+    schema: EntitySchema
+    remembered: _Remembered | None
+    turn: int
+
+
+class Neighbours:
+    """All entities but the own one."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.others: dict[int, Seen] = {}
+        """Those that are there, by id, in the order in which they entered."""
+        self.by_alias: dict[int, Seen] = {}
+        """The same."""
+        self._announced: dict[int, _Announced] = {}  # by alias
+        self._remembered: dict[int, _Remembered] = {}
+        self._wants: dict[int, int] = {}
+        self._released: list[int] = []
+        self._resting: set[int] = set()  # of the released, those that nobody may have until that is said
+        self._turns = turns
+
+    def answers(self) -> list[bytes]:
+        """What the client has to say since the last time; reliable messages."""
+        wants, self._wants = list(self._wants.items()), {}
+        released, self._released = self._released, []
+        self._resting.clear()
+        return [
+            *(encode_released(released[at : at + RELEASED_MAX]) for at in range(0, len(released), RELEASED_MAX)),
+            *(encode_want(wants[at : at + WANTS_MAX]) for at in range(0, len(wants), WANTS_MAX)),
+        ]
+
+    def find(self, alias: int) -> Seen:
+        """Who is there by this alias; somebody must be."""
+        seen = self.by_alias.get(alias)
+        if seen is None and alias in self._announced:
+            entity = self._announced[alias].entity
+            raise Refused(Fault.NOT_DESCRIBED, f"entity {entity} is changed or called, but was only announced", entity)
+        if seen is None:
+            raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} is changed or called, but is nobody's")
+        return seen
+
+    def announce(self, entity: int, alias: int, schema: EntitySchema) -> None:
+        """An entity is in the area, by this alias."""
+        if entity in self.others or any(each.entity == entity for each in self._announced.values()):
+            raise Refused(Fault.ENTERED_TWICE, f"entity {entity} is announced, but is there already", entity)
+        if alias == OWN or alias in self.by_alias or alias in self._announced or alias in self._resting:
+            raise Refused(Fault.ALIAS_TAKEN, f"entity {entity} is announced by alias {alias}, which is taken", entity)
+        remembered = self._remembered.pop(entity, None)
+        if remembered is not None and remembered.schema is not schema:
+            remembered = None
+        self._announced[alias] = _Announced(entity, schema, remembered, self._turns.begin())
+        self._wants[entity] = 0 if remembered is None else remembered.number
+
+    def describe(self, alias: int, data: bytes) -> Entered:
+        """What an announced entity is like: number, place, some properties."""
+        if alias == OWN or alias in self.by_alias:
+            raise Refused(Fault.ENTERED_TWICE, f"alias {alias} is described, but is there already")
+        if alias not in self._announced:
+            raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} is described, but was not announced")
+        entity, schema, remembered, turn = self._announced[alias]
+        number, rest = take_number(data)
+        position, direction, rest = take_place(rest)
+        layout = schema.other_client_layout
+        some = layout.decode_some(rest)
+        for index in some:
+            check_audience(schema, index, is_own=False, entity=entity)
+        known = layout.new_values() if remembered is None else remembered.values
+        values = [some.get(index, value) for index, value in enumerate(known)]
+        del self._announced[alias]
+        seen = Seen(entity, schema, State(layout, None, values), position, direction, alias, number, turn)
+        self.others[entity] = self.by_alias[alias] = seen
+        return Entered(seen)
+
+    def leave(self, alias: int) -> Iterator[Left]:
+        """Whoever has the alias is gone."""
+        if alias not in self.by_alias and alias not in self._announced:
+            raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} leaves, but is nobody's")
+        self._turns.end()
+        yield from self._forget(alias)
+
+    def forget_all(self) -> Iterator[Left]:
+        """Nobody else is there any more."""
+        self._turns.end()
+        for alias in [*(each.alias for each in self.others.values()), *self._announced]:
+            yield from self._forget(alias)
+
+    def begin_anew(self) -> None:
+        """The next body's eyes know nothing of the aliases that were given before."""
+        self._resting.clear()
+
+    def _forget(self, alias: int) -> Iterator[Left]:
+        self._released.append(alias)
+        self._resting.add(alias)
+        announced = self._announced.pop(alias, None)
+        if announced is not None:
+            self._wants.pop(announced.entity, None)
+            self._remember(announced.entity, announced.remembered)
+            return
+        seen = self.by_alias.pop(alias)
+        del self.others[seen.id]
+        seen.state.release()
+        self._remember(seen.id, _Remembered(seen.schema, seen.number, seen.state.values()))
+        yield Left(seen)
+
+    def _remember(self, entity: int, remembered: _Remembered | None) -> None:
+        if remembered is not None:
+            self._remembered[entity] = remembered
+            if len(self._remembered) > REMEMBERED_MAX:
+                del self._remembered[next(iter(self._remembered))]

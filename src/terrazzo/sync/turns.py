@@ -1,0 +1,55 @@
+"""Turns: how a client tells a straggler about a former bearer of an alias from what is about the present one.
+
+Reliable messages come in order, and so do unreliable ones among themselves; but between the two kinds nothing is
+promised. An alias is given to somebody else when the client has said that it forgot the former bearer, and all aliases
+begin anew with a new body. Something unreliable that was sent before may still be on its way then: in the network, or
+in a queue that a slow connection empties less quickly than that of the reliable ones.
+
+So the story of the aliases is cut into turns, which both ends count by the same reliable messages:
+
+    leave, space, cell lost          somebody's name has ended
+    announce, cell player            somebody's name begins; if one has ended since the last began, a new turn does
+
+The BaseApp marks what is unreliable with its turn at the time of sending, a client keeps for each entity the turn in
+which its name began. What bears an earlier turn was sent before that, and so is about somebody else: it is passed over.
+What bears the same or a later turn is about the entity, for while the client knows it nobody else can have its name.
+
+A turn is told in a byte: of two turns the earlier is the one that leads to the other in less than 128 steps. In a tick
+hardly ever more than one begins, so stragglers may be more than ten seconds late.
+"""
+
+from __future__ import annotations
+
+from terrazzo.sync.protocol import ToClient
+
+
+class Turns:
+    """The turn of one client's story, at either end."""
+
+    __slots__ = ("_has_ended", "now")
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._has_ended = False
+
+    def end(self) -> None:
+        """A name, or all of them, have ended."""
+        self._has_ended = True
+
+    def begin(self) -> int:
+        """A name begins; gives its turn."""
+        if self._has_ended:
+            self._has_ended = False
+            self.now = self.now + 1 & 255
+        return self.now
+
+    def mark(self, message: bytes) -> bytes:
+        """An unreliable message, with the present turn. Places have a byte for it."""
+        if message[0] == ToClient.PLACES:
+            return bytes([ToClient.PLACES, self.now]) + message[2:]
+        return bytes([ToClient.LOOSE, self.now]) + message
+
+
+def is_since(turn: int, begun: int) -> bool:
+    """Whether what bears `turn` is about a name that began in the turn `begun`."""
+    return turn - begun & 255 < 128

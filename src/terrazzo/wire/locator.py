@@ -1,0 +1,93 @@
+"""The locator: how a BaseApp or CellApp finds a part of which nobody around it knows.
+
+    switchboard ──locate(part)──▶ app: known here? learn(...)
+                                     │ no
+                                     ▼
+                                  Locator ──Locate──▶ BaseAppMgr ──Locate──▶ every BaseApp
+    switchboard ◀── learn, gone ──   ◀────Located───             ◀──Located──
+
+The base of an entity knows for sure: whether there is one, and where its cell part is. It is the last resort, for the
+first call of somebody far away and for those whose traces were lost: once the two ends have heard of each other they
+follow each other by themselves.
+
+A part is `gone` only when the answer says so, and that is only when every BaseApp was asked and none has the entity, or
+when its base says that it has no cell part. Where somebody did not answer, nothing is concluded: what waits for the
+part goes on waiting, and the switchboard asks again. One question at a time is asked for an entity, however many of
+its parts are sought by however many callers.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.basemgr_base import Locate, Located
+from terrazzo.wire.requests import Failure
+from terrazzo.wire.switchboard import Switchboard
+
+ANSWER_S = 3.0
+ASKED_MAX = 10_000
+"""Entities that are sought at a time; what is beyond is asked for later."""
+
+
+class Locator:
+    """Asks BaseAppMgr on behalf of one app's switchboard."""
+
+    def __init__(self, app: ClusterApp, switchboard: Switchboard) -> None:
+        self.manager: AppId | None = None
+        self.asked = 0
+        self._app = app
+        self._switchboard = switchboard
+        self._sought: dict[int, set[Part]] = {}
+
+    def on_link_up(self, peer: AppId) -> None:
+        """The app has a link: perhaps with the manager."""
+        if peer.kind is AppKind.BASE_APP_MGR:
+            self.manager = peer
+
+    def on_link_lost(self, peer: AppId) -> None:
+        """The app has lost a link."""
+        if peer == self.manager:
+            self.manager = None
+
+    def join(self) -> None:
+        """For an app that has no other business with BaseAppMgr: asks for a link with it, until there is one."""
+        if self.manager is None:
+            self._app.host.join(AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION))
+
+    def find(self, part: PartId) -> None:
+        """Finds out where a part lives; the switchboard hears of it."""
+        sought = self._sought.get(part.entity)
+        if sought is not None:
+            sought.add(part.part)
+        elif self.manager is not None and len(self._sought) < ASKED_MAX:
+            self.asked += 1
+            self._sought[part.entity] = {part.part}
+            self._app.requests.ask(
+                self.manager,
+                Locate(part.entity),
+                timeout_s=ANSWER_S,
+                then=partial(self._on_located, part.entity),
+                failed=partial(self._on_failed, part.entity),
+            )
+
+    def _on_located(self, entity: EntityId, answer: Message) -> None:
+        sought = self._sought.pop(entity)
+        if not isinstance(answer, Located):
+            self._app.host.log("not located", entity=entity, why=f"the answer is {type(answer).__name__}")
+            return
+        for kind in sorted(sought):
+            home = answer.base if kind is Part.BASE else answer.cell
+            if home is not None:
+                self._switchboard.learn(PartId(entity, kind), home.version, home.app)
+            elif answer.base is None:
+                self._switchboard.gone(PartId(entity, kind), "there is no such entity (any more)")
+            else:
+                self._switchboard.gone(PartId(entity, kind), "it has no cell part")
+
+    def _on_failed(self, entity: EntityId, failure: Failure, why: str) -> None:
+        """Nobody knows for now; the switchboard asks again while something waits for it."""
+        del self._sought[entity]
+        self._app.host.log("not located", entity=entity, why=why or failure.value)

@@ -1,0 +1,15 @@
+# C types for mailbox.py.
+
+
+cdef class Mailbox:
+    cdef public object part
+    cdef public long long version
+    cdef public long long generation
+    cdef public long long horizon
+    cdef public list inbox
+    cdef public dict channels
+    cdef public bint is_ending
+    cdef public set open
+
+    cpdef admit_held(self, Py_ssize_t inbox_max)
+    cpdef object draw_generation(self, double now, long long above=*)

@@ -1,0 +1,446 @@
+"""Areas: who comes in and who leaves, what the game adds, withholds and is told, and proximity triggers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from terrazzo.cell.interests import PATIENCE_S
+from terrazzo.errors import UsageError
+from tests.cell.land import Land
+from tests.cell.plain import AVATAR, AvatarCell
+
+
+@pytest.fixture
+def hooks(monkeypatch):
+    """What the game is told, by entity, in order; also across migrations."""
+    heard: dict[int, list[tuple]] = {}
+
+    def listen(name: str, say) -> None:
+        monkeypatch.setattr(AvatarCell, name, lambda part, *args: heard.setdefault(part.id, []).append(say(*args)))
+
+    listen("on_entered_aoi", lambda other: ("in", other.id))
+    listen("on_left_aoi", lambda entity: ("out", entity))
+    listen("on_proximity_entered", lambda number, other: ("near", number, other.id))
+    listen("on_proximity_left", lambda number, entity: ("far", number, entity))
+    return heard
+
+
+def test_the_own_body_comes_first_and_then_those_around():
+    land = Land()
+    land.create(1, -20.0, name="one")
+    screen = land.create(2, -30.0, is_seen=True, name="two", gold=5)
+    land.settle()
+    assert screen.events == [("player",), ("enter", 1)]
+    assert screen.space == 1
+    assert screen.own is not None
+    assert (screen.own["name"], screen.own["gold"]) == ("two", 5)
+    assert screen.seen[1]["name"] == "one"
+
+
+def test_the_area_has_a_margin_and_is_a_circle(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 81.0)
+    land.settle()
+    seen = []
+    for x in (79.0, 81.0, 84.0, 86.0, 84.0, 81.0, 79.0):
+        land.put(2, x)
+        land.settle()
+        seen.append(2 in screen.seen)
+    assert seen == [True, True, True, False, False, False, True]
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+    land.put(2, 70.0, 70.0)
+    land.settle()
+    assert 2 not in screen.seen
+
+
+def test_the_radius_can_change_at_run_time(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 50.0)
+    land.create(3, 90.0)
+    land.settle()
+    assert set(screen.seen) == {2}
+    land.do(1, lambda part: part.set_aoi_radius(40.0, 20.0))
+    land.settle()
+    assert set(screen.seen) == {2}, "it stays in the margin"
+    land.do(1, lambda part: part.set_aoi_radius(40.0, 5.0))
+    land.settle()
+    assert set(screen.seen) == set()
+    land.do(1, lambda part: part.set_aoi_radius(95.0))
+    land.settle()
+    assert set(screen.seen) == {2, 3}
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2), ("in", 3)]
+
+
+def test_a_new_radius_goes_along_to_the_next_cell():
+    land = Land()
+    screen = land.create(1, -5.0, is_seen=True)
+    land.create(2, -60.0)
+    land.settle()
+    land.do(1, lambda part: part.set_aoi_radius(20.0, 7.0))
+    land.put(1, 5.0)
+    land.settle()
+    witness = land.witness(1)
+    assert witness is not None
+    assert (witness.radius, witness.hysteresis) == (20.0, 7.0)
+    assert screen.count("leave", 2) == 1
+
+
+def test_the_game_may_add_someone_far_away(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 200.0)
+    land.settle()
+    land.do(1, lambda part: part.add_to_aoi(2))
+    land.step(6)
+    assert 2 in screen.seen
+    land.act(2, "step")
+    land.step(6)
+    assert screen.count("on_stepped", 2) == 1
+    land.put(2, 10.0)
+    land.step(3)
+    land.put(2, 210.0)
+    land.step(3)
+    assert 2 in screen.seen, "it is there for two reasons, one of which holds"
+    land.do(1, lambda part: part.remove_from_aoi(2))
+    land.settle()
+    assert 2 not in screen.seen
+    assert hooks[1] == [("in", 2), ("out", 2)]
+    assert screen.count("enter", 2) == screen.count("leave", 2) == 1
+
+
+def test_one_that_was_added_leaves_when_it_is_destroyed(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 200.0)
+    land.create(3, 210.0)
+    land.settle()
+    land.do(1, lambda part: part.add_to_aoi(2))
+    land.step(6)
+    land.act(2, "step")
+    land.do(2, lambda part: part.destroy())
+    land.create(4, 220.0)  # takes a slot in the arrays that may have been the other's
+    land.settle()
+    assert screen.events[-2:] == [("on_stepped", 2, 1), ("leave", 2)]
+    assert hooks[1] == [("in", 2), ("out", 2)]
+
+
+def test_types_that_the_game_adds_by_itself(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    kind = land[0].kinds.get(AVATAR.type_id)
+    assert kind is not None
+    kind.schema = replace(AVATAR, is_manual_aoi=True)
+    land.create(2, 10.0)
+    land.step(5)
+    assert not screen.seen
+    land.do(1, lambda part: part.add_to_aoi(2))
+    land.step(6)
+    assert set(screen.seen) == {2}
+    kind.schema = replace(AVATAR, on_client=False)
+    with pytest.raises(UsageError, match="cannot be added"):
+        land.witness(1).add_manual(2)
+
+
+def test_a_client_that_has_gone_is_told_nothing_and_the_game_neither(hooks):
+    land = Land(1)
+    land.create(1, 0.0, is_seen=True)
+    land.create(2, 200.0)
+    land.settle()
+    land.do(1, lambda part: part.add_to_aoi(2))
+    land.step(3)
+    land.base.detach(1)
+    land.step(3)
+    land.do(2, lambda part: part.destroy())
+    land.settle()
+    assert hooks[1] == [("in", 2)]
+
+
+def test_hooks_of_one_that_is_destroyed_are_not_run(hooks):
+    land = Land(1)
+    land.create(1, 0.0, is_seen=True)
+    land.create(2, 200.0)
+    land.settle()
+    land.put(2, 10.0)
+    land.do(1, lambda part: part.destroy())
+    land.step(3)
+    assert 1 not in hooks
+
+
+def test_who_cannot_be_added():
+    land = Land(1)
+    land.create(1, 0.0, is_seen=True)
+    land.settle()
+    witness = land.witness(1)
+    assert witness is not None
+    for entity in (1, 77):
+        with pytest.raises(UsageError, match="cannot be added to the area"):
+            witness.add_manual(entity)
+    with pytest.raises(UsageError, match="is not in the area"):
+        witness.withhold(77, True)
+    witness.remove_manual(77)
+
+
+def test_one_that_leaves_may_be_added_in_that_very_moment(hooks, monkeypatch):
+    def stay(part, entity):
+        hooks[part.id].append(("out", entity))
+        part.add_to_aoi(entity)
+
+    monkeypatch.setattr(AvatarCell, "on_left_aoi", stay)
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0)
+    land.settle()
+    land.put(2, 300.0)
+    land.step(6)
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+    assert screen.events == [("player",), ("enter", 2)]
+
+
+def test_what_is_withheld_when_it_enters_is_never_announced(hooks, monkeypatch):
+    monkeypatch.setattr(AvatarCell, "on_entered_aoi", lambda part, other: part.withhold_from_client(other))
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0)
+    land.step(6)
+    assert not screen.view.others
+    assert land.witness(1).entities() == [2]
+    land.do(1, lambda part: part.withhold_from_client(2, False))
+    land.act(2, "step")
+    land.settle()
+    assert screen.events == [("player",), ("enter", 2)]
+
+
+def test_what_is_withheld_leaves_the_client_and_comes_back_as_it_is(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0)
+    land.settle()
+    land.act(2, "step")
+    land.do(1, lambda part: part.withhold_from_client(2))
+    land.step(3)
+    assert screen.events[-2:] == [("on_stepped", 2, 1), ("leave", 2)], "what was before is heard"
+    land.act(2, "step")
+    land.step(3)
+    land.do(1, lambda part: part.withhold_from_client(2, False))
+    land.settle()
+    assert screen.events[-1] == ("enter", 2)
+    assert hooks[1] == [("in", 2)], "for the game it never left"
+    land.do(1, lambda part: part.withhold_from_client(2))
+    land.step(3)
+    land.put(2, 300.0)
+    land.settle()
+    assert screen.count("leave", 2) == 2
+    assert hooks[1] == [("in", 2), ("out", 2)]
+
+
+def test_what_is_withheld_stays_so_in_the_next_cell():
+    land = Land()
+    screen = land.create(1, -5.0, is_seen=True)
+    land.create(2, -20.0)
+    land.step(6)
+    land.do(1, lambda part: part.withhold_from_client(2))
+    land.put(1, 5.0)
+    land.step(12)
+    assert land.home(1) == 1
+    assert screen.events[-1] == ("leave", 2)
+    land.do(1, lambda part: part.withhold_from_client(2, False))
+    land.settle()
+    assert screen.events[-1] == ("enter", 2)
+
+
+def test_hooks_of_the_area_are_not_repeated_by_a_migration(hooks):
+    land = Land()
+    land.create(1, -5.0, is_seen=True)
+    land.create(2, -20.0)
+    land.create(3, 20.0)
+    land.settle()
+    assert sorted(hooks[1]) == [("in", 2), ("in", 3)]
+    for x in (5.0, -5.0, 5.0):
+        land.put(1, x)
+        land.settle()
+    assert len(hooks[1]) == 2
+    land.put(2, -300.0)
+    land.settle()
+    assert hooks[1][2:] == [("out", 2)]
+
+
+def test_another_life_is_another_entity(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0)
+    land.settle()
+    land.do(2, lambda part: part.destroy())
+    land.step(3)
+    land.base.create(land[0].me, 2, (11.0, 0.0, 0.0), life=2, name="again")
+    land.settle()
+    assert screen.events == [("player",), ("enter", 2), ("leave", 2), ("enter", 2)]
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+    assert screen.seen[2]["name"] == "again"
+
+
+@pytest.mark.parametrize("hall", [0, 1])
+def test_in_another_space_nothing_of_before_is_there(hooks, hall):
+    """Someone who has gone there before is met again; who stays is not seen any more, and aliases rest."""
+    land = Land(2, hall=hall)
+    screen = land.create(1, -20.0, is_seen=True)
+    land.create(2, -30.0)
+    land.create(3, -40.0)
+    land.settle()
+    land.do(2, lambda part: part.teleport("hall", (5.0, 0.0, 0.0)))
+    land.settle()
+    assert screen.events[-1] == ("leave", 2)
+    land.create(4, -10.0)
+    land.settle()
+    land.do(1, lambda part: part.teleport("hall", (0.0, 0.0, 0.0)))
+    land.settle()
+    assert screen.space == 2
+    at = screen.events.index(("space", 2))
+    assert screen.events[at + 1 :] == [("enter", 2)]
+    assert sorted(screen.events[at - 2 : at]) == [("leave", 3), ("leave", 4)]
+    assert sorted(hooks[1]) == sorted([("in", 2), ("in", 3), ("out", 2), ("in", 4), ("out", 3), ("out", 4), ("in", 2)])
+    land.act(2, "step")
+    land.settle()
+    assert screen.count("on_stepped", 2) == 1
+    assert land.witness(1).pack().resting == ()
+
+
+def test_a_jump_in_the_same_space_leaves_all_behind(hooks):
+    land = Land(2)
+    screen = land.create(1, -20.0, is_seen=True)
+    land.create(2, -30.0)
+    land.create(3, 450.0)
+    land.settle()
+    land.do(1, lambda part: part.teleport("plain", (440.0, 0.0, 0.0)))
+    land.settle()
+    assert land.home(1) == 1
+    assert screen.count("moved", (440.0, 0.0, 0.0)) == 1
+    assert set(screen.seen) == {3}
+    assert sorted(hooks[1]) == [("in", 2), ("in", 3), ("out", 2)]
+
+
+def test_the_next_client_gets_nothing_of_the_one_before():
+    """Story 20."""
+    land = Land()
+    land.create(1, -20.0, is_seen=True)
+    land.create(2, -30.0)
+    land.settle()
+    land.act(2, "step")
+    land.act(1, "step")
+    first, second = land.base.screens[1], land.base.attach(1)
+    before = list(first.events)
+    land.settle()
+    assert first.events == before
+    assert second.events[:2] == [("player",), ("enter", 2)]
+    land.base.detach(1)
+    land.settle()
+    land.act(2, "step")
+    land.settle()
+    assert land[0].reals[1].witness is None
+    assert second.count("on_stepped") == 0
+
+
+def test_a_late_word_about_a_former_client_does_not_end_the_present_one():
+    land = Land()
+    land.create(1, -20.0, is_seen=True)
+    land.settle()
+    real = land[0].reals[1]
+    real.set_witness(0, False)
+    assert real.witness is not None
+
+
+# Proximity triggers.
+
+
+def test_triggers_tell_each_crossing_once(hooks):
+    land = Land(1)
+    land.create(1, 0.0)
+    land.create(2, 30.0)
+    land.step()
+    number = land.do(1, lambda part: part.add_proximity(10.0))
+    land.step()
+    for x in (9.0, 8.0, 11.0, 12.0, 5.0):
+        land.put(2, x)
+        land.step(2)
+    land.put(1, -10.0)
+    land.step(2)
+    near, far = ("near", number, 2), ("far", number, 2)
+    assert hooks[1] == [near, far, near, far]
+    assert 2 not in hooks
+    land.do(1, lambda part: part.cancel(number))
+    land.put(2, -10.0)
+    land.step(2)
+    assert len(hooks[1]) == 4
+
+
+def test_triggers_migrate_with_those_inside(hooks):
+    land = Land()
+    land.create(1, -5.0)
+    land.create(2, -10.0)
+    land.create(3, 8.0)
+    land.settle()
+    number = land.do(1, lambda part: part.add_proximity(20.0))
+    land.settle()
+    assert sorted(hooks[1]) == [("near", number, 2), ("near", number, 3)]
+    for x in (5.0, -5.0, 5.0):
+        land.put(1, x)
+        land.settle()
+    assert land.home(1) == 1
+    assert len(hooks[1]) == 2
+    land.put(2, -100.0)
+    land.do(3, lambda part: part.destroy())
+    land.settle()
+    assert sorted(hooks[1][2:]) == [("far", number, 2), ("far", number, 3)]
+
+
+def test_triggers_wait_for_those_who_have_no_body_at_the_new_home_yet(hooks):
+    land = Land(1)
+    land.create(1, 0.0)
+    land.create(2, 5.0)
+    land.settle()
+    number = land.do(1, lambda part: part.add_proximity(20.0))
+    land.settle()
+    app, real = land[0], land[0].reals[1]
+    packed = app.interests.pack(real)
+    assert packed[0].inside == (2,)
+    app.interests.end(real)
+    assert not real.proximities
+    app.interests.unpack(real, [packed[0]._replace(inside=(2, 77))])
+    assert set(app.interests.pack(real)[0].inside) == {2, 77}
+    land.step(int(PATIENCE_S * 10) - 2)
+    assert hooks[1] == [("near", number, 2)]
+    land.step(4)
+    assert hooks[1] == [("near", number, 2), ("far", number, 77)]
+
+
+def test_a_ghost_that_is_deleted_and_made_again_has_not_left_a_trigger(hooks):
+    land = Land()
+    land.create(1, -10.0)
+    land.create(2, 5.0)
+    land.settle()
+    number = land.do(1, lambda part: part.add_proximity(20.0))
+    land.settle()
+    app, ghost = land[0], land[1].reals[2].ghost()
+    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.on_message(land[1].me, ghost)
+    land.settle()
+    assert hooks[1] == [("near", number, 2)]
+
+
+def test_a_hook_may_end_the_trigger_whose_hooks_wait(hooks, monkeypatch):
+    def once(part, number, other):
+        hooks.setdefault(part.id, []).append(other.id)
+        part.cancel(number)
+
+    monkeypatch.setattr(AvatarCell, "on_proximity_entered", once)
+    land = Land(1)
+    land.create(1, 0.0)
+    land.create(2, 5.0)
+    land.create(3, 6.0)
+    land.step()
+    land.do(1, lambda part: part.add_proximity(10.0))
+    land.step(3)
+    assert len(hooks[1]) == 1

@@ -1,0 +1,63 @@
+"""Where parts live, as a CellApp knows it, and who is told when they are gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from terrazzo.schema.refs import Component, Ref
+from terrazzo.sync import calls
+from terrazzo.wire.ids import EntityId, Part, PartId
+from tests.cell.cast import BASE
+from tests.cell.land import Land
+from tests.cell.plain import AVATAR
+
+
+@pytest.fixture
+def land():
+    land = Land()
+    land.create(1, -20.0)
+    land.create(2, 20.0)
+    land.create(3, 400.0)
+    land.settle()
+    return land
+
+
+def part(entity: int, which: Part = Part.CELL) -> PartId:
+    return PartId(EntityId(entity), which)
+
+
+def test_bodies_here_are_known_and_others_are_asked_for(land):
+    app = land[0]
+    app.switchboard.places.clear()
+    app.exchange.locate(part(2))
+    app.exchange.locate(part(2, Part.BASE))
+    assert app.switchboard.places[part(2)].app == land[1].me
+    assert app.switchboard.places[part(2, Part.BASE)].app == BASE
+    assert app.locator.asked == 0
+    app.exchange.locate(part(3))
+    assert app.locator.asked == 1
+
+
+def test_somebody_far_away_is_found_and_called(land):
+    land.do(1, lambda one: one.ref(Ref(3, Component.CELL, AVATAR.type_id)).hit(4))
+    land.settle()
+    assert list(land.part(3).purse) == [4]
+
+
+def test_a_report_names_the_method_though_the_entity_was_never_here(land):
+    for component in (Component.CELL, Component.BASE):
+        calls = land.do(1, lambda one, c=component: one.ref(Ref(99, c, AVATAR.type_id)))
+        land.do(1, lambda one, calls=calls, c=component: calls.hit(4) if c is Component.CELL else calls.note("hello"))
+    land.step(60)
+    failed = sorted(each for each in land.part(1).events if each[0] == 99)
+    assert failed == [(99, name, "there is no such entity (any more)") for name in ("hit", "note")]
+
+
+def test_what_is_remembered_of_the_called_is_bounded(land, monkeypatch):
+    monkeypatch.setattr(calls, "CALLED_MAX", 2)
+    callees = land[0].exchange.callees
+    for entity in (1, 2, 3):
+        callees.note(entity, AVATAR)
+    assert callees.method_name(part(1), 0) == "cell method 0", "the oldest is forgotten"
+    assert callees.method_name(part(3), 0) == AVATAR.cell_methods[0].name
+    assert callees.method_name(part(3), 99) == "cell method 99"

@@ -1,0 +1,260 @@
+"""Ghosts: what waits is bounded in number and time, what cannot be is refused, what is old is forgotten."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from terrazzo.cell.ghost import HELD_ENTITIES_MAX
+from terrazzo.cell.graves import GRAVE_S, GRAVES_MAX, Graves
+from terrazzo.cell.held import HELD_STEPS_MAX, HELD_TURNS_MAX
+from terrazzo.cell.mending import ASKED_MAX, GAP_S
+from terrazzo.wire.messages import REGISTRY, Message
+from terrazzo.wire.pairs.cell_cell import (
+    CreateGhost,
+    DeleteGhost,
+    GhostCreated,
+    GhostPlaces,
+    Item,
+    NextReal,
+    PackedEvent,
+    Past,
+    Step,
+    UpdateGhost,
+    WantSnapshot,
+)
+from tests.cell.cast import BASE
+from tests.cell.ghost_script import NO_TURN, A, B, create, delete, place_of, update
+from tests.cell.land import Land
+from tests.cell.plain import AVATAR
+
+LIFE = 1 << 32
+_SAID = next(index for index, method in enumerate(AVATAR.client_methods) if method.name == "on_said")
+CALL = (_SAID, AVATAR.client_methods[_SAID].encode_args("bye"))
+
+
+def places(epoch: int, number: int) -> GhostPlaces:
+    return GhostPlaces(1, struct.pack("<iqq6f", 1, epoch, number, *place_of(number), *NO_TURN))
+
+
+def said(land: Land) -> list[tuple[int, Message]]:
+    """What the app has to say to other CellApps, by their index."""
+    found: list[tuple[int, Message]] = []
+    for peer, bundles in land[0].outbox.drain():
+        for bundle in bundles if peer in (A, B) else ():
+            found += [(peer.index, each) for each in REGISTRY.decode_bundle(bundle) if isinstance(each, Message)]
+    return found
+
+
+def test_places_go_straight_into_the_arrays_but_not_past_what_is_held():
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    land[0].on_message(A, places(0, 2))
+    land[0].on_message(A, places(0, 4))
+    assert land[0].bodies[1].number == 2
+    land[0].on_message(A, places(0, 3))
+    assert land[0].bodies[1].number == 4
+    assert not land[0].ghosts.held
+    land[0].on_message(A, places(0, 5))
+    assert (land[0].bodies[1].number, land[0].bodies[1].position) == (5, place_of(5))
+    land[0].on_message(B, places(1, 7))
+    land[0].on_message(A, places(0, 6))
+    assert (land[0].bodies[1].number, land[0].bodies[1].real_app) == (7, B)
+    land[0].on_message(A, GhostPlaces(1, b"123"))
+    assert land[0].counts["places that do not decode"] == 1
+
+
+def test_a_creation_is_confirmed_with_the_highest_epoch():
+    land = Land(1)
+    land[0].on_message(B, create(1, 4))
+    land[0].on_message(A, create(0, 2))
+    assert said(land) == [(B.index, GhostCreated(1, 1)), (A.index, GhostCreated(1, 1))]
+
+
+def test_a_new_life_comes_while_the_old_one_is_ending():
+    land = Land(1)
+    land[0].on_message(A, create(0, 3))
+    land[0].on_message(B, create(LIFE, LIFE))
+    assert land[0].bodies[1].number == 3, "the old one goes on to its end"
+    land[0].on_message(A, delete(0, 3, is_destroyed=True))
+    assert land[0].bodies[1].number == LIFE
+    land[0].on_message(A, update(0, 4))
+    land[0].on_message(A, delete(0, 4, is_destroyed=True))
+    assert land[0].bodies[1].number == LIFE
+
+
+def test_a_creation_whose_turn_never_comes_is_taken_in_the_end():
+    land = Land(1)
+    land[0].on_message(A, create(0, 3))
+    land[0].on_message(B, create(1, 6))
+    land[0].on_message(B, update(1, 7))
+    land.step(int(GAP_S * 10) - 2)
+    assert land[0].bodies[1].number == 3
+    land.step(4)
+    assert land[0].bodies[1].number == 7
+    assert land[0].counts["gap passed over"] == 1
+
+
+@pytest.mark.parametrize("has_words", [True, False])
+def test_a_deletion_whose_turn_never_comes_is_taken_in_the_end(has_words):
+    """Its last words are asked for first."""
+    land = Land(1)
+    watcher = land.create(2, 30.0, is_seen=True)
+    land[0].on_message(A, create(0, 3))
+    land.step(5)
+    land[0].on_message(A, delete(0, 5, is_destroyed=True))
+    land.host.now += GAP_S
+    land[0].ghosts.on_tick()
+    assert (A.index, WantSnapshot(1, 3)) in said(land)
+    assert 1 in land[0].bodies
+    if has_words:
+        call = land[0].bodies[1].kind.tell_call(*CALL)
+        past = Past(3, (Step(5, (PackedEvent(-1, *call.told),)),), ())
+        land[0].on_message(A, DeleteGhost(1, 0, 5, True, past))
+    else:
+        land.host.now += GAP_S
+        land[0].ghosts.on_tick()
+        assert land[0].counts["gap passed over"] == 1
+    assert 1 not in land[0].bodies
+    assert not land[0].ghosts.held
+    land.step(5)
+    assert watcher.events[-1] == ("leave", 1)
+    assert watcher.count("on_said", 1, "bye") == has_words
+
+
+def test_too_many_steps_are_not_held_but_mended():
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    for number in range(3, HELD_STEPS_MAX + 50):
+        land[0].on_message(A, update(0, number))
+    assert len(land[0].ghosts.held[1].steps) == HELD_STEPS_MAX
+    land[0].on_message(A, create(0, 400, is_snapshot=True))
+    assert land[0].bodies[1].state["steps"] == 400
+    assert not land[0].ghosts.held
+
+
+def test_too_many_turns_are_not_held():
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    for number in range(3, HELD_TURNS_MAX + 10):
+        land[0].on_message(A, create(0, number))
+    assert len(land[0].ghosts.held[1].turns) == HELD_TURNS_MAX
+    assert land[0].counts["held turns given up"] > 0
+
+
+def test_too_many_entities_are_not_held():
+    land = Land(1)
+    for entity in range(1, HELD_ENTITIES_MAX + 3):
+        land[0].on_message(A, update(0, 9, entity))
+    assert len(land[0].ghosts.held) == HELD_ENTITIES_MAX
+    assert 1 not in land[0].ghosts.held
+
+
+def test_a_ghost_of_which_nobody_knows_goes_in_the_end():
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    land[0].on_message(A, update(0, 3))
+    asked = 0
+    for _ in range(ASKED_MAX + 2):
+        land.host.now += GAP_S + 0.1
+        land[0].ghosts.on_tick()
+        asked += sum(isinstance(each, WantSnapshot) for _, each in said(land))
+    assert asked == ASKED_MAX
+    assert not land[0].bodies
+    assert not land[0].ghosts.held
+
+
+def test_the_next_real_must_say_so_itself():
+    """The former real's word names it; what it said itself may have been lost before, a deletion perhaps."""
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    land[0].on_message(A, NextReal(1, 1, B))
+    land.host.now += GAP_S
+    land[0].ghosts.on_tick()
+    assert (B.index, WantSnapshot(1, 1)) in said(land)
+    land[0].on_message(B, update(1, 2))
+    assert not land[0].ghosts.held
+    land[0].on_message(A, NextReal(1, 1, B))
+    assert not land[0].ghosts.held, "it has said so"
+
+
+def test_nobody_is_asked_over_a_link_that_is_broken():
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    land[0].on_message(A, update(0, 3))
+    land[0].on_link_lost(A)
+    for _ in range(ASKED_MAX + 2):
+        land.host.now += GAP_S + 0.1
+        land[0].ghosts.on_tick()
+    assert 1 in land[0].bodies
+    assert not any(isinstance(each, WantSnapshot) for _, each in said(land))
+
+
+def test_graves_are_forgotten():
+    land = Land(1)
+    land[0].on_message(A, delete(5, 7, is_destroyed=True))
+    land[0].on_message(B, create(4, 1))
+    assert not land[0].bodies
+    land.step(int(GRAVE_S * 10) + 2)
+    assert not len(land[0].ghosts.graves)
+
+
+def test_graves_are_bounded():
+    graves = Graves()
+    for entity in range(GRAVES_MAX + 5):
+        graves.dig(entity, 1, 1, 0.0, is_destroyed=False, body=None)
+    assert len(graves) == GRAVES_MAX
+    assert graves.get(0) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"type_id": 99}, {"properties": b"\x01"}, {"position": (float("nan"), 0.0, 0.0)}],
+    ids=["type", "properties", "position"],
+)
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_ghost_that_cannot_be_is_refused(change, is_new):
+    land = Land(1)
+    if not is_new:
+        land[0].on_message(A, create(0, 0))
+    row = create(0, 1)
+    fields = {name: getattr(row, name) for name in CreateGhost.__struct_fields__} | {"is_snapshot": True} | change
+    land[0].on_message(A, CreateGhost(**fields))
+    if is_new:
+        assert not land[0].bodies
+        assert sum(land[0].counts.values()) == 1
+    elif "type_id" not in change:
+        assert land[0].bodies[1].number == 0
+        assert sum(land[0].counts.values()) == 1
+
+
+def test_steps_that_do_not_decode_change_nothing_else():
+    land = Land(1)
+    land[0].on_message(A, create(0, 0))
+    items = (Item(-1, b"\x63"), Item(-1, b""), Item(9999, b""))
+    land[0].on_message(A, UpdateGhost(1, 0, 1, items, (float("inf"), 0.0, 0.0), NO_TURN))
+    assert land[0].bodies[1].number == 1
+    assert land[0].bodies[1].position == (0.0, 0.0, 0.0)
+    assert land[0].counts["step that does not decode"] == 4
+
+
+def test_a_ghost_may_come_before_the_tree_of_its_space():
+    land = Land(1)
+    fields = (1, AVATAR.type_id, 77, 0, 0, place_of(0), NO_TURN, create(0, 0).properties, BASE, Past(0, (), ()))
+    land[0].on_message(A, CreateGhost(*fields))
+    land.step(2)
+    assert 1 in land[0].spaces[77].bodies
+
+
+@pytest.mark.parametrize("message", [create(1, 3), create(1, 2), delete(1, 3)])
+def test_what_cannot_be_early_is_not_held(monkeypatch, message):
+    """Whoever holds what has its turn would take it and hold it again, for ever."""
+    land = Land(1)
+    ghosts = land[0].ghosts
+    land[0].on_message(A, create(0, 3))
+    monkeypatch.setattr(ghosts, "_begin", ghosts._hold_turn)
+    monkeypatch.setattr(ghosts, "_end", ghosts._hold_turn)
+    land[0].on_message(B, message)
+    assert land[0].counts["turn that cannot be early"] == 1
+    assert not ghosts.held

@@ -1,0 +1,158 @@
+"""Histories: what a client may still be told, what is gone, and what another copy goes on with. And aliases."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from terrazzo._speed.area import Area
+from terrazzo._speed.sight import Headlines
+from terrazzo.cell import history
+from terrazzo.cell.aliases import Aliases
+from terrazzo.cell.history import Event, History, adopt, record
+from terrazzo.sync.protocol import ALIAS_MAX, Told
+from terrazzo.wire.pairs.cell_cell import Past
+
+
+def event(place: int, body: bytes = b"") -> Event:
+    return Event(place, Told(158 + max(place, 0), body))
+
+
+def bodies(told: list[Told] | None) -> list[bytes] | None:
+    return None if told is None else [each.body for each in told]
+
+
+def test_histories_are_bounded_and_know_what_they_lack():
+    kept = History(10)
+    assert kept.since(9) is None
+    assert kept.since(10) == []
+    kept.add(11, [event(0, b"a"), event(1, b"b")])
+    kept.add(13, [event(1, b"c")])
+    assert [kept.has_changed(place, 11) for place in (0, 1, 2)] == [False, True, False]
+    assert [kept.has_changed(place, 10) for place in (0, 1, 2)] == [True, True, False]
+    assert bodies(kept.since(10)) == [b"a", b"b", b"c"]
+    assert bodies(kept.since(11)) == bodies(kept.since(12)) == [b"c"]
+    kept.add(14, [event(-1, b"x" * history.BYTES_MAX)])
+    assert kept.since(13) is None, "too long to be kept at all"
+    assert kept.has_changed(1, 12)
+    for number in range(15, 15 + 2 * history.STEPS_MAX):
+        kept.add(number, [event(0, b"y")])
+    assert len(kept.since(kept.floor) or ()) == history.STEPS_MAX
+    assert kept.newest == 14 + 2 * history.STEPS_MAX
+
+
+def test_what_has_no_stamp_has_not_changed():
+    kept = History(5)
+    kept.add(6, [event(-1, b"call")])
+    assert not kept.has_changed(-1, 5)
+    assert not kept.has_changed(0, 5)
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(-1, 3), st.binary(max_size=4)), min_size=1, max_size=3), max_size=100))
+def test_a_copy_tells_the_same_as_far_as_it_reaches(steps):
+    kept = History(0)
+    for number, events in enumerate(steps, 1):
+        kept.add(number, [event(place, body) for place, body in events])
+    copy = History.unpack(kept.pack())
+    assert copy.newest == kept.newest
+    for number in range(len(steps) + 1):
+        assert copy.since(number) == (kept.since(number) if number >= copy.floor else None)
+        assert [copy.has_changed(at, number) for at in range(4)] == [kept.has_changed(at, number) for at in range(4)]
+    assert len(copy.pack().steps) <= history.PACKED_STEPS_MAX
+
+
+def body_at(number: int) -> Any:
+    area = Area()
+    slot = area.add(7, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, number, 1)
+    space = SimpleNamespace(area=area, headlines=Headlines())
+    return SimpleNamespace(id=7, history=History(number), space=space, slot=slot, number=number)
+
+
+def test_news_are_the_steps_that_told_something():
+    body = body_at(3)
+    record(body, 4, [event(0, b"a")])
+    record(body, 5, [])
+    assert body.space.area.news(body.slot) == 4
+    assert bodies(body.history.since(3)) == [b"a"]
+
+
+def test_a_new_copy_takes_over_what_was_before():
+    past = History(0)
+    past.add(2, [event(0, b"a")])
+    body = body_at(4)
+    adopt(body, past.pack())
+    assert body.space.area.news(body.slot) == 2
+    assert bodies(body.history.since(0)) == [b"a"]
+
+
+def test_news_of_a_copy_without_steps_begin_at_its_floor():
+    """Whoever has less must be told anew, so it has to be found out."""
+    body = body_at(9)
+    adopt(body, Past(9, (), ((0, 8),)))
+    assert body.space.area.news(body.slot) == 9
+    assert body.history.since(7) is None
+    assert [body.history.has_changed(0, number) for number in (7, 8)] == [True, False]
+
+
+def test_a_copy_that_is_mended_keeps_what_it_knew_from_before():
+    body = body_at(0)
+    for number in (1, 2, 3):
+        record(body, number, [event(0, b"%d" % number)])
+    body.number = 3
+    real = History(0)
+    for number in range(1, 80):
+        real.add(number, [event(0, b"%d" % number)])
+    past = real.pack()
+    assert past.floor > 3, "the past does not reach down to what the copy has: it begins anew"
+    adopt(body, past)
+    assert body.history.since(3) is None
+    body = body_at(0)
+    for number in range(1, 71):
+        record(body, number, [event(0, b"%d" % number)])
+    body.number = 70
+    adopt(body, past)
+    assert bodies(body.history.since(0)) == [b"%d" % number for number in range(1, 80)]
+    assert body.space.area.news(body.slot) == 79
+
+
+def test_a_row_is_kept_until_something_is_told():
+    kept = History(0)
+    kept.row = b"row"
+    kept.add(1, [event(0)])
+    assert kept.row is None
+
+
+# Aliases.
+
+
+def test_the_lowest_alias_that_the_client_has_given_back_comes_first():
+    aliases = Aliases()
+    assert [aliases.take() for _ in range(4)] == [1, 2, 3, 4]
+    aliases.rest(2)
+    aliases.rest(1)
+    assert aliases.take() == 5, "those rest"
+    assert aliases.release(2)
+    assert aliases.take() == 2
+    assert not aliases.release(2), "it is in use"
+    assert not aliases.release(77)
+
+
+def test_aliases_go_on_in_another_cell():
+    aliases = Aliases([0, 3, 7, 0], [1, 5])
+    assert [aliases.take() for _ in range(5)] == [2, 4, 6, 8, 9]
+    assert aliases.release(5)
+    assert aliases.take() == 5
+
+
+def test_aliases_come_to_an_end():
+    aliases = Aliases([ALIAS_MAX - 1])
+    taken = {aliases.take() for _ in range(ALIAS_MAX - 1)}
+    assert ALIAS_MAX in taken
+    assert 0 not in taken
+    assert aliases.take() == 0
+    aliases.rest(9)
+    assert aliases.release(9)
+    assert aliases.take() == 9

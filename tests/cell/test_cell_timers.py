@@ -1,0 +1,103 @@
+"""Timers of a real: once for each time they are due, in order, wherever that is (story 13)."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from terrazzo.cell.timers import DRAWN, TIMERS_MAX, Timers
+from terrazzo.errors import UsageError
+from terrazzo.wire.pairs.cell_cell import Timer
+
+
+def fired(timers: Timers, now: float) -> list[int]:
+    """As the clockwork does it."""
+    numbers = [number for number in timers.take(now) if timers.fire(number, now)]
+    timers.settle()
+    return numbers
+
+
+def test_each_fires_once_in_the_order_in_which_they_are_due():
+    timers = Timers(home=0)
+    late, early = timers.set(0.0, 2.0, 0.0, None), timers.set(0.0, 1.0, 0.0, None)
+    assert timers.next_due == 1.0
+    assert fired(timers, 0.9) == []
+    assert fired(timers, 2.0) == [early, late]
+    assert fired(timers, 99.0) == []
+    assert timers.next_due == inf
+
+
+def test_what_repeats_keeps_its_beat_and_makes_up_for_nothing():
+    timers = Timers(home=0)
+    timers.set(0.0, 1.0, 1.0, 5)
+    assert fired(timers, 1.25) == [5]
+    assert timers.next_due == 2.0, "not 2.25"
+    assert fired(timers, 7.5) == [5], "once, though it was due six times"
+    assert timers.next_due == 8.5
+
+
+def test_a_number_that_is_in_use_sets_that_timer_again():
+    timers = Timers(home=0)
+    assert timers.set(0.0, 1.0, 1.0, 5) == timers.set(0.0, 3.0, 0.0, 5) == 5
+    assert fired(timers, 2.0) == []
+    assert fired(timers, 3.0) == [5]
+    assert fired(timers, 9.0) == []
+
+
+def test_what_is_cancelled_or_set_again_in_the_same_round_does_not_fire():
+    timers = Timers(home=0)
+    for number in (1, 2, 3):
+        timers.set(0.0, 1.0, 0.0, number)
+    due = timers.take(1.0)
+    assert timers.fire(due[0], 1.0)
+    assert timers.cancel(2)
+    assert not timers.cancel(2)
+    timers.set(1.0, 1.0, 0.0, 3)
+    assert not any(timers.fire(number, 1.0) for number in due[1:])
+    timers.settle()
+    assert timers.next_due == 2.0
+
+
+def test_numbers_that_are_drawn_differ_from_home_to_home_and_from_the_game_s_own():
+    drawn = [Timers(home).draw() for home in range(3)] + [Timers(0).draw() + 1]
+    assert len(set(drawn)) == 4
+    assert min(drawn) >= DRAWN
+
+
+def test_at_rest_the_seconds_that_are_left():
+    timers = Timers(home=0)
+    timers.set(10.0, 5.0, 0.0, 1)
+    timers.set(10.0, 1.0, 2.0, 2)
+    packed = timers.pack(12.0)
+    assert packed == (Timer(1, 3.0, 0.0), Timer(2, -1.0, 2.0))
+    there = Timers(home=1)
+    there.unpack(packed, 500.0)
+    assert there.next_due == 499.0, "what was due in the tick of departure, and did not fire there, fires here"
+    assert fired(there, 500.0) == [2]
+    assert fired(there, 503.0) == [2, 1], "due at 502 and at 503"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "repeat", "number"),
+    [
+        (-1.0, 0.0, None),
+        (float("nan"), 0.0, None),
+        (1.0, inf, None),
+        (1.0, -1.0, None),
+        (1.0, 0.0, DRAWN),
+        (1.0, 0.0, -1),
+    ],
+)
+def test_what_no_timer_can_be(seconds, repeat, number):
+    with pytest.raises(UsageError):
+        Timers(home=0).set(0.0, seconds, repeat, number)
+
+
+def test_there_is_an_end_to_their_number():
+    timers = Timers(home=0)
+    for number in range(TIMERS_MAX):
+        timers.set(0.0, 1.0, 0.0, number)
+    with pytest.raises(UsageError, match="at most 256"):
+        timers.set(0.0, 1.0, 0.0, None)
+    timers.set(0.0, 2.0, 0.0, 7)  # one that is there may be set again

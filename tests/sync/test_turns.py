@@ -1,0 +1,185 @@
+"""Turns: whatever is late, lost or overtaken, nothing unreliable is taken for another entity's."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from terrazzo.base.shown import Shown
+from terrazzo.sync import protocol
+from terrazzo.sync.protocol import MethodTable, ToServer, decode_released, decode_want, split_message
+from terrazzo.sync.turns import Turns, is_since
+from terrazzo.sync.view import View
+from terrazzo.sync.view_events import Changed, Moved, Violation
+from tests.client.town import CREATURE, SCHEMA, base_row, cell_row, describe, places_message
+
+TABLE = MethodTable(SCHEMA)
+AVATAR = SCHEMA["Avatar"]
+AHEAD = (0.0, 0.0, 0.0)
+CELL_PLAYER = protocol.encode_cell_player(AVATAR, 1, AHEAD, AHEAD, cell_row())
+
+
+def test_a_turn_begins_with_the_first_name_after_one_has_ended():
+    turns = Turns()
+    assert [turns.begin(), turns.begin()] == [0, 0]
+    turns.end()
+    assert turns.now == 0
+    turns.end()
+    assert [turns.begin(), turns.begin()] == [1, 1]
+    for _ in range(255):
+        turns.end()
+        turns.begin()
+    assert turns.now == 0
+
+
+@pytest.mark.parametrize(("turn", "begun", "fits"), [(5, 5, True), (6, 5, True), (4, 5, False), (2, 250, True)])
+def test_which_of_two_turns_is_the_earlier(turn, begun, fits):
+    assert is_since(turn, begun) is fits
+
+
+def test_how_messages_are_marked():
+    turns = Turns()
+    turns.end()
+    turns.begin()
+    assert turns.mark(places_message((1, AHEAD, ()), tick=99)) == places_message((1, AHEAD, ()), tick=1)
+    assert turns.mark(b"\x9e\x01change") == b"\x17\x01\x9e\x01change"
+
+
+class Story:
+    """A server and its client, with the two kinds of messages on ways of their own."""
+
+    def __init__(self) -> None:
+        self.shown = Shown()
+        self.view = View(TABLE)
+        self.view.apply(protocol.encode_base_player(1, AVATAR, base_row()))
+        self.reliable: deque[bytes] = deque()
+        self.unreliable: deque[bytes] = deque()
+        self.holders: dict[int, int] = {}
+        self.described: set[int] = set()
+        self.resting: set[int] = set()
+        self.next = 100
+        self.taken = 0
+        self.say(CELL_PLAYER)
+
+    def say(self, message: bytes) -> None:
+        self.shown.note(message)
+        self.reliable.append(message)
+
+    def announce(self) -> None:
+        alias = next(each for each in range(1, 99) if each not in self.holders and each not in self.resting)
+        self.next += 1
+        self.holders[alias] = self.next
+        self.say(protocol.encode_announce(self.next, alias, CREATURE))
+
+    def leave(self) -> None:
+        if self.holders:
+            alias = min(self.holders)
+            self._end([alias])
+            self.say(protocol.encode_leave(alias))
+
+    def space(self) -> None:
+        self._end(list(self.holders))
+        self.say(protocol.encode_space(2, AHEAD, AHEAD))
+
+    def _end(self, aliases: list[int]) -> None:
+        for alias in aliases:
+            self.described.discard(self.holders.pop(alias))
+            self.resting.add(alias)
+
+    def new_body(self) -> None:
+        """As the BaseApp does it: what the former one was told means nothing any more."""
+        self._end(list(self.holders))
+        self.resting.clear()
+        self.say(protocol.encode_cell_lost())
+        self.say(CELL_PLAYER)
+
+    def tell(self) -> None:
+        """Where each one is, and a change of each: both say who is meant."""
+        for alias, entity in self.holders.items():
+            if entity in self.described:
+                self.unreliable.append(self.shown.turns.mark(places_message((alias, (entity, 0.0, 0.0), ()))))
+                index = CREATURE.client_layout.index["species"]
+                told = protocol.Told(158 + index, entity.to_bytes(2, "little"))
+                self.unreliable.append(self.shown.turns.mark(protocol.with_alias(alias, told)))
+
+    def hear(self) -> None:
+        if self.reliable:
+            self._apply(self.reliable.popleft())
+
+    def hear_loose(self) -> None:
+        if self.unreliable:
+            self._apply(self.unreliable.popleft())
+
+    def lose(self) -> None:
+        if self.unreliable:
+            self.unreliable.popleft()
+
+    def _apply(self, message: bytes) -> None:
+        for event in self.view.apply(message):
+            assert not isinstance(event, Violation), event
+            if isinstance(event, Moved):
+                assert event.entity.position[0] == event.entity.id, "it took a place that was another's"
+                self.taken += 1
+            if isinstance(event, Changed):
+                assert event.entity.state["species"] == event.entity.id, "it took a value that was another's"
+
+    def answer(self) -> None:
+        """What the client has to say reaches the cell by way of the base."""
+        for message in self.view.answers():
+            number, body = split_message(message)
+            if number == ToServer.WANT:
+                for entity, known in decode_want(body):
+                    self.shown.want(entity, known)
+            else:
+                for alias in decode_released(body):
+                    self.shown.release(alias)
+        wants, released = self.shown.take()
+        self.resting.difference_update(released)
+        for entity, _ in wants:
+            alias = next(alias for alias, holder in self.holders.items() if holder == entity)
+            self.described.add(entity)
+            self.say(describe(CREATURE, alias, (float(entity), 0.0, 0.0), number=0))
+
+    def catch_up(self) -> None:
+        """Everything reliable is heard and answered."""
+        while self.reliable:
+            while self.reliable:
+                self.hear()
+            self.answer()
+
+
+STEPS = ("announce", "leave", "space", "new_body", "tell", "hear", "hear_loose", "lose", "answer", *["catch_up"] * 4)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(STEPS), max_size=80))
+def test_nothing_unreliable_is_taken_for_anothers(steps):
+    story = Story()
+    for step in ("announce", "announce", "catch_up", "tell", *steps, "catch_up"):
+        getattr(story, step)()
+    assert story.view._turns.now == story.shown.turns.now
+    story.unreliable.clear()
+    before = story.taken
+    story.tell()
+    while story.unreliable:
+        story.hear_loose()
+    assert story.taken == before + len(story.view.others), "what is meant for somebody who is there is taken"
+
+
+@pytest.mark.parametrize("ending", [["leave", "hear", "answer"], ["new_body", "hear", "hear"]])
+def test_a_straggler(ending):
+    """Told of the one, and heard when another has its alias."""
+    story = Story()
+    for step in ("announce", "hear", "hear", "answer", "hear", "tell", *ending, "announce", "hear", "answer", "hear"):
+        getattr(story, step)()
+    [other] = story.view.others.values()
+    assert other.alias == 1
+    story.hear_loose()
+    story.hear_loose()
+    assert (story.taken, story.view.late) == (0, 2)
+    story.tell()
+    story.hear_loose()
+    assert story.taken == 1

@@ -1,0 +1,98 @@
+"""A part that is ended and made again: its two lives have one name, and never speak at the same time."""
+
+from __future__ import annotations
+
+from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.ids import EntityId, Part, PartId, first_of_life
+from tests.wire.entity_harness import Town, X, Y, Z, pair
+
+BASE = PartId(X.entity, Part.BASE)
+
+
+def with_base() -> Town:
+    """X lives at A, its base at B, Z at C; X and its base have a channel for good."""
+    town = Town()
+    for part, letter in ((X, "A"), (BASE, "B"), (Z, "C")):
+        town[letter].create(part)
+        town.introduce(part, letter)
+    town["A"].pin(X, BASE)
+    town["B"].pin(BASE, X)
+    town.settle(1.0)
+    return town
+
+
+def test_the_base_hears_last_that_its_cell_part_is_over():
+    town = with_base()
+    town.blocked.update({("A", "C"), ("C", "A")})
+    town["A"].send(X, Z, b"call")
+    town["A"].send(X, BASE, b"last words")
+    town["A"].destroy(X)
+    town.settle(8.0)
+    assert town.take(BASE) == [b"last words"], "what it says comes at once"
+    assert X in town["B"].boxes[BASE].channels, "but as long as a call is under way, it is not over"
+    assert town.homes["A"].ended == []
+    town.blocked.clear()
+    town.settle(5.0)
+    assert town.take(Z) == [b"call"]
+    town.settle(5.0)
+    assert town["B"].boxes[BASE].channels == {}
+    assert town.homes["A"].ended == [X]
+
+
+def test_callers_who_come_after_the_end_do_not_keep_the_base_waiting():
+    town = with_base()
+    town["A"].destroy(X)
+    town.blocked.add(("A", "C"))
+    for number in range(20):
+        stranger = PartId(EntityId(100 + number), Part.CELL)
+        town["C"].create(stranger)
+        town["C"].send(stranger, X, b"too late")
+        town.settle(0.1)
+    assert town["B"].boxes[BASE].channels == {}
+
+
+def test_what_the_base_says_to_an_ending_cell_part_is_reported_in_the_end():
+    town = with_base()
+    town.blocked.update({("A", "C"), ("C", "A")})
+    town["A"].send(X, Z, b"call")
+    town["A"].destroy(X)
+    town["B"].send(BASE, X, b"in vain")
+    town.settle(3.0)
+    assert town.homes["B"].failed == []
+    town.blocked.clear()
+    for _ in range(5):
+        town.settle(2.0)
+        town.take(Z)
+    assert town.homes["B"].failed == [(BASE, X, [b"in vain"], "destroyed")]
+
+
+def test_a_late_word_of_a_former_life_is_not_taken_but_its_end_is_noted():
+    town = pair()
+    town["A"].send(X, Y, b"former")
+    town.tick("A")
+    [late] = town.queues.pop(("A", "B"))
+    town["C"].create(X, life=1)
+    town["B"].learn(X, first_of_life(1), town.id("C"))
+    town["B"].on_message(town.id("A"), late)  # type: ignore[arg-type]
+    assert town["B"].with_mail() == []
+    assert town["B"].boxes[Y].channels == {}
+    town["A"].destroy(X)
+    town.settle(3.0)
+    assert town["B"].with_mail() == []
+    assert town.homes["A"].ended == [X], "it may go"
+    town["C"].learn(Y, 0, town.id("B"))
+    town["C"].send(X, Y, b"present")
+    town.settle(1.0)
+    assert town.take(Y) == [b"present"]
+
+
+def test_who_has_only_the_memory_of_a_former_life_says_that_it_does_not_know_the_later():
+    town = pair()
+    town["A"].destroy(X)
+    town.settle(1.0)
+    assert X not in town["A"].boxes
+    for heard, answer in ((first_of_life(0), Frame), (first_of_life(1), Astray)):
+        town["A"].on_message(town.id("B"), Frame(X, Y, town.id("B"), 0, heard, 0, asks=True))
+        town.tick("A")
+        [told] = town.queues.pop(("A", "B"))
+        assert isinstance(told, answer)
