@@ -50,6 +50,8 @@ bench: $(VENV)/.rivals
 	$(BIN)/terrazzo bench codec
 	$(BIN)/terrazzo bench channel
 	$(BIN)/terrazzo bench aoi
+	$(BIN)/terrazzo bench cell
+	$(BIN)/terrazzo bench migrate
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
 $(VENV)/.rivals: $(READY)

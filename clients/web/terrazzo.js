@@ -6,7 +6,7 @@
 //       onEnter: (entity) => draw(entity),                       // the player's own body too: entity.isPlayer
 //       onLeave: (entity) => erase(entity),
 //       onSpace: (entity) => wipe(),                             // the player is in another space; all others left
-//       onMoved: (entity) => place(entity),                      // entity.position [x, y, z], entity.yaw
+//       onMoved: (entity) => place(entity),                      // entity.position [x, y, z], entity.yaw, entity.ride
 //       onChange: (entity, name, change) => redraw(entity),      // entity.properties[name]; change.path, change.old
 //       onCall: (entity, name, args) => hear(entity, name, args),
 //       onClosed: (sentence) => show(sentence),                  // "" when the player left by client.leave()
@@ -913,7 +913,7 @@ const SEND_QUEUE_BYTES_MAX = 4 << 20;
 const STREAM_WINDOW_BYTES = 262144;
 const WINDOW_PACKETS = { first: 32, most: 256 };
 const PACKETS_MAX = 2 ** 28 - 512;
-const MS = { ack: 20, keepAlive: 5000, silence: 30000, lastCall: 1000, end: 5000, handshake: 10000, watch: 250 };
+const MS = { ack: 120, keepAlive: 5000, silence: 30000, lastCall: 1000, end: 5000, handshake: 10000, watch: 250 };
 
 /** Why a channel ended; codes from 128 on never travel. */
 export const REASONS = {
@@ -1278,7 +1278,7 @@ export class Channel {
   #afterBody() {
     const isSaid = this.#ownEnd === "acknowledged" && this.#acknowledged === this.#sent;
     if (this.state === "ENDING" && isSaid && this.#assembly.received === this.#peerEnd) this.#finish("ENDED");
-    else if (this.#acksWaiting >= 2) this.#pump();
+    else if (this.#acksWaiting >= 8) this.#pump();
     else {
       if (this.#acksWaiting) this.#ackTimer ??= setTimeout(() => this.#pump(), MS.ack);
       this.#pumpSoon();
@@ -1456,7 +1456,7 @@ export class Channel {
 
 const TO_CLIENT = {
   CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, SPACE: 7, ANNOUNCE: 8, DESCRIBE: 9, LEAVE: 12, MOVED: 20, PLACES: 21,
-  PLACE: 22, LOOSE: 23, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
+  PLACE: 22, LOOSE: 23, RIDES: 24, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
 };
 const TO_SERVER = { MOVE: 2, WANT: 3, RELEASED: 4, READY: 9, BYE: 11 };
 const OWN = 0; // the alias of the player
@@ -1487,6 +1487,56 @@ class Turns {
 /** Whether what bears `turn` is about a name that began in the turn `begun`. */
 const isSince = (turn, begun) => ((turn - begun) & 255) < 128;
 
+/** Who rides on whom; src/terrazzo/sync/riding.py draws it. Each act gives the entities whose place it changed. */
+class Rides {
+  #riders = new Map(); // vehicle's id: its riders, by id; the vehicle need not be there
+  #find;
+
+  constructor(find) {
+    this.#find = find;
+  }
+
+  /** The server says where an entity is. Of one whose vehicle is there this client knows better. */
+  put(entity, position, direction) {
+    if (entity.ride && this.#find(entity.ride.vehicle)) return [];
+    return [Object.assign(entity, { position, direction }), ...this.carry(entity)];
+  }
+
+  /** An entity is somewhere else, or has entered: those who ride on it are there, too. */
+  carry(vehicle) {
+    const riders = [...(this.#riders.get(vehicle.id)?.values() ?? [])];
+    return riders.map((rider) => Object.assign(rider, placeOn(vehicle, rider.ride)));
+  }
+
+  ride(entity, ride) {
+    this.leave(entity);
+    if (!ride.vehicle) return this.put(entity, ride.position, ride.direction);
+    entity.ride = ride;
+    if (!this.#riders.has(ride.vehicle)) this.#riders.set(ride.vehicle, new Map());
+    this.#riders.get(ride.vehicle).set(entity.id, entity);
+    const vehicle = this.#find(ride.vehicle);
+    return vehicle ? [Object.assign(entity, placeOn(vehicle, ride)), ...this.carry(entity)] : [];
+  }
+
+  leave(entity) {
+    if (!entity.ride) return;
+    const riders = this.#riders.get(entity.ride.vehicle);
+    riders.delete(entity.id);
+    if (!riders.size) this.#riders.delete(entity.ride.vehicle);
+    entity.ride = null;
+  }
+}
+
+function placeOn(vehicle, { position: [x, y, z], direction: [yaw, pitch, roll] }) {
+  const [east, north] = [Math.sin(vehicle.yaw), Math.cos(vehicle.yaw)];
+  const [fromX, fromY, fromZ] = vehicle.position;
+  const turned = vehicle.yaw + yaw;
+  return {
+    position: [fromX + x * north + z * east, fromY + y, fromZ - x * east + z * north],
+    direction: [turned - 2 * Math.PI * Math.floor(turned / (2 * Math.PI) + 0.5), pitch, roll],
+  };
+}
+
 /** An entity as this client knows it. */
 export class Entity {
   position = [0, 0, 0];
@@ -1494,6 +1544,7 @@ export class Entity {
   alias = OWN;
   number = 0n; // of its description
   turn = 0; // in which its alias became its own
+  ride = null; // what it stands on: {vehicle, position, direction}, the place being relative to that entity
   part = null; // the page's own object for it, if its type has a class
 
   /** `send(message, reliable, needsBody)` gives false when it cannot be sent. */
@@ -1532,6 +1583,7 @@ export class View {
   #released = [];
   #resting = new Set(); // of the released, those that nobody may have until that is said
   #turns = new Turns();
+  #rides = new Rides((id) => this.find(id));
   #schema;
   #events;
   #send;
@@ -1598,6 +1650,7 @@ export class View {
       case TO_CLIENT.MOVED: return this.#onMoved(reader);
       case TO_CLIENT.PLACES: return this.#onPlaces(reader);
       case TO_CLIENT.PLACE: return this.#onPlace(reader);
+      case TO_CLIENT.RIDES: return this.#onRides(reader);
       case TO_CLIENT.LOOSE: return this.#onLoose(reader);
       case TO_CLIENT.LOGGED_OFF: return this.#onLoggedOff(reader);
       case TO_CLIENT.NESTED:
@@ -1640,6 +1693,7 @@ export class View {
     reader.end("cell lost");
     this.space = null;
     const gone = [...this.#forgetAll(), player];
+    this.#rides.leave(player);
     this.#resting.clear(); // the next body's eyes know nothing of the aliases that were given before
     return () => gone.forEach((entity) => this.#events.onLeave(entity));
   }
@@ -1696,7 +1750,11 @@ export class View {
     this.#announced.delete(alias);
     this.#byAlias.set(alias, entity);
     this.entities.set(id, entity);
-    return () => this.#events.onEnter(entity);
+    const riders = this.#rides.carry(entity);
+    return () => {
+      this.#events.onEnter(entity);
+      riders.forEach((rider) => this.#events.onMoved(rider));
+    };
   }
 
   #onLeave(reader) {
@@ -1729,6 +1787,7 @@ export class View {
     const entity = this.#byAlias.get(alias);
     this.#byAlias.delete(alias);
     this.entities.delete(entity.id);
+    this.#rides.leave(entity);
     const { number, properties } = entity;
     this.#remember(entity.id, { type: this.#typeOf(entity), number, properties });
     return [entity];
@@ -1743,8 +1802,8 @@ export class View {
     const player = this.#ownWithCell();
     const place = takePlace(reader);
     reader.end("moved");
-    Object.assign(player, place);
-    return () => this.#events.onMoved(player);
+    const moved = this.#rides.put(player, place.position, place.direction);
+    return () => moved.forEach((entity) => this.#events.onMoved(entity));
   }
 
   /** Unreliable: the place of an alias that is nobody's, yet or any more, is passed over. */
@@ -1756,7 +1815,7 @@ export class View {
       if (!entity || !isSince(turn, entity.turn)) this.late += 1;
       else {
         const direction = [...angles, ...entity.direction.slice(angles.length)];
-        moved.push(Object.assign(entity, { position, direction }));
+        moved.push(...this.#rides.put(entity, position, direction));
       }
     }
     return () => moved.forEach((entity) => this.#events.onMoved(entity));
@@ -1768,8 +1827,25 @@ export class View {
     if (!entity) throw new Violation(`alias ${alias} has a place, but is not there`);
     const place = takePlace(reader);
     reader.end("place");
-    Object.assign(entity, place);
-    return () => this.#events.onMoved(entity);
+    const moved = this.#rides.put(entity, place.position, place.direction);
+    return () => moved.forEach((each) => this.#events.onMoved(each));
+  }
+
+  #onRides(reader) {
+    const entity = this.#takeEntity(reader);
+    const vehicle = reader.i32("what it rides on");
+    const place = takePlace(reader);
+    reader.end("rides");
+    if (entity.isPlayer) this.#ownWithCell();
+    if (vehicle === entity.id) throw new Violation(`entity ${vehicle} rides on itself`);
+    const moved = this.#rides.ride(entity, { vehicle, ...place });
+    return () => moved.forEach((each) => this.#events.onMoved(each));
+  }
+
+  /** The player goes somewhere by itself; those who ride on it, too. */
+  moveOwn(position, direction) {
+    Object.assign(this.player, { position, direction });
+    this.#rides.carry(this.player).forEach((rider) => this.#events.onMoved(rider));
   }
 
   /** A change or a call like any other, but it may come too early or too late. */
@@ -2028,12 +2104,15 @@ export class Client {
     return this.#join(address, key, fromHex(reply.key), how);
   }
 
-  /** The player goes here; the server hears of the latest place once per tick. False without a body. */
+  /**
+   * The player goes here; the server hears of the latest place once per tick. False without a body, and while it rides
+   * on another entity: then it goes where that goes.
+   */
   move(x, z, yaw = 0, y = this.player?.position[1] ?? 0, { pitch = 0, roll = 0 } = {}) {
     const isPlace = [x, y, z, yaw, pitch, roll].every((each) => Number.isFinite(Math.fround(each)));
     if (!isPlace) throw new UsageError("expected a place in finite numbers");
-    if (!this.hasBody) return false;
-    Object.assign(this.player, { position: [x, y, z], direction: [yaw, pitch, roll] });
+    if (!this.hasBody || this.player.ride) return false;
+    this.#view.moveOwn([x, y, z], [yaw, pitch, roll]);
     this.#moveWaits = true;
     return true;
   }

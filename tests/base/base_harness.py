@@ -13,15 +13,18 @@ from terrazzo import (
     BASE_AND_CLIENT,
     CELL_PRIVATE,
     Array,
+    Bool,
     Cell,
     Client,
     EntityType,
     Int16,
     Int32,
+    Record,
     Text,
     UInt16,
     build,
     exposed,
+    field,
     prop,
     remote,
 )
@@ -60,11 +63,17 @@ def note(part: Base, name: str, *args: Any) -> None:
         raise RuntimeError(f"the game's {name} fails")
 
 
+class Stamp(Record):
+    value: Int16
+    is_fake: Bool = field(default=False, to=BASE)
+
+
 class Avatar(EntityType):
     name: Text = prop(ALL_CLIENTS, saved=True)
     hp: Int16 = prop(ALL_CLIENTS, default=100)
     gold: Int32 = prop(BASE_AND_CLIENT, saved=True)
     letters: Array[Int32] = prop(BASE_AND_CLIENT)
+    stamps: Array[Stamp] = prop(BASE_AND_CLIENT)
     secret: Int32 = prop(BASE, default=7, saved=True)
 
 

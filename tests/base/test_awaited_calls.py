@@ -90,10 +90,7 @@ class Office:
 
     def base(self, number: int) -> Any:
         return next(
-            each
-            for app in self.cluster.base_apps
-            for each in app.bases.values()
-            if each.draft.cell["number"] == number
+            each for app in self.cluster.base_apps for each in app.bases.values() if each.draft.cell["number"] == number
         )
 
     def ref(self, number: int, component: Component) -> Ref:

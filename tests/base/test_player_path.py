@@ -25,7 +25,7 @@ from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import FindEntry
 from terrazzo.wire.pairs.base_db import LoggedOff, Save
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, ProxyCreated
-from tests.base.base_harness import AVATAR, BYE, CELL_ID, DB, EVENTS, METHODS, READY, Town, call
+from tests.base.base_harness import AVATAR, BYE, CELL_ID, DB, EVENTS, METHODS, READY, Stamp, Town, call
 
 
 def test_it_joins_whom_it_needs_and_tells_where_clients_reach_it():
@@ -55,7 +55,7 @@ def test_the_key_leads_to_the_base_player():
     assert number == ToClient.BASE_PLAYER
     entity, rest = protocol.take_entity(body)
     assert (entity, int.from_bytes(rest[:2], "little")) == (created.entity, AVATAR.type_id)
-    assert AVATAR.base_player_layout.row.decode(rest[2:]) == [30, []]
+    assert AVATAR.base_player_layout.row.decode(rest[2:]) == [30, [], []]
     assert town.proxy(created.entity).presence is Presence.ATTACHED
     assert EVENTS == [("on_loaded",)]
 
@@ -182,6 +182,22 @@ def test_changes_of_the_base_go_to_the_own_client():
             index = number - 158
             copy.set(index, AVATAR.client_layout.codecs[index].decode(rest))
     assert (copy["gold"], copy["letters"]) == (31, [4, 6])
+
+
+def test_fields_that_are_the_bases_own_stay_there():
+    town = Town()
+    proxy, session = town.attached()
+    count = len(session.sent)
+    proxy.part.stamps.append(Stamp(value=7, is_fake=True))
+    proxy.part.stamps[0].is_fake = False
+    proxy.part.stamps[0].value = 8
+    copy = State(AVATAR.own_client_layout)
+    slice_, nested = (protocol.split_message(each) for each in session.sent[count:])
+    assert (slice_[0], nested[0]) == (ToClient.SLICE, ToClient.NESTED)
+    copy.apply_external(protocol.take_alias(slice_[1])[1], is_slice=True)
+    assert copy["stamps"] == [{"value": 7, "is_fake": False}]
+    copy.apply_external(protocol.take_alias(nested[1])[1], is_slice=False)
+    assert copy["stamps"] == [{"value": 8, "is_fake": False}]
 
 
 def test_leaving_saves_both_parts_and_the_place_before_logging_off():

@@ -18,6 +18,9 @@ from terrazzo._speed.movers import Row, pack_row
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
+from terrazzo.schema.layout import Layout
+from terrazzo.schema.shares import share_of_value
+from terrazzo.schema.state import State
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -283,12 +286,12 @@ class Land:
             elif away > witness.radius + witness.hysteresis:
                 assert other not in screen.seen, f"{screen.id} should not see {other}"
             if other in screen.seen:
-                for name in ("name", "steps", "bag", "pose"):
-                    assert screen.seen[other][name] == real.state[name]
+                for name in ("name", "steps", "bag", "gems", "crown", "pose"):
+                    assert screen.seen[other][name] == _share(AVATAR.other_client_layout, real.state, name)
         assert screen.own is not None
         assert screen.space == body.space.id
         for name in AVATAR.cell_player_layout.names:
-            assert screen.own[name] == body.state[name]
+            assert screen.own[name] == _share(AVATAR.cell_player_layout, body.state, name)
 
 
 def covers(app: CellApp, space: int, position) -> bool:
@@ -296,6 +299,12 @@ def covers(app: CellApp, space: int, position) -> bool:
     return space in app.spaces and app.spaces[space].outside_by(position) == 0
 
 
+def _share(layout: Layout, state: State, name: str):
+    """What those whom a layout is for have of a value."""
+    return share_of_value(state[name], layout.codecs[layout.index[name]])
+
+
 def _facts(body) -> tuple:
     layout = AVATAR.ghost_layout
-    return layout.row.encode(body.state.values()[: len(layout)]), body.space.id, body.position, body.direction
+    place = (body.space.id, body.position, body.direction, body.ride)
+    return layout.row.encode(body.state.values()[: len(layout)]), *place

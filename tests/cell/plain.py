@@ -19,9 +19,12 @@ from terrazzo import (
     Ref,
     Text,
     UInt8,
+    Volatile,
     build,
     component,
     exposed,
+    field,
+    level,
     prop,
     remote,
 )
@@ -37,6 +40,15 @@ HALL_BOUNDS = (-100.0, -100.0, 100.0, 100.0)
 class Item(Record):
     kind: UInt8
     count: Int32 = 1
+
+
+class Gem(Record):
+    """Of which everybody sees something else."""
+
+    kind: UInt8
+    worth: Int32 = field(default=1, to=OWN_CLIENT)
+    hardness: UInt8 = field(default=2, to=CELL_PUBLIC)
+    flaw: Text = field(default="?", to=CELL_PRIVATE)
 
 
 class Health(ComponentType):
@@ -62,11 +74,21 @@ class Avatar(EntityType):
     name: Text = prop(ALL_CLIENTS, default="nobody")
     steps: Int32 = prop(ALL_CLIENTS)
     bag: Array[Item] = prop(ALL_CLIENTS)
+    gems: Array[Gem] = prop(ALL_CLIENTS)
+    crown: Gem = prop(ALL_CLIENTS, latest_only=True)
     pose: UInt8 = prop(OTHER_CLIENTS)
     gold: Int32 = prop(OWN_CLIENT)
     purse: Array[Int32] = prop(OWN_CLIENT)
     guild: Text = prop(CELL_PUBLIC, default="none")
     luck: Int16 = prop(CELL_PRIVATE, default=7)
+
+    badge: Int32 = prop(ALL_CLIENTS, detail="near")
+    crest: Array[Int32] = prop(OTHER_CLIENTS, detail="middle")
+    aim: Array[Int32] = prop(ALL_CLIENTS, latest_only=True)
+    shiver: Array[Int32] = prop(ALL_CLIENTS, reliable=False)
+
+    volatile = Volatile(position=True, yaw=True, pitch=True, roll=True)
+    detail_levels = (level("near", 20.0, 5.0), level("middle", 50.0, 5.0))
 
 
 class AvatarBase(Proxy, of=Avatar):
@@ -102,6 +124,9 @@ class AvatarCell(Cell, of=Avatar):
 
     def on_teleported(self) -> None:
         self.events.append("teleported")
+
+    def on_vehicle_lost(self) -> None:
+        self.events.append("vehicle lost")
 
     def on_teleport_failed(self, reason: str) -> None:
         self.events.append(("teleport failed", reason))
@@ -149,7 +174,6 @@ class AvatarCell(Cell, of=Avatar):
         self.bag[-1].kind = 2
         self.others.on_stepped(self.steps)
 
-
     # Calls that return something.
 
     @remote
@@ -192,6 +216,15 @@ class AvatarClient(Client, of=Avatar):
 
     @remote
     def on_stepped(self, number: Int32) -> None: ...
+
+    @remote(detail_distance=25.0)
+    def on_whispered(self, number: Int32) -> None: ...
+
+    @remote(latest_only=True)
+    def on_blinked(self, number: Int32) -> None: ...
+
+    @remote(reliable=False)
+    def on_twitched(self, number: Int32) -> None: ...
 
 
 def plain_game(**policy) -> LoadedGame:

@@ -238,7 +238,33 @@ def test_who_waits_again_after_a_move_is_ended(land, monkeypatch):
     assert "waits again after EntityMoved" in str(land.host.words("game error")[-1]["error"])
 
 
-def test_what_runs_on_no_real_cannot_wait(land, monkeypatch):
+def test_who_stays_after_all_goes_on_waiting(monkeypatch):
+    """on_leaving_cell puts it back: nothing has happened to the method that waits."""
+    monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: setattr(part, "position", (-20.0, 0.0, 0.0)))
+    kept = Land()
+    for entity, x in ((1, -20.0), (3, 30.0)):
+        kept.create(entity, x)
+    kept.settle()
+    kept.block(0, 1)
+    kept.act(1, "ask", 3, "tell_luck", 5, timeout=20.0)
+    kept.step(1)
+    kept.put(1, 60.0)
+    kept.settle()
+    assert kept.home(1) == 0
+    assert kept.part(1).events[-1] == 12
+
+
+def test_a_hook_may_wait(land, monkeypatch):
+    async def on_timer(part: AvatarCell, number: int) -> None:
+        part.gold = await part.ref(3).tell_luck(number)
+
+    monkeypatch.setattr(AvatarCell, "on_timer", on_timer)
+    land.do(1, lambda part: part.timer(0.3, number=5))
+    land.settle()
+    assert land.part(1).gold == 12
+
+
+def test_what_runs_on_no_real_cannot_wait(monkeypatch):
     async def on_left_cell(part: AvatarCell) -> None:
         await part.ref(2).tell_luck(5)
 

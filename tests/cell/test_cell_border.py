@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from terrazzo.cell.cellapp import OFFLOAD_MARGIN_M
+from tests.cell.forms import IS_PLAIN
 from tests.cell.land import Land
 
 

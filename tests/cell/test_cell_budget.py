@@ -104,7 +104,7 @@ def test_what_is_over_is_owed():
             land.step()
     assert meter.reliable[0] > 20_000
     assert sum(meter.places[: CARRY_TICKS - 1]) == 0
-    assert sum(meter.places[CARRY_TICKS + STARVED_TICKS :]) > 5 * 250, "but not for ever"
+    assert sum(meter.places[CARRY_TICKS + STARVED_TICKS :]) > 5 * 80, "but not for ever"
 
 
 def test_news_of_others_go_on_whatever_is_owed():
@@ -239,4 +239,4 @@ def test_a_throttled_app_tells_its_clients_less():
                 shuffle(land, 40, tick)
                 land.step()
         totals.append(meter.total)
-    assert totals[1] < totals[0] / 4
+    assert totals[1] < totals[0] / 2

@@ -9,6 +9,7 @@ import pytest
 from terrazzo.cell.ghost import HELD_ENTITIES_MAX
 from terrazzo.cell.graves import GRAVE_S, GRAVES_MAX, Graves
 from terrazzo.cell.held import HELD_STEPS_MAX, HELD_TURNS_MAX
+from terrazzo.cell.history import PACKED_STEPS_MAX
 from terrazzo.cell.mending import ASKED_MAX, GAP_S
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import (
@@ -258,3 +259,23 @@ def test_what_cannot_be_early_is_not_held(monkeypatch, message):
     land[0].on_message(B, message)
     assert land[0].counts["turn that cannot be early"] == 1
     assert not ghosts.held
+
+
+def test_what_mends_a_gap_brings_the_whole_past():
+    """A ghost that is far behind must not make those who watch it miss what is still known."""
+    land = Land(2)
+    land.create(1, -10.0)
+    land.create(2, -20.0)
+    land.settle()
+    for _ in range(PACKED_STEPS_MAX + 30):
+        land.act(1, "step")
+        land.step()
+    past = land.real(1).ghost(is_snapshot=True).past
+    assert len(past.steps) == PACKED_STEPS_MAX + 30
+    assert past.floor < past.steps[0].number
+    assert len(land.real(1).ghost().past.steps) == PACKED_STEPS_MAX
+    land.tick(land[0])
+    land[0].on_message(B, WantSnapshot(1, 0))
+    [last_words] = [each for peer, each in said(land) if peer == B.index]
+    assert isinstance(last_words, DeleteGhost)
+    assert last_words.past == past

@@ -12,7 +12,7 @@ from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
 from terrazzo.cell import history
 from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.history import Event, History, adopt, record
+from terrazzo.cell.history import Event, History, Manner, adopt, record
 from terrazzo.sync.protocol import ALIAS_MAX, Told
 from terrazzo.wire.pairs.cell_cell import Past
 
@@ -21,8 +21,11 @@ def event(place: int, body: bytes = b"") -> Event:
     return Event(place, Told(158 + max(place, 0), body))
 
 
-def bodies(told: list[Told] | None) -> list[bytes] | None:
-    return None if told is None else [each.body for each in told]
+def bodies(events: list[Event] | None) -> list[bytes] | None:
+    return None if events is None else [each.told.body for each in events]
+
+
+KIND = SimpleNamespace(event=Event)
 
 
 def test_histories_are_bounded_and_know_what_they_lack():
@@ -56,7 +59,7 @@ def test_a_copy_tells_the_same_as_far_as_it_reaches(steps):
     kept = History(0)
     for number, events in enumerate(steps, 1):
         kept.add(number, [event(place, body) for place, body in events])
-    copy = History.unpack(kept.pack())
+    copy = History.unpack(kept.pack(), Event)
     assert copy.newest == kept.newest
     for number in range(len(steps) + 1):
         assert copy.since(number) == (kept.since(number) if number >= copy.floor else None)
@@ -68,7 +71,7 @@ def body_at(number: int) -> Any:
     area = Area()
     slot = area.add(7, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, number, 1)
     space = SimpleNamespace(area=area, headlines=Headlines())
-    return SimpleNamespace(id=7, history=History(number), space=space, slot=slot, number=number)
+    return SimpleNamespace(id=7, kind=KIND, history=History(number), space=space, slot=slot, number=number)
 
 
 def test_news_are_the_steps_that_told_something():
@@ -118,11 +121,54 @@ def test_a_copy_that_is_mended_keeps_what_it_knew_from_before():
     assert body.space.area.news(body.slot) == 79
 
 
+def test_the_latest_takes_the_place_of_earlier_ones():
+    latest = Manner(is_latest=True)
+    kept = History(0)
+    kept.add(1, [Event(0, Told(158, b"a"), latest), event(1, b"b")])
+    kept.add(2, [Event(~3, Told(60, b"c"), latest)])
+    kept.add(3, [Event(0, Told(158, b"d"), latest), event(1, b"e")])
+    assert bodies(kept.since(0)) == [b"b", b"c", b"d", b"e"]
+    kept.add(4, [Event(~3, Told(60, b"f"), latest)])
+    assert bodies(kept.since(0)) == [b"b", b"d", b"e", b"f"]
+    assert bodies(kept.since(1)) == bodies(kept.since(2)) == [b"d", b"e", b"f"]
+    assert [kept.has_changed(0, number) for number in (2, 3)] == [True, False]
+    for number in range(5, 5 + 3 * history.STEPS_MAX):
+        kept.add(number, [Event(0, Told(158, bytes(300)), latest)])
+    assert kept.floor == 0, "nothing had to go"
+
+
+def test_what_may_be_lost_is_stamped_and_not_kept():
+    kept = History(0)
+    kept.add(1, [event(1, b"a")])
+    kept.add(2, [Event(0, Told(158, b"b"), Manner(is_reliable=False))])
+    assert kept.newest == 1
+    assert bodies(kept.since(0)) == [b"a"]
+    assert kept.has_changed(0, 1)
+
+
+def test_a_copy_that_is_mended_replaces_its_own_earlier_ones():
+    def event_of(subject: int, told: Told) -> Event:
+        return Event(subject, told, Manner(is_latest=subject == 0))
+
+    body = body_at(0)
+    body.kind = SimpleNamespace(event=event_of)
+    real = History(0)
+    for number in range(1, 6):
+        events = [event_of(0, Told(158, b"%d" % number)), event_of(1, Told(159, b"x"))]
+        real.add(number, events)
+        if number < 4:
+            record(body, number, events)
+    body.number = 3
+    past = real.pack()
+    body.history.go_on(3, past, event_of)
+    assert body.history.since(0) == real.since(0)
+
+
 def test_a_row_is_kept_until_something_is_told():
     kept = History(0)
-    kept.row = b"row"
+    kept.rows[0] = b"row"
     kept.add(1, [event(0)])
-    assert kept.row is None
+    assert not kept.rows
 
 
 # Aliases.

@@ -154,7 +154,7 @@ def test_story_24_what_is_announced_and_goes_before_its_description_was_never_th
 def test_a_client_that_remembers_gets_what_has_changed():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0, name="two")
+    land.create(2, 60.0, name="two")
     land.settle()
     sizes = []
     hear = screen.hear
@@ -171,7 +171,7 @@ def test_a_client_that_remembers_gets_what_has_changed():
         land.settle()
         if pose:
             land.do(2, lambda part, pose=pose: setattr(part, "pose", pose))
-        land.put(2, 10.0)
+        land.put(2, 60.0)
         land.settle()
     assert sizes == [1, 3], "a count; a count, an index and a value"
     assert screen.seen[2]["pose"] == 5

@@ -29,6 +29,27 @@ def test_defs_shows_tables():
     assert "digest " in result.output
 
 
+def test_defs_tells_what_is_hidden_from_whom(tmp_path):
+    (tmp_path / "game.py").write_text(
+        "from terrazzo import *\n"
+        "class Rune(Record):\n"
+        "    power: Int16 = field(to=CELL_PRIVATE)\n"
+        "class Item(Record):\n"
+        "    kind: Int16\n"
+        "    uses: Int16 = field(to=OWN_CLIENT)\n"
+        "    rune: Rune\n"
+        "class Avatar(EntityType):\n"
+        "    bag: Array[Item] = prop(ALL_CLIENTS)\n"
+        "    purse: Array[Item] = prop(OWN_CLIENT)\n"
+        "    rune: Rune = prop(CELL_PUBLIC)\n"
+    )
+    [bag, purse, rune] = json.loads(run("defs", str(tmp_path), "--json").output)["entities"]["Avatar"]["properties"]
+    assert bag["hidden"] == {"ghosts": ["uses", "rune"], "own_client": ["rune"], "other_clients": ["uses", "rune"]}
+    assert purse["hidden"] == {"own_client": ["rune"]}
+    assert rune["hidden"] == {"ghosts": ["*"]}
+    assert "bag hides from other clients: uses, rune" in run("defs", str(tmp_path)).output
+
+
 @pytest.mark.parametrize("command", ["defs", "check"])
 def test_nothing_there_is_an_error_that_says_so(command, tmp_path):
     result = run(command, str(tmp_path / "nowhere"), "--json")

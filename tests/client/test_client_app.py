@@ -12,6 +12,7 @@ from terrazzo.schema.classes.parts import Client as SchemaClient
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import LoginReply, ToServer
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.sync.view_events import Violation
 from terrazzo.wire.client import UDP, WEBSOCKET, Reason, Suite
 from tests.client.fake_cluster import BASE, KEY, LOGIN, FakeCluster, entropy_of
@@ -306,6 +307,26 @@ def test_what_left_is_released(play):
     play.enter()
     play.say(protocol.encode_leave(BOBS))
     assert protocol.encode_released([BOBS]) in play.cluster.heard
+
+
+def test_who_rides_does_not_move_itself_and_a_vehicle_moves_its_riders(play):
+    play.enter()
+    play.say(rides(BOBS, ME))
+    bob, count = play.app.parts[BOB], play.app.parts[BOB].heard.count("on_moved")
+    assert bob.vehicle == ME
+    assert play.app.move((7.0, 8.0, 9.0), 0.0)
+    assert bob.position == (8.0, 10.0, 12.0)
+    assert bob.heard.count("on_moved") == count + 1
+    play.say(rides(BOBS, 0))
+    play.say(rides(0, BOB))
+    assert play.app.player.vehicle == BOB
+    assert not play.app.move(THERE)
+    assert play.app.player.position != THERE
+
+
+def rides(alias: int, vehicle: int) -> bytes:
+    ride = Ride(vehicle, HERE, (0.0, 0.0, 0.0))
+    return protocol.with_alias(alias, protocol.Told(protocol.ToClient.RIDES, encode_ride(ride)))
 
 
 def test_another_space(play):

@@ -10,6 +10,7 @@ import pytest
 
 from terrazzo.sync import protocol
 from terrazzo.sync.places import decode_places
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.sync.turns import Turns
 from tests.client.town import AVATAR
 
@@ -40,6 +41,7 @@ ENCODED = {
     "leave of alias 300": protocol.encode_leave(300),
     "moved to": protocol.encode_moved((1.0, 2.0, 3.0), AHEAD),
     "place of alias 7": protocol.with_alias(7, protocol.encode_place((1.0, 2.0, 3.0), AHEAD)),
+    "rides: alias 7": protocol.with_alias(7, protocol.Told(24, encode_ride(Ride(9, (1.0, 2.0, 3.0), AHEAD)))),
     "loose, turn 3": loose(3, protocol.with_alias(7, protocol.Told(158, b"\1\2"))),
     "want entity 1000": protocol.encode_want([(1000, 0), (1001, 5)]),
     "released aliases": protocol.encode_released([7, 300]),

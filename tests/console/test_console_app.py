@@ -56,6 +56,18 @@ def test_the_list_of_apps():
     assert app_of(bench, CELL_APP_MGR)["facts"] == {"cells_wanted": 2}
 
 
+def test_the_bandwidth_of_all_cells_is_one_account():
+    bench = whole_cluster()
+    assert bench.console.snapshot()["bandwidth"] == []
+    hp = {"type": "Avatar", "what": "hp", "to": "ghosts", "messages": 2, "bytes": 20}
+    wave = {"type": "Avatar", "what": "wave()", "to": "ghosts", "messages": 1, "bytes": 25}
+    asked = bench.tick(1.0)
+    for app, lines in {CELL_0: [hp, wave], CELL_1: [hp]}.items():
+        bench.show(app, asked[app][0], VIEWS[app] | {"bandwidth": lines})
+    assert bench.console.snapshot()["bandwidth"] == [{**hp, "messages": 4, "bytes": 40}, wave]
+    assert app_of(bench, CELL_0)["facts"] == {}, "it has a place of its own"
+
+
 def test_before_anybody_is_heard_the_picture_is_empty():
     snapshot = Bench().console.snapshot()
     assert (snapshot["spaces"], snapshot["players"], snapshot["state"]) == ([], 0, "")

@@ -18,6 +18,7 @@ from terrazzo.sync.view_events import Called
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "tutorial.md").read_text()
 FILE = re.compile(r"^File: `(garden/\w+\.py)`\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXCERPT = re.compile(r"^From `(examples/plaza/\w+\.py)`:\n\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STEPS = re.split(r"^(?=## \d\. )", TEXT, flags=re.MULTILINE)[1:]
 LAST = len(STEPS)
 PLAYABLE = range(2, LAST + 1)
@@ -115,9 +116,17 @@ class Garden:
 
 
 def test_the_page_has_its_steps():
-    assert [int(text[3]) for text in STEPS] == list(range(1, 9))
+    assert [int(text[3]) for text in STEPS] == list(range(1, 10))
     listings = TEXT.count("```python")
-    assert listings == sum(len(FILE.findall(text)) for text in STEPS), "a listing has no line that names its file"
+    named = sum(len(FILE.findall(text)) + len(EXCERPT.findall(text)) for text in STEPS)
+    assert listings == named, "a listing has no line that names its file"
+
+
+def test_what_is_quoted_of_the_plaza_is_there():
+    quoted = EXCERPT.findall(TEXT)
+    assert len(quoted) == 5
+    for path, listing in quoted:
+        assert listing in (ROOT / path).read_text(), f"{path} has no\n{listing}"
 
 
 @pytest.mark.parametrize("step", range(1, LAST + 1))

@@ -59,7 +59,7 @@ class Duel:
         assert self.ann.player.cell.strike(self.bob.player.id)
         self.wait(seconds)
 
-    def health(self, who: Visit) -> int:
+    def health(self, who: Visit):
         """As everybody has it: the real, the own client, and the other's."""
         seen = {
             int(self.part(who).health),

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from terrazzo.schema import types as t
+from terrazzo.schema.flags import FIELD_FLAGS, Flags
 from terrazzo.schema.plaindata import Opaque
 from terrazzo.schema.refs import Component, Ref
 
@@ -20,16 +21,22 @@ def can_be_empty(data_type: t.DataType) -> bool:
     return data_type.codec.least == 0
 
 
-def _extend(inner: st.SearchStrategy[t.DataType]) -> st.SearchStrategy[t.DataType]:
+def _extend(
+    inner: st.SearchStrategy[t.DataType], flags: st.SearchStrategy[Flags | None]
+) -> st.SearchStrategy[t.DataType]:
     sized = st.builds(t.SequenceType, inner, st.integers(0, 4), st.booleans())
     unsized = st.builds(t.SequenceType, inner.filter(lambda each: not can_be_empty(each)), st.none(), st.booleans())
-    fields = st.lists(inner, max_size=5).map(
-        lambda types: tuple(t.Field(f"field_{index}", each) for index, each in enumerate(types))
+    fields = st.lists(st.tuples(inner, flags), max_size=5).map(
+        lambda types: tuple(t.Field(f"field_{index}", each, to=to) for index, (each, to) in enumerate(types))
     )
     return sized | unsized | st.builds(t.RecordType, fields, st.booleans())
 
 
-data_types = st.recursive(st.sampled_from(SCALARS), _extend, max_leaves=8)
+data_types = st.recursive(st.sampled_from(SCALARS), lambda inner: _extend(inner, st.none()), max_leaves=8)
+
+_flags = st.none() | st.sampled_from(FIELD_FLAGS)
+shared_types = st.recursive(st.sampled_from(SCALARS), lambda inner: _extend(inner, _flags), max_leaves=8)
+"""The same with fields for different receivers."""
 
 singles = st.floats(width=32, allow_nan=False)
 plain_data = st.recursive(

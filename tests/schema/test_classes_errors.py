@@ -32,6 +32,18 @@ MISTAKES: list[tuple[str, str]] = [
     ("property without flags", "class A(EntityType):\n    x: UInt8 = 5 #!"),
     ("property without type", "class A(EntityType):\n    x = prop(BASE) #!"),
     ("unknown flag", "class A(EntityType):\n    x: UInt8 = prop('ALL_CLIENT') #!"),
+    (
+        "unknown flag",
+        "class R(Record):\n    x: UInt8 = field(to='OWN') #!\nclass A(EntityType):\n    r: R = prop(BASE)",
+    ),
+    (
+        "unknown flag",
+        "class R(Record):\n    x: UInt8 = field(to=EDITOR_ONLY) #!\nclass A(EntityType):\n    r: R = prop(BASE)",
+    ),
+    (
+        "mailbox in client data",
+        "class R(Record):\n    x: Ref = field(to=OWN_CLIENT)\nclass A(EntityType):\n    r: R = prop(ALL_CLIENTS) #!",
+    ),
     ("bad default", "class A(EntityType):\n    x: UInt8 = prop(BASE, default=300) #!"),
     ("bad default", "class A(EntityType):\n    x: Vector3 = prop(BASE, default=(1, 2)) #!"),
     (
@@ -235,3 +247,15 @@ def test_unreliable_without_latest_only_is_a_warning(tmp_path: Path) -> None:
         (4, "unreliable without latest_only"),
         (7, "unreliable without latest_only"),
     ]
+
+
+def test_a_record_with_private_fields_in_a_client_call_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "game.py").write_text(
+        TOP
+        + "class R(Record):\n    x: UInt8\n    y: UInt8 = field(to=OWN_CLIENT)\n"
+        + "class A(EntityType):\n    r: R = prop(ALL_CLIENTS)\n"
+        + "class B(Client, of=A):\n    @remote\n    def f(self, r: R): ...\n"
+    )
+    loaded = load_package(tmp_path / "game.py")
+    assert loaded.errors == []
+    assert [(each.line, each.kind) for each in loaded.warnings] == [(10, "whole record in client call")]

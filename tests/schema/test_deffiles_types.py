@@ -14,6 +14,7 @@ from terrazzo._speed.values import UserValue
 from terrazzo.errors import DefinitionError
 from terrazzo.schema import types
 from terrazzo.schema.deffiles import load_aliases, load_tree, parse_type
+from terrazzo.schema.flags import Flags
 from terrazzo.schema.types import Field, RecordType, SequenceType, UserType
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -107,6 +108,30 @@ def test_records():
     assert isinstance(found, RecordType)
     assert found.implemented_by == "Bags.bag"
     assert parse_type("CLASS<AllowNone>1</AllowNone>").default() is not None
+
+
+def test_fields_for_fewer_receivers(tmp_path):
+    section = "FIXED_DICT<Properties><a><Type>UINT8</Type></a><b><Type>UINT8</Type>{}</b></Properties>"
+    found = parse_type(section.format("<Flags> OWN_CLIENT </Flags>"))
+    assert found == RecordType((Field("a", types.UINT8), Field("b", types.UINT8, to=Flags.OWN_CLIENT)))
+    assert parse_type(found.spell()) == found
+    assert parse_type(section.format("<Flags/>")) == parse_type(section.format(""))
+    for wrong in ("OWN", "EDITOR_ONLY"):
+        assert kinds(section.format(f"<Flags>{wrong}</Flags>")) == ["unknown flag"]
+
+
+def test_a_mailbox_or_python_in_a_field_that_no_client_gets_is_no_mistake(tmp_path):
+    inside = "".join(f"<{name}><Type>{name}</Type><Flags>{{}}</Flags></{name}>" for name in ("MAILBOX", "PYTHON"))
+    alias = f"<DEAL>FIXED_DICT<Properties><a><Type>UINT8</Type></a>{inside}</Properties></DEAL>"
+    barrel = (
+        "<root><Properties><deal><Type>DEAL</Type><Flags>ALL_CLIENTS</Flags></deal></Properties>"
+        "<ClientMethods><on_deal><Arg>DEAL</Arg></on_deal></ClientMethods></root>"
+    )
+    loaded = load_tree(write(tmp_path, alias.format("CELL_PUBLIC", "BASE"), barrel=barrel))
+    assert loaded.errors == []
+    assert [each.kind for each in loaded.warnings] == ["mailbox in client data", "whole record in client call"]
+    loaded = load_tree(write(tmp_path, alias.format("OWN_CLIENT", "BASE"), barrel=barrel))
+    assert [each.kind for each in loaded.errors] == ["mailbox in client data"]
 
 
 def test_a_record_may_redefine_a_field_of_its_parent(tmp_path):

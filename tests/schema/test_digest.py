@@ -45,6 +45,10 @@ def with_property(index, **changes):
     return replace(AVATAR, properties=tuple(properties))
 
 
+def with_flags(flags):
+    return replace(ITEM, fields=(ITEM.fields[0], replace(ITEM.fields[1], to=flags)))
+
+
 def with_method(kind, index, **changes):
     methods = list(getattr(AVATAR, kind))
     methods[index] = replace(methods[index], **changes)
@@ -62,6 +66,8 @@ MATTERS = {
     "tuple for array": with_property(1, type=t.SequenceType(ITEM, None, True)),
     "field renamed": with_property(1, type=t.SequenceType(t.RecordType((t.Field("k", t.UINT32), ITEM.fields[1])))),
     "fields swapped": with_property(1, type=t.SequenceType(t.RecordType(ITEM.fields[::-1]))),
+    "field hidden from the own client": with_property(1, type=t.SequenceType(with_flags(Flags.CELL_PUBLIC))),
+    "field hidden from others": with_property(0, type=with_flags(Flags.OWN_CLIENT), flags=Flags.ALL_CLIENTS),
     "allow none": with_property(1, type=t.SequenceType(replace(ITEM, allow_none=True))),
     "own client only": with_property(0, flags=Flags.OWN_CLIENT),
     "others only": with_property(0, flags=Flags.OTHER_CLIENTS),
@@ -87,6 +93,7 @@ IS_THE_SERVERS_OWN = {
     "saved": with_property(0, persistent=True, identifier=True, indexed=Index.UNIQUE, database_length=40),
     "detail level": replace(with_property(0, detail_level="near"), detail_levels=(DetailLevel("near", 10.0),)),
     "latest only": with_property(0, send_latest_only=True, is_reliable=False),
+    "field that only ghosts lack": with_property(1, type=t.SequenceType(with_flags(Flags.OWN_CLIENT))),
     "ghosted, with the same clients": with_property(1, flags=Flags.CELL_PUBLIC_AND_OWN),
     "private property": with_property(3, type=t.FLOAT64, name="other"),
     "private property gone": replace(AVATAR, properties=AVATAR.properties[:3]),

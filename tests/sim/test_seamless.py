@@ -25,8 +25,15 @@ KEPT = {
 }
 """Seeds that failed once, and why."""
 
-CATCHERS: dict[str, int] = {}
-"""A seed that finds each mutation out quickly; others are tried when the world has changed since."""
+CATCHERS = {
+    "apply-early": 7, "apply-twice": 8, "miss-steps": 11, "no-snapshot": 8, "keep-ghosts": 2, "make-no-ghosts": 8,
+    "forget-past": 12, "hide-next-real": 2, "keep-real": 3, "lose-real": 3, "land-twice": 12, "call-twice": 9,
+    "leave-channel-behind": 11, "lose-refused": 11, "double-leave": 5, "never-leave": 13, "stutter": 5,
+    "reuse-alias-at-once": 11, "forget-seen": 3, "send-too-little": 3, "forget-timers": 9, "early-timers": 6,
+    "forget-controllers": 9, "forget-triggers": 9, "forget-teleport": 4, "forget-haunts": 2,
+}  # fmt: skip
+"""A seed that finds each mutation out in a short run; longer ones are tried when the world has changed since."""
+LONG_CATCHERS = {"forget-epoch": 7, "no-tombstone": 7}
 
 
 @pytest.mark.parametrize("seed", [*range(3), *KEPT])
@@ -48,10 +55,10 @@ def test_the_world_is_as_busy_as_it_should_be():
     happened: set[str] = set()
     ground: set[str] = set()
     offloads = reported = lives = 0
-    for seed in range(3):
+    for seed in range(4):
         world = World(seed)
         scenario = seamless(world, None)
-        world.clock.run_until(scenario.duration_s)
+        world.clock.run_until(SHORT_S)
         heard |= scenario.judge.calls.heard.keys()
         happened |= scenario.judge.duties.counts.keys()
         ground |= scenario.ground.changes.keys()
@@ -62,7 +69,7 @@ def test_the_world_is_as_busy_as_it_should_be():
     assert happened >= {"timers", "reached", "turned", "cancelled", "arrived", "areas entered", "areas left"}
     assert happened >= {"triggers entered", "triggers left"}
     assert ground == {"add", "retire", "move"}
-    assert offloads > 100
+    assert offloads > 50
     assert reported > 0
     assert lives >= 2
 
@@ -87,10 +94,10 @@ def test_the_same_seed_gives_the_same_trace_in_another_process():
 
 @pytest.mark.parametrize("name", [name for name, each in MUTATIONS.items() if each.scenario == "seamless"])
 def test_every_mutation_is_caught(name):
-    hint = CATCHERS.get(name, 0)
-    for seed in (hint, *range(SEEDS_MAX)):
-        if run(Order("seamless", seed, FaultLevel.HARSH, SHORT_S, name)).failure is not None:
-            sound = run(Order("seamless", seed, FaultLevel.HARSH, SHORT_S)).failure
+    hints = [(CATCHERS[name], SHORT_S)] if name in CATCHERS else [(LONG_CATCHERS.get(name, 0), None)]
+    for seed, duration_s in (*hints, *((seed, None) for seed in range(SEEDS_MAX))):
+        if run(Order("seamless", seed, FaultLevel.HARSH, duration_s, name)).failure is not None:
+            sound = run(Order("seamless", seed, FaultLevel.HARSH, duration_s)).failure
             assert sound is None, f"the world itself is broken: {sound}"
             return
     pytest.fail(f"{name} went through {SEEDS_MAX} seeds")

@@ -161,7 +161,7 @@ def test_damaged_bytes_are_refused_by_both_or_neither(node, data):
         assert answer.get("kind") == "DecodeError"
         return
     assert "error" not in answer, answer
-    if value == value and not has_python(data_type):  # what is not a number is not equal to itself
+    if not has_python(data_type) and "'NaN'" not in str(portable(value)):  # JavaScript knows only one of the many
         assert answer["hex"] == data_type.codec.encode(value).hex()
 
 

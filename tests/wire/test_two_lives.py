@@ -96,3 +96,43 @@ def test_who_has_only_the_memory_of_a_former_life_says_that_it_does_not_know_the
         town.tick("A")
         [told] = town.queues.pop(("A", "B"))
         assert isinstance(told, answer)
+
+
+def test_the_last_words_of_one_that_never_spoke_before_are_waited_for():
+    """Its first frame is its last: it is over, and its stream must begin anew, since its clock is behind."""
+    town = with_base()
+    town["B"].boxes[BASE].horizon = 1 << 60
+    town.blocked.update({("A", "B"), ("B", "A")})
+    town["A"].send(X, BASE, b"last words")
+    town["A"].destroy(X)
+    town["B"].send(BASE, X, b"in vain")
+    town.settle(1.0)
+    town.blocked = {("B", "A")}
+    while not town.homes["B"].failed:
+        town.settle(0.05)
+    for _ in range(20):
+        town.settle(0.05)
+        assert X in town["B"].boxes[BASE].channels, "forgotten before its last words have come"
+    town.blocked.clear()
+    taken = []
+    for _ in range(40):
+        town.settle(0.25)
+        taken += town.take(BASE)
+    assert taken == [b"last words"]
+    assert town.homes["B"].failed == [(BASE, X, [b"in vain"], "destroyed")]
+    assert town["B"].boxes[BASE].channels == {}
+    assert town.homes["A"].ended == [X]
+
+
+def test_two_who_believe_a_part_to_be_with_the_other_find_out():
+    """A has a stub of a former life that points to B, and B has heard that the later life is at A."""
+    town = pair()
+    part = PartId(EntityId(77), Part.CELL)
+    town["A"].learn(part, 2, town.id("B"))
+    town["B"].learn(part, first_of_life(1), town.id("A"))
+    town["C"].create(Z)
+    town["C"].learn(part, first_of_life(1), town.id("A"))
+    town["C"].send(Z, part, b"are you there?")
+    town.settle(8.0)
+    assert town["A"].places[part].app is None, "it has heard that B has it not"
+    assert part in town.homes["C"].located, "so C had to ask"

@@ -8,6 +8,7 @@ cdef enum:
     IS_REAL = 2
     IS_REMOVED = 4
     IS_NEW = 8      # added since the last step
+    IS_EVENTFUL = 16
 
 cdef enum:
     RADIUS_LIMIT = 1000000000

@@ -7,7 +7,8 @@ acted on mean what they meant.
 
 **Steps of places.** A real whose place changed since its last closed step gets the next running number and a row for
 each of its haunts (`close_places`); at the other end `apply_places` puts rows that fit (a ghost, its owner's, of
-its epoch, the very next number) and gives back the rest. A row, 44 bytes, little-endian:
+its epoch, the very next number) and gives back the rest. Who is eventful tells more with such a step than its place,
+and is left to others (`untold`). A row, 44 bytes, little-endian:
 
     ┌────────────┬───────────┬────────────┬───┬───┬───┬─────┬───────┬──────┐
     │ entity i32 │ epoch i64 │ number i64 │ x │ y │ z │ yaw │ pitch │ roll │   six float32
@@ -25,8 +26,8 @@ from typing import NamedTuple
 
 from terrazzo.errors import DecodeError, UsageError
 
-USED, REAL, REMOVED = 1, 2, 4
-"""Flags of a slot. REMOVED: its entity still answers, see above."""
+USED, REAL, REMOVED, EVENTFUL = 1, 2, 4, 16
+"""Flags of a slot. REMOVED: its entity still answers, see above. EVENTFUL: its steps are not closed with the others."""
 RADIUS_MAX = 1e9
 _EDGE_M = 1e-9
 """How far a point on a far edge is outside: it is the neighbour's."""
@@ -188,6 +189,11 @@ class Places:
         self.flags[slot] = self.flags[slot] & ~REAL | (REAL if is_real else 0)
         self.told[slot] = self.stamps[slot]
 
+    def set_eventful(self, slot: int) -> None:
+        """Its steps are closed one by one, even those in which only its place changed."""
+        self._check(slot)
+        self.flags[slot] |= EVENTFUL
+
     def set_haunts(self, slot: int, mask: int) -> None:
         """Which haunts get its rows: 64 bits."""
         self._check(slot)
@@ -220,11 +226,20 @@ class Places:
         self._check_known(slot)
         return self.told[slot] == self.stamps[slot]
 
+    def untold(self) -> list[int]:
+        """The eventful reals whose place changed since their last closed step, by slot."""
+        return [
+            slot
+            for slot, flags in enumerate(self.flags)
+            if flags & (REAL | EVENTFUL) == REAL | EVENTFUL and self.told[slot] != self.stamps[slot]
+        ]
+
     def close_places(self) -> list[tuple[int, bytes]]:
-        """Close the step of each real whose place changed; for each bit of a mask of haunts, the rows by slot."""
+        """Close the step of each real whose place changed, but for eventful ones; for each bit of a mask of haunts, the
+        rows by slot."""
         rows: dict[int, list[bytes]] = {}
         for slot, flags in enumerate(self.flags):
-            if not flags & REAL or self.told[slot] == self.stamps[slot]:
+            if flags & (REAL | EVENTFUL) != REAL or self.told[slot] == self.stamps[slot]:
                 continue
             self.numbers[slot] += 1
             self.told[slot] = self.stamps[slot]

@@ -17,7 +17,7 @@ cdef extern from *:
     #endif
     """
 
-USED, REAL, REMOVED = IS_USED, IS_REAL, IS_REMOVED
+USED, REAL, REMOVED, EVENTFUL = IS_USED, IS_REAL, IS_REMOVED, IS_EVENTFUL
 RADIUS_MAX = <double>RADIUS_LIMIT
 Point = tuple
 Row = namedtuple("Row", "entity epoch number position direction")
@@ -229,6 +229,11 @@ cdef class Places:
         self.flags[slot] = self.flags[slot] & ~IS_REAL | (IS_REAL if is_real else 0)
         self.told[slot] = self.stamps[slot]
 
+    def set_eventful(self, int slot):
+        """Its steps are closed one by one, even those in which only its place changed."""
+        self.check(slot)
+        self.flags[slot] |= IS_EVENTFUL
+
     def set_haunts(self, int slot, mask):
         """Which haunts get its rows: 64 bits."""
         self.check(slot)
@@ -273,8 +278,18 @@ cdef class Places:
         self.check_known(slot)
         return self.told[slot] == self.stamps[slot]
 
+    def untold(self):
+        """The eventful reals whose place changed since their last closed step, by slot."""
+        cdef list found = []
+        cdef int slot
+        for slot in range(self.high):
+            if self.flags[slot] & IS_EVENTFUL and self.flags[slot] & IS_REAL and self.told[slot] != self.stamps[slot]:
+                found.append(slot)
+        return found
+
     def close_places(self):
-        """Close the step of each real whose place changed; for each bit of a mask of haunts, the rows by slot."""
+        """Close the step of each real whose place changed, but for eventful ones; for each bit of a mask of haunts, the
+        rows by slot."""
         cdef Py_ssize_t counts[64]
         cdef char* out[64]
         cdef uint64_t mask
@@ -283,7 +298,7 @@ cdef class Places:
         memset(counts, 0, sizeof(counts))
         cdef int* moved = <int*>room_for(NULL, self.high, sizeof(int))
         for slot in range(self.high):
-            if not self.flags[slot] & IS_REAL or self.told[slot] == self.stamps[slot]:
+            if self.flags[slot] & (IS_REAL | IS_EVENTFUL) != IS_REAL or self.told[slot] == self.stamps[slot]:
                 continue
             self.numbers[slot] += 1
             self.told[slot] = self.stamps[slot]

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from terrazzo._speed.area cimport Area
+from terrazzo._speed.tally cimport Tally
 
 
 cdef struct Entry:
@@ -16,9 +17,28 @@ cdef struct Entry:
     uint16_t alias
     uint8_t is_untold   # `stamp` means nothing
     uint8_t is_settled
+    uint8_t is_beyond
+    uint8_t level
+    uint8_t angles
+
+
+cdef struct Reach:
+    # Distances, squared; below zero: not told.
+    double position
+    double[3] angles
+    double[3] starts
+    double[3] ends
+    int levels
+    int row
+    bint is_detailed
+
+
+cdef class Ranges:
+    cdef Reach reach
 
 
 cdef struct Headline:
+    const Reach* reach
     int64_t before
     int64_t number
     int32_t entity
@@ -26,10 +46,14 @@ cdef struct Headline:
 
 cdef class Headlines:
     cdef Headline* _headlines
-    cdef list _told
+    cdef readonly Tally tally
+    cdef list _told     # (messages, their manners or None, their rows in the tally)
+    cdef set _ranges    # that `reach` points into
     cdef Py_ssize_t _room
 
-    cdef object find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest)
+    cdef int _make_room(self, Py_ssize_t slot) except -1
+    cdef const Reach* reach(self, Py_ssize_t slot) noexcept
+    cdef tuple find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest)
 
 
 cdef class Sight:
@@ -42,13 +66,16 @@ cdef class Sight:
     cdef dict _places   # entity → index in `_entries`
 
     cdef Entry* _find(self, object entity) except NULL
-    cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags)
+    cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags, uint8_t level=*)
     cpdef remove(self, int32_t entity)
     cpdef bind(self, int32_t entity, int32_t slot)
     cpdef tuple get(self, int32_t entity)
     cpdef set_sent(self, int32_t entity, int64_t sent)
     cpdef set_flags(self, int32_t entity, int32_t flags)
+    cdef double _distance2(self, int slot) noexcept
+    cpdef tuple levels(self, int32_t entity)
+    cpdef set_level(self, int32_t entity, uint8_t level)
     cpdef tuple serve(self, int32_t tick, double budget_bytes, double radius)
     cdef int _look(self, int32_t tick, double radius) except -1
-    cdef int64_t _tell_news(self, double budget_bytes, list others, list told) except -1
+    cdef int64_t _tell_news(self, double budget_bytes, list others, list told, list loose) except -1
     cdef int _tell_places(self, int32_t tick, double budget_bytes) except -1

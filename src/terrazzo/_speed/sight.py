@@ -4,8 +4,10 @@
 
     told        messages of the entities of which a step told something that the client has not got (`Area.news` beyond
                 `sent`), where the headline of the entity is all that it lacks; `sent` is moved on
-    news        the other entities of which it lacks something: the caller looks into their history
-    places      PLACES: those whose place changed since it was told, and those whose turn to be refreshed has come
+    news        the other entities of which it lacks something, or that came into another level of detail: the caller
+                looks into their history
+    loose       what may be lost: messages of headlines that are so, then PLACES: those whose place changed since it was
+                told, and those whose turn to be refreshed has come
 
 as far as the byte budget reaches, most urgent first. A **headline** is the last step of an entity that told something:
 nearly always a client has everything before it. Urgent is what was not told for long, near things more than far ones:
@@ -20,9 +22,26 @@ A place is unreliable: what was told and has not changed is told again after REF
 A description is reliable and needs that not. A local copy that is behind what the client has (another cell told it
 more) is not told.
 
+**Distance**, on the ground, decides what is told of an entity, as the `Ranges` of its type say:
+
+    levels of detail    0, 1, … from near to far, the outermost has no end. An entry is in one of them:
+
+                            level 0       start 0   + hysteresis   level 1       start 1   + hysteresis   level 2
+                        ├────────────────────┼───────────┼────────────────────────┼──────────┼───────────────────▶
+                               comes nearer ◀┘           └▶ goes farther          ◀┘          └▶
+
+                        What belongs to a level is told to entries in it or nearer (`manners` of a headline).
+    position            Beyond, no places are told: once more when it goes out, and once again since that may be lost.
+                        A position that is not volatile is never told here: its places are events of the history.
+    yaw, pitch, roll    Each as far as its distance.
+
+What is told is counted in the tally of the headlines (`_speed/tally`): a message of a headline in the row that is given
+with it, an entry of PLACES in the row of its `Ranges`, with the heads where it is the first.
+
 **PLACES** (little-endian). All places are relative to a reference, the witness's own place in whole metres:
 
-    21 | tick u8 | reference x i24, z i24 (metres), y f32 | sections…          at most 1024 bytes, else several messages
+    21 | turn u8 | reference x i24, z i24 (metres), y f32 | sections…          at most 1024 bytes, else several messages
+    turn      left to the BaseApp (`sync/turns.py`); here it is the tick
     section   form u8 | count u8 | entries
     entry     alias (u8; 255: a u16 follows) | place | angles
     form      kind * 4 + number of angles (0 none, 1 yaw, 2 yaw pitch, 3 yaw pitch roll)
@@ -35,15 +54,18 @@ more) is not told.
     12 bits = sign 1, exponent 3, mantissa 8      of |v| + 2, where v is relative: exact to 1/256 m within 2 m,
     16 bits = sign 1, exponent 4, mantissa 11     the step doubles with each exponent; up to ±510 m, ±131 km
 
-Ground serves when the height is the reference's to 1/256 m, full when x or z is out of range or the entry is DETAILED.
+Ground serves when the height is the reference's to 1/256 m, full when x or z is out of range or the type is detailed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import floor, pi, sqrt
+from math import floor, inf, pi, sqrt
 from struct import Struct
 from typing import TYPE_CHECKING
+
+from terrazzo._speed.tally import Tally
+from terrazzo.errors import UsageError
 
 if TYPE_CHECKING:
     from terrazzo._speed.area import Area
@@ -54,11 +76,12 @@ REFRESH = 20
 """Ticks after which an unchanged place is told again."""
 FAR = 9.0
 """How much less urgent a thing at the rim is than one close by."""
+LEVELS_MAX = 3
+"""Levels of detail that a type has beside the outermost."""
 
-ANGLES = 3
-"""Mask: how many angles are told."""
-DETAILED = 4
-"""Its place is told in full."""
+OUTERMOST = 255
+"""As the level of an entry: not known yet. As the level of what is told: it belongs to none."""
+
 DESCRIBED = 8
 """The client has its description; before, it gets nothing."""
 WITHHELD = 16
@@ -74,6 +97,10 @@ _REFERENCE_MAX = (1 << 23) - 1
 _FLOAT = Struct("<f")
 _BITS = Struct("<I")
 _HEAD_BYTES = 12
+
+Manner = tuple[int, float, bool, bool]
+"""How something is told: the level that it belongs to, how far away it is heard, whether it must not be lost, and
+whether only the latest of its kind matters, which is history's business (`cell/history.py`)."""
 
 
 def pack12(value: float) -> int:
@@ -133,23 +160,24 @@ class _Writer:
             self._sections.clear()
             self.size = 0
 
-    def pack(self, alias: int, flags: int, place: tuple[float, ...], angles: tuple[float, ...]) -> tuple[int, bytes]:
+    def pack(
+        self, alias: int, place: tuple[float, ...], angles: tuple[float, ...], *, is_detailed: bool
+    ) -> tuple[int, bytes]:
         """The form and the bytes of one entry."""
         head = _alias(alias)
-        count = flags & ANGLES
         x, y, z = place
         east, north = pack12(x - self.x), pack12(z - self.z)
         height = y - self.y
-        if flags & DETAILED or east < 0 or north < 0:
-            return _full(head, place, angles[:count])
+        if is_detailed or east < 0 or north < 0:
+            return _full(head, place, angles)
         flat = (east | north << 12).to_bytes(3, "little")
-        turned = bytes([pack_angle(each) for each in angles[:count]])
+        turned = bytes(map(pack_angle, angles))
         if -_GROUND_M < height < _GROUND_M:
-            return GROUND * 4 + count, head + flat + turned
+            return GROUND * 4 + len(angles), head + flat + turned
         up = pack16(height)
         if up < 0:
-            return _full(head, place, angles[:count])
-        return AIR * 4 + count, head + flat + up.to_bytes(2, "little") + turned
+            return _full(head, place, angles)
+        return AIR * 4 + len(angles), head + flat + up.to_bytes(2, "little") + turned
 
 
 def _alias(alias: int) -> bytes:
@@ -168,18 +196,85 @@ def _int24(value: int) -> bytes:
     return (value & 0xFFFFFF).to_bytes(3, "little")
 
 
+class Ranges:
+    """How far what is told of an entity type: metres for the position and for yaw, pitch and roll (None: not told as
+    a place), and (start, hysteresis) of each level of detail."""
+
+    def __init__(
+        self,
+        position: float | None,
+        angles: tuple[float | None, float | None, float | None] = (None, None, None),
+        levels: Sequence[tuple[float, float]] = (),
+        *,
+        is_detailed: bool = False,
+        row: int = 0,
+    ) -> None:
+        if len(levels) > LEVELS_MAX:
+            raise ValueError(f"{len(levels)} levels of detail; there are {LEVELS_MAX} beside the outermost")
+        self.is_detailed = is_detailed
+        self.row = row
+        self.position = _square(position)
+        self.angles = [_square(each) for each in angles]
+        self.starts = [start * start for start, _ in levels]
+        self.ends = [(start + hysteresis) * (start + hysteresis) for start, hysteresis in levels]
+
+    def angles_within(self, distance2: float) -> int:
+        """How many angles are told at this distance, squared."""
+        return sum(distance2 <= each for each in self.angles)
+
+    def level(self, level: int, distance2: float) -> int:
+        """The level of something at this distance, squared, that was in `level`."""
+        count = len(self.starts)
+        level = min(level, count)
+        while level > 0 and distance2 < self.starts[level - 1]:
+            level -= 1
+        while level < count and distance2 > self.ends[level]:
+            level += 1
+        return level
+
+
+def _square(metres: float | None) -> float:
+    return -1.0 if metres is None else metres * metres
+
+
+_ANYWHERE = Ranges(inf)
+
+
+Headline = tuple[Sequence[tuple[int, bytes]], Sequence[Manner] | None, Sequence[int]]
+"""Messages, in which manner each is told, and in which row of the tally it is counted."""
+
+
 class Headlines:
-    """The last step of each entity of an area that told something, by slot."""
+    """By slot: the last step of each entity of an area that told something, and the ranges of its type."""
 
-    def __init__(self) -> None:
-        self._by_slot: dict[int, tuple[int, int, int, Sequence[tuple[int, bytes]]]] = {}
+    def __init__(self, tally: Tally | None = None) -> None:
+        self.tally = tally or Tally()
+        self._by_slot: dict[int, tuple[int, int, int, Headline]] = {}
+        self._ranges: dict[int, Ranges] = {}
 
-    def set(self, slot: int, entity: int, before: int, number: int, told: Sequence[tuple[int, bytes]]) -> None:
+    def begin(self, slot: int, ranges: Ranges) -> None:
+        """A body of a type that is told as far as this; of others everything is told at any distance, but no angles."""
+        self._ranges[slot] = ranges
+
+    def ranges(self, slot: int) -> Ranges:
+        """See `begin`."""
+        return self._ranges.get(slot, _ANYWHERE)
+
+    def set(
+        self,
+        slot: int,
+        entity: int,
+        before: int,
+        number: int,
+        told: Sequence[tuple[int, bytes]],
+        manners: Sequence[Manner] | None = None,
+        rows: Sequence[int] = (),
+    ) -> None:
         """The step of this number told this: ids and bodies of messages, which lack the alias between the two. Whoever
-        has all up to `before` lacks just this."""
-        self._by_slot[slot] = (entity, before, number, told)
+        has all up to `before` lacks just this. Without manners it is for everybody, and not to be lost."""
+        self._by_slot[slot] = (entity, before, number, (told, manners, rows or (0,) * len(told)))
 
-    def find(self, slot: int, entity: int, sent: int, newest: int) -> Sequence[tuple[int, bytes]] | None:
+    def find(self, slot: int, entity: int, sent: int, newest: int) -> Headline | None:
         """What somebody lacks who has all up to `sent`; None: more than the headline, or it is of something else."""
         known = self._by_slot.get(slot)
         if known is None or known[0] != entity or known[2] != newest or known[1] > sent:
@@ -188,18 +283,26 @@ class Headlines:
 
 
 class _Entry:
-    __slots__ = ("alias", "entity", "flags", "is_settled", "sent", "slot", "stamp", "told", "waits_since")
+    __slots__ = (
+        "alias", "angles", "entity", "flags", "is_beyond", "is_settled", "level", "sent", "slot", "stamp", "told",
+        "waits_since",
+    )  # fmt: skip
 
-    def __init__(self, entity: int, slot: int, alias: int, sent: int, flags: int) -> None:
+    def __init__(self, entity: int, slot: int, alias: int, sent: int, flags: int, level: int) -> None:
         self.entity = entity
         self.slot = slot
         self.alias = alias
         self.sent = sent
         self.flags = flags
+        self.level = level
         self.stamp = _UNTOLD
         self.told = _NEVER
+        self.angles = 0
+        """How many were told with the stamp."""
         self.is_settled = False
         """It was told reliably, and needs no refresh."""
+        self.is_beyond = False
+        """When it was told it was farther away than its position is told."""
         self.waits_since = _NEVER
 
 
@@ -225,12 +328,12 @@ class Sight:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def add(self, entity: int, slot: int, alias: int, sent: int, flags: int) -> None:
+    def add(self, entity: int, slot: int, alias: int, sent: int, flags: int, level: int = OUTERMOST) -> None:
         """The client begins to know an entity, whose body is at `slot` (-1: it has none here now)."""
         assert entity not in self._entries
         if slot >= 0:
             self._area.stamp(slot)  # raises where there is no such slot
-        entry = self._entries[entity] = _Entry(entity, slot, alias, sent, flags)
+        entry = self._entries[entity] = _Entry(entity, slot, alias, sent, flags, level)
         self._table.append(entry)
 
     def remove(self, entity: int) -> None:
@@ -264,8 +367,23 @@ class Sight:
         entry = self._entries[entity]
         if flags & DESCRIBED and not entry.flags & DESCRIBED and entry.slot >= 0:
             entry.stamp = self._area.stamp(entry.slot)
+            entry.angles = 3
             entry.is_settled = True
+            entry.is_beyond = self._distance2(entry.slot) > self._headlines.ranges(entry.slot).position
         entry.flags = flags
+
+    def levels(self, entity: int) -> tuple[int, int, float]:
+        """The level that the client has it at, the one it is in by its distance, and that; 0 where it has no body."""
+        entry = self._entries[entity]
+        if not self._has_body(entry):
+            return entry.level, entry.level, 0.0
+        distance2 = self._distance2(entry.slot)
+        level = self._headlines.ranges(entry.slot).level(entry.level, distance2)
+        return entry.level, level, sqrt(distance2)
+
+    def set_level(self, entity: int, level: int) -> None:
+        """The client has it at this level."""
+        self._entries[entity].level = level
 
     def entities(self) -> list[int]:
         """All that the client knows, by their numbers."""
@@ -278,17 +396,16 @@ class Sight:
             return [], [], [], 0
         news, due = self._look(tick, radius)
         told: list[bytes] = []
+        loose: list[bytes] = []
         others: list[int] = []
         used = 0
         for entry in news:
             slot = entry.slot
             found = self._headlines.find(slot, entry.entity, entry.sent, self._area.news(slot))
-            if found is None:
+            if found is None or self._is_crossing(entry):
                 others.append(entry.entity)
             elif used < budget_bytes:
-                messages = [bytes([id]) + _alias(entry.alias) + body for id, body in found]
-                told += messages
-                used += sum(map(len, messages))
+                used += self._tell_headline(entry, found, told, loose)
                 self.set_sent(entry.entity, self._area.number(slot))
         writer = _Writer(tick, *self._area.position(self._slot))
         for entry in due:
@@ -296,12 +413,11 @@ class Sight:
                 break
             self._tell(writer, tick, entry)
         writer.close()
-        return others, told, writer.messages, used + writer.used
+        return others, told, loose + writer.messages, used + writer.used
 
     def _look(self, tick: int, radius: float) -> tuple[list[_Entry], list[_Entry]]:
         """Who has news and whose place is due, the most urgent first."""
         area = self._area
-        x, _, z = area.position(self._slot)
         scale = FAR / radius
         news: list[tuple[int, _Entry]] = []
         due: list[tuple[int, _Entry]] = []
@@ -309,15 +425,13 @@ class Sight:
             slot = entry.slot
             if slot < 0 or entry.flags & (DESCRIBED | WITHHELD) != DESCRIBED:
                 continue
-            has_news = area.news(slot) > entry.sent
             age = tick - entry.told
-            is_due = area.stamp(slot) != entry.stamp or (age >= REFRESH and not entry.is_settled)
-            is_due = is_due and area.number(slot) >= entry.sent
+            is_behind = area.number(slot) < entry.sent
+            has_news = area.news(slot) > entry.sent or (not is_behind and self._is_crossing(entry))
+            is_due = not is_behind and self._is_due(entry, age)
             if not has_news and not is_due:
                 continue
-            at_x, _, at_z = area.position(slot)
-            east, north = at_x - x, at_z - z
-            weight = 1.0 + min(sqrt(east * east + north * north) * scale, FAR)
+            weight = 1.0 + min(sqrt(self._distance2(slot)) * scale, FAR)
             if is_due:
                 due.append((_urgency(age, weight), entry))
             if has_news:
@@ -326,7 +440,59 @@ class Sight:
                 news.append((_urgency(tick - entry.waits_since + 1, weight), entry))
         return _most_urgent_first(news), _most_urgent_first(due)
 
+    def _has_body(self, entry: _Entry) -> bool:
+        """Whether the slot is still the entity's."""
+        try:
+            return self._area.entity(entry.slot) == entry.entity
+        except UsageError:
+            return False
+
+    def _distance2(self, slot: int) -> float:
+        """From the witness, on the ground, squared."""
+        x, _, z = self._area.position(self._slot)
+        at_x, _, at_z = self._area.position(slot)
+        east, north = at_x - x, at_z - z
+        return east * east + north * north
+
+    def _is_crossing(self, entry: _Entry) -> bool:
+        """Whether it is in another level of detail than the client has it at."""
+        ranges = self._headlines.ranges(entry.slot)
+        level = min(entry.level, len(ranges.starts))
+        return ranges.level(level, self._distance2(entry.slot)) != level
+
+    def _is_due(self, entry: _Entry, age: int) -> bool:
+        """Whether its place is to be told."""
+        ranges, distance2 = self._headlines.ranges(entry.slot), self._distance2(entry.slot)
+        is_beyond = distance2 > ranges.position
+        if ranges.position < 0 or entry.stamp == _UNTOLD:
+            return not is_beyond
+        if age >= REFRESH and not entry.is_settled:
+            return True
+        if is_beyond and entry.is_beyond:
+            return False
+        return self._area.stamp(entry.slot) != entry.stamp or ranges.angles_within(distance2) > entry.angles
+
+    def _tell_headline(self, entry: _Entry, headline: Headline, told: list[bytes], loose: list[bytes]) -> int:
+        """How many bytes that took."""
+        several, manners, rows = headline
+        used, distance2 = 0, self._distance2(entry.slot)
+        for at, (id, body) in enumerate(several):
+            level, distance, is_reliable, _ = (OUTERMOST, inf, True, False) if manners is None else manners[at]
+            if entry.level <= level and distance2 <= distance * distance:
+                message = bytes([id]) + _alias(entry.alias) + body
+                (told if is_reliable else loose).append(message)
+                self._headlines.tally.add(rows[at], 1, len(message))
+                used += len(message)
+        return used
+
     def _tell(self, writer: _Writer, tick: int, entry: _Entry) -> None:
         area, slot = self._area, entry.slot
-        writer.add(writer.pack(entry.alias, entry.flags, area.position(slot), area.direction(slot)))
-        entry.stamp, entry.told, entry.is_settled = area.stamp(slot), tick, False
+        ranges, distance2 = self._headlines.ranges(slot), self._distance2(slot)
+        is_beyond = distance2 > ranges.position
+        angles = ranges.angles_within(distance2)
+        direction = area.direction(slot)[:angles]
+        used = writer.used
+        writer.add(writer.pack(entry.alias, area.position(slot), direction, is_detailed=ranges.is_detailed))
+        self._headlines.tally.add(ranges.row, 1, writer.used - used)
+        entry.is_settled = is_beyond and entry.is_beyond
+        entry.stamp, entry.told, entry.angles, entry.is_beyond = area.stamp(slot), tick, angles, is_beyond

@@ -7,13 +7,14 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from terrazzo._speed.area cimport IS_REMOVED, IS_USED, Area
+from terrazzo._speed.tally cimport Tally
 
 PLACES = 21
 MESSAGE_MAX = 1024
 REFRESH = 20
 FAR = 9.0
-ANGLES = 3
-DETAILED = 4
+LEVELS_MAX = 3
+OUTERMOST = 255
 DESCRIBED = 8
 WITHHELD = 16
 GROUND, AIR, FULL = 0, 1, 2
@@ -22,10 +23,10 @@ cdef enum:
     C_PLACES = 21
     C_MESSAGE_MAX = 1024
     C_REFRESH = 20
-    C_ANGLES = 3
-    C_DETAILED = 4
+    C_OUTERMOST = 255
     C_DESCRIBED = 8
     C_WITHHELD = 16
+    C_LEVELS_MAX = 3
     HEAD_BYTES = 12
     ENTRY_MAX = 27
     FORMS = 12
@@ -202,10 +203,10 @@ cdef class Writer:
         self.begun = self.size = 0
         return 0
 
-    cdef int pack(self, int alias, int flags, const float* place) except -1:
+    cdef int pack(self, int alias, int angles, bint is_detailed, const float* place) except -1:
         """One entry: x, y, z, yaw, pitch and roll."""
         cdef uint8_t data[ENTRY_MAX]
-        cdef int angles = flags & C_ANGLES
+        angles &= 3
         cdef int at, east, north, up, number, kind
         if alias < 255:
             data[0] = alias
@@ -223,7 +224,7 @@ cdef class Writer:
         if not -GROUND_M < height < GROUND_M:
             up = _pack16(height)
             kind = 1
-        if flags & C_DETAILED or east < 0 or north < 0 or up < 0:
+        if is_detailed or east < 0 or north < 0 or up < 0:
             kind = 2
             for number in range(3 + angles):
                 _put_float(&data[at + 4 * number], place[number])
@@ -272,32 +273,110 @@ cdef int _make_room(Py_ssize_t count) except -1:
     return 0
 
 
-cdef class Headlines:
-    """The last step of each entity of an area that told something, by slot."""
+cdef double _square(object metres) except -2:
+    return -1.0 if metres is None else <double>metres * <double>metres
 
-    def __cinit__(self):
+
+cdef class Ranges:
+    """How far what is told of an entity type; see the plain form."""
+
+    def __init__(self, position, angles=(None, None, None), levels=(), *, bint is_detailed=False, int row=0):
+        cdef Reach* reach = &self.reach
+        cdef int at
+        if len(levels) > C_LEVELS_MAX:
+            raise ValueError(f"{len(levels)} levels of detail; there are {C_LEVELS_MAX} beside the outermost")
+        reach.is_detailed = is_detailed
+        reach.row = row
+        reach.position = _square(position)
+        for at in range(3):
+            reach.angles[at] = _square(angles[at])
+        reach.levels = len(levels)
+        for at, (start, hysteresis) in enumerate(levels):
+            reach.starts[at] = _square(start)
+            reach.ends[at] = _square(start + hysteresis)
+
+
+cdef inline int _angles_within(const Reach* reach, double distance2) noexcept nogil:
+    return (distance2 <= reach.angles[0]) + (distance2 <= reach.angles[1]) + (distance2 <= reach.angles[2])
+
+
+cdef inline int _level(const Reach* reach, int level, double distance2) noexcept nogil:
+    """The level of something at this distance that was in `level`."""
+    level = min(level, reach.levels)
+    while level > 0 and distance2 < reach.starts[level - 1]:
+        level -= 1
+    while level < reach.levels and distance2 > reach.ends[level]:
+        level += 1
+    return level
+
+
+cdef inline bint _is_crossing(const Reach* reach, const Entry* entry, double distance2) noexcept nogil:
+    return reach.levels and _level(reach, entry.level, distance2) != min(<int>entry.level, reach.levels)
+
+
+cdef inline bint _is_due(const Reach* reach, const Entry* entry, uint32_t stamp, int age, double distance2) noexcept nogil:
+    cdef bint is_beyond = distance2 > reach.position
+    if reach.position < 0 or entry.is_untold:
+        return not is_beyond
+    if age >= C_REFRESH and not entry.is_settled:
+        return True
+    if is_beyond and entry.is_beyond:
+        return False
+    return stamp != entry.stamp or _angles_within(reach, distance2) > entry.angles
+
+
+cdef Ranges ANYWHERE = Ranges(float("inf"))
+
+
+cdef inline void _count(Tally tally, Py_ssize_t row, int64_t size) noexcept:
+    """One more message of this size; rows of another tally are nobody's."""
+    if 0 <= row < tally._count:
+        tally._rows[row].messages += 1
+        tally._rows[row].size += size
+
+
+cdef class Headlines:
+    """By slot: the last step of each entity of an area that told something, and the ranges of its type."""
+
+    def __cinit__(self, Tally tally=None):
+        self.tally = Tally() if tally is None else tally
         self._told = []
+        self._ranges = set()
 
     def __dealloc__(self):
         free(self._headlines)
 
-    def set(self, Py_ssize_t slot, int32_t entity, int64_t before, int64_t number, told):
-        """The step of this number told this; see the plain form."""
-        cdef Headline* headline
-        cdef Py_ssize_t room
+    cdef int _make_room(self, Py_ssize_t slot) except -1:
+        cdef Py_ssize_t room, at
         if slot < 0:
             raise IndexError(slot)
         if slot >= self._room:
             room = 2 * slot + 64
             self._headlines = <Headline*>_grown(self._headlines, room * sizeof(Headline))
             memset(self._headlines + self._room, 0, (room - self._room) * sizeof(Headline))
+            for at in range(self._room, room):
+                self._headlines[at].reach = &ANYWHERE.reach
             self._told.extend([None] * (room - self._room))
             self._room = room
-        headline = &self._headlines[slot]
-        headline.entity, headline.before, headline.number = entity, before, number
-        self._told[slot] = tuple(told)
+        return 0
 
-    cdef object find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest):
+    def begin(self, Py_ssize_t slot, Ranges ranges not None):
+        """A body of a type that is told as far as this; see the plain form."""
+        self._make_room(slot)
+        self._ranges.add(ranges)
+        self._headlines[slot].reach = &ranges.reach
+
+    cdef const Reach* reach(self, Py_ssize_t slot) noexcept:
+        return self._headlines[slot].reach if slot < self._room else &ANYWHERE.reach
+
+    def set(self, Py_ssize_t slot, int32_t entity, int64_t before, int64_t number, told, manners=None, rows=()):
+        """The step of this number told this; see the plain form."""
+        self._make_room(slot)
+        cdef Headline* headline = &self._headlines[slot]
+        headline.entity, headline.before, headline.number = entity, before, number
+        self._told[slot] = (tuple(told), None if manners is None else tuple(manners), tuple(rows) or (0,) * len(told))
+
+    cdef tuple find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest):
         """What somebody lacks who has all up to `sent`; None: more than the headline, or it is of something else."""
         cdef Headline* headline
         if slot >= self._room:
@@ -305,7 +384,7 @@ cdef class Headlines:
         headline = &self._headlines[slot]
         if headline.entity != entity or headline.number != newest or headline.before > sent:
             return None
-        return self._told[slot]
+        return <tuple>self._told[slot]
 
 
 cdef bytes _with_alias(int id, int alias, bytes body):
@@ -343,7 +422,7 @@ cdef class Sight:
     cdef Entry* _find(self, object entity) except NULL:
         return &self._entries[<Py_ssize_t>self._places[entity]]
 
-    cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags):
+    cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags, uint8_t level=255):
         """The client begins to know an entity, whose body is at `slot` (-1: it has none here now)."""
         assert entity not in self._places
         if slot >= 0:
@@ -361,7 +440,9 @@ cdef class Sight:
         entry.stamp = 0
         entry.told = entry.waits_since = NEVER
         entry.is_untold = True
-        entry.is_settled = False
+        entry.is_settled = entry.is_beyond = False
+        entry.angles = 0
+        entry.level = level
         self._places[entity] = self._count
         self._count += 1
 
@@ -400,37 +481,64 @@ cdef class Sight:
         cdef Entry* entry = self._find(entity)
         if flags & C_DESCRIBED and not entry.flags & C_DESCRIBED and entry.slot >= 0:
             self._area.check_known(entry.slot)
+            self._area.check_known(self._slot)
             entry.stamp = self._area.stamps[entry.slot]
             entry.is_untold = False
+            entry.angles = 3
             entry.is_settled = True
+            entry.is_beyond = self._distance2(entry.slot) > self._headlines.reach(entry.slot).position
         entry.flags = flags
+
+    cdef double _distance2(self, int slot) noexcept:
+        """From the witness, on the ground, squared."""
+        cdef Area area = self._area
+        cdef double east = <double>area.xs[slot] - area.xs[self._slot]
+        cdef double north = <double>area.zs[slot] - area.zs[self._slot]
+        return east * east + north * north
+
+    cpdef tuple levels(self, int32_t entity):
+        """The level that the client has it at, the one it is in by its distance, and that; see the plain form."""
+        cdef Entry* entry = self._find(entity)
+        cdef Area area = self._area
+        cdef int slot = entry.slot
+        cdef double distance2
+        if not 0 <= slot < area.high or not area.flags[slot] & (IS_USED | IS_REMOVED) or area.entities[slot] != entity:
+            return entry.level, entry.level, 0.0
+        area.check_known(self._slot)
+        distance2 = self._distance2(entry.slot)
+        return entry.level, _level(self._headlines.reach(entry.slot), entry.level, distance2), sqrt(distance2)
+
+    cpdef set_level(self, int32_t entity, uint8_t level):
+        """The client has it at this level."""
+        self._find(entity).level = level
 
     def entities(self):
         """All that the client knows, by their numbers."""
         return sorted(self._places)
 
     cpdef tuple serve(self, int32_t tick, double budget_bytes, double radius):
-        """News, told, places, and how many bytes the last two have; see the plain form."""
-        cdef list others = [], told = []
+        """News, told, loose, and how many bytes the last two have; see the plain form."""
+        cdef list others = [], told = [], loose = []
         cdef int64_t used
         if budget_bytes <= 0:
-            return others, told, [], 0
+            return others, told, loose, 0
         self._area.check_known(self._slot)
         _make_room(self._count)
         self._look(tick, radius)
-        used = self._tell_news(budget_bytes, others, told) if news_count else 0
+        used = self._tell_news(budget_bytes, others, told, loose) if news_count else 0
         self._tell_places(tick, budget_bytes - used)
-        return others, told, WRITER.messages, used + WRITER.used
+        return others, told, loose + WRITER.messages if loose else WRITER.messages, used + WRITER.used
 
     cdef int _look(self, int32_t tick, double radius) except -1:
         """Finds who has news and whose place is due."""
         global news_count, due_count
         cdef Area area = self._area
         cdef double x = area.xs[self._slot], z = area.zs[self._slot], scale = C_FAR / radius
-        cdef double east, north, weight
+        cdef double east, north, weight, distance2
         cdef int32_t age
         cdef bint has_news, is_due
         cdef Entry* entry
+        cdef const Reach* reach
         cdef Py_ssize_t index
         cdef int slot
         news_count = due_count = 0
@@ -441,16 +549,18 @@ cdef class Sight:
                 continue
             if not area.flags[slot] & (IS_USED | IS_REMOVED):
                 area.check_known(slot)
+            reach = self._headlines.reach(slot)
+            east, north = <double>area.xs[slot] - x, <double>area.zs[slot] - z
+            distance2 = east * east + north * north
             has_news = area.newest[slot] > entry.sent
             age = tick - entry.told
-            is_due = (
-                area.stamps[slot] != entry.stamp or entry.is_untold or (age >= C_REFRESH and not entry.is_settled)
-            )
-            is_due = is_due and area.numbers[slot] >= entry.sent
+            is_due = False
+            if area.numbers[slot] >= entry.sent:
+                is_due = _is_due(reach, entry, area.stamps[slot], age, distance2)
+                has_news = has_news or _is_crossing(reach, entry, distance2)
             if not has_news and not is_due:
                 continue
-            east, north = <double>area.xs[slot] - x, <double>area.zs[slot] - z
-            weight = 1.0 + min(sqrt(east * east + north * north) * scale, C_FAR)
+            weight = 1.0 + min(sqrt(distance2) * scale, C_FAR)
             if is_due:
                 due[due_count] = Urgent(_urgency(age, weight), index)
                 due_count += 1
@@ -461,22 +571,30 @@ cdef class Sight:
                 news_count += 1
         return 0
 
-    cdef int64_t _tell_news(self, double budget_bytes, list others, list told) except -1:
+    cdef int64_t _tell_news(self, double budget_bytes, list others, list told, list loose) except -1:
         """The headlines that the client lacks; how many bytes they have. Of whom it lacks more is added to `others`."""
         cdef Entry* entry
-        cdef Py_ssize_t at
+        cdef Py_ssize_t at, message_at
         cdef int64_t used = 0
+        cdef double distance2
+        cdef tuple found
+        cdef Tally tally = self._headlines.tally
         _sort(news, news_count, order)
         for at in range(news_count):
             entry = &self._entries[order[at]]
             found = self._headlines.find(entry.slot, entry.entity, entry.sent, self._area.newest[entry.slot])
-            if found is None:
+            distance2 = self._distance2(entry.slot)
+            if found is None or _is_crossing(self._headlines.reach(entry.slot), entry, distance2):
                 others.append(entry.entity)
             elif used < budget_bytes:
-                for id, body in <tuple>found:
-                    message = _with_alias(id, entry.alias, body)
-                    used += PyBytes_GET_SIZE(message)
-                    told.append(message)
+                if found[1] is None:
+                    for message_at, (id, body) in enumerate(<tuple>found[0]):
+                        message = _with_alias(id, entry.alias, body)
+                        used += PyBytes_GET_SIZE(message)
+                        _count(tally, (<tuple>found[2])[message_at], PyBytes_GET_SIZE(message))
+                        told.append(message)
+                else:
+                    used += _tell_by_manner(entry, distance2, found, tally, told, loose)
                 entry.sent = self._area.numbers[entry.slot]
                 entry.waits_since = NEVER
         return used
@@ -485,9 +603,13 @@ cdef class Sight:
         """Writes what is due, as far as the budget reaches."""
         cdef Area area = self._area
         cdef Entry* entry
+        cdef const Reach* reach
         cdef Py_ssize_t at
         cdef float[6] place
-        cdef int slot
+        cdef double distance2
+        cdef int64_t used
+        cdef int slot, angles
+        cdef bint is_beyond
         WRITER.begin(tick, area.xs[self._slot], area.ys[self._slot], area.zs[self._slot])
         _sort(due, due_count, order)
         for at in range(due_count):
@@ -495,12 +617,39 @@ cdef class Sight:
                 break
             entry = &self._entries[order[at]]
             slot = entry.slot
+            reach = self._headlines.reach(slot)
+            distance2 = self._distance2(slot)
+            is_beyond = distance2 > reach.position
+            angles = _angles_within(reach, distance2)
             place[0], place[1], place[2] = area.xs[slot], area.ys[slot], area.zs[slot]
             place[3], place[4], place[5] = area.yaws[slot], area.pitches[slot], area.rolls[slot]
-            WRITER.pack(entry.alias, entry.flags, place)
+            used = WRITER.used
+            WRITER.pack(entry.alias, angles, reach.is_detailed, place)
+            _count(self._headlines.tally, reach.row, WRITER.used - used)
+            entry.is_settled = is_beyond and entry.is_beyond
             entry.stamp = area.stamps[slot]
             entry.is_untold = False
             entry.told = tick
-            entry.is_settled = False
+            entry.angles = angles
+            entry.is_beyond = is_beyond
         WRITER.close()
         return 0
+
+
+cdef int64_t _tell_by_manner(
+    const Entry* entry, double distance2, tuple found, Tally tally, list told, list loose
+) except -1:
+    """A headline that is not for everybody, or may be lost; how many bytes that took."""
+    cdef tuple several = found[0], manners = found[1], rows = found[2]
+    cdef int64_t used = 0
+    cdef Py_ssize_t at
+    cdef double distance
+    for at in range(len(several)):
+        level, distance, is_reliable, _ = <tuple>manners[at]
+        if entry.level <= <int>level and distance2 <= distance * distance:
+            id, body = <tuple>several[at]
+            message = _with_alias(id, entry.alias, body)
+            used += PyBytes_GET_SIZE(message)
+            _count(tally, rows[at], PyBytes_GET_SIZE(message))
+            (told if is_reliable else loose).append(message)
+    return used

@@ -258,9 +258,7 @@ class ProxyEntity(BaseEntity):
     def call_client(self, index: int, method: Method, args: bytes) -> None:
         """Call a method of the own client."""
         if self.has_client:
-            told = self.app.methods.encode_call(
-                self.schema, Side.CLIENT, method.name, args, component=method.component
-            )
+            told = self.app.methods.encode_call(self.schema, Side.CLIENT, method.name, args, component=method.component)
             message = protocol.with_alias(protocol.OWN, told)
             if method.is_reliable:
                 self._send(message)

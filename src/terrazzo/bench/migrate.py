@@ -5,7 +5,8 @@ Two CellApps with a border through a crowd (`cell_world.py`): everybody has a cl
 **Cost.** Those who stand at the border, and so have a ghost on the other side, are sent over and back again and again,
 a batch at a time. Counted is the processor time of both CellApps for all of it: the last step and the last words to the
 client, packing, encoding; bundles, decoding, the mailbox, the landing, what both tell each other and the other ghosts.
-`offloads_per_cpu_s`; and `bytes_per_offload`, the message itself.
+`offloads_per_cpu_s`; and `bytes_per_offload`, the message itself, of which `link_ratio` goes over the link (compressed
+where that pays, `cell/parcels.py`).
 
 **Silence.** Then the world runs on while the border moves to and fro, 20 m each time, over whoever stands there. Each
 client counts the ticks in which it hears nothing at all: `silent_ticks_max` is the longest silence of any that moved.
@@ -18,11 +19,13 @@ import time
 from typing import Any
 
 from terrazzo._speed import COMPILED
-from terrazzo.bench.cell_world import MANAGER, SPACE, World
+from terrazzo.bench.cell_peers import SPACE
+from terrazzo.bench.cell_world import MANAGER, World
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.cell_cell import Offload
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from terrazzo.world.rect import Axis
 
@@ -74,9 +77,11 @@ def _cost(world: World, rounds: int) -> dict[str, Any]:
             count += len(reals)
             sizes += [len(REGISTRY.encode(source.offloads.kept[entity].message)) for entity in entities]
             spent += _carry(target, source)  # the confirmations
+    gauge = here.parcels.gauges[Offload, batch[0].body.kind.schema.type_id]
     return {
         "offloads_per_cpu_s": count / spent,
         "bytes_per_offload": sum(sizes) / len(sizes),
+        "link_ratio": round(gauge.packed / gauge.plain, 3) if gauge.pays else 1.0,
         "offloads": count,
         "batch": len(entities),
         "around": sum(around) / len(around),

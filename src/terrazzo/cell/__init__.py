@@ -15,7 +15,9 @@
       moves.py        what its client says of its place               held.py         what came too early
       offload.py      it leaves for another cell                      graves.py       what is no more
       arrival.py      it comes                                        copies.py       a ghost's state, step by step
-      teleport.py     it shall go far                                 history.py      what happened lately, by number
+      teleport.py     it shall go far                                 mending.py      what is held for too long
+      riding.py       it stands on another                            history.py      what happened lately, by number
+      parcels.py      how it is sent: compressed where that pays
 
     a client                                                        exchange.py     where parts live, for the mail
       interests.py    who is near whom; triggers

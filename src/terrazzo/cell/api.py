@@ -138,7 +138,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell):
 
     @property
     def caller(self) -> int:
-        """In a method that a client called: the entity of that client; 0 when a server called."""
+        """In a method that a client called: the entity of that client; 0 when a server called, and after an await."""
         return self._own("have a caller").caller
 
     @property

@@ -14,7 +14,7 @@ import msgspec
 from terrazzo.cell.body import Body
 from terrazzo.cell.history import adopt
 from terrazzo.cell.real import Real
-from terrazzo.cell.riding import decode_rides
+from terrazzo.cell.riding import unpack_ride
 from terrazzo.cell.witness import Witness
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
@@ -42,7 +42,7 @@ def problem_of(app: CellApp, message: Offload) -> str | None:
             return f"{jump.position} is not within {tuple(space.bounds)}, the bounds of {space.name}"
     try:
         kind.schema.cell_layout.row.decode(message.properties)
-        decode_rides(message.ride)
+        unpack_ride(message.ride)
         MAILBOX_DECODER.decode(message.mailbox)
     except (DecodeError, msgspec.MsgspecError) as problem:
         return f"it does not decode: {problem}"
@@ -110,7 +110,7 @@ def _landed_body(app: CellApp, message: Offload, jump: Jump) -> Body:
         body.base, body.real_app = message.base, app.me
         body.epoch = body.born = message.epoch
         body.space.place(body, message.position, message.direction)
-        body.ride = decode_rides(message.ride)
+        body.ride = unpack_ride(message.ride)
         return body
     if body is not None:
         app.ghosts.end(body, body.epoch, is_destroyed=False)
@@ -128,7 +128,7 @@ def _landed_body(app: CellApp, message: Offload, jump: Jump) -> Body:
         direction=jump.direction if is_elsewhere else message.direction,
         state=state,
     )
-    body.ride = decode_rides(message.ride)
+    body.ride = unpack_ride(message.ride)
     adopt(body, message.past)
     app.add_body(body)
     return body

@@ -20,9 +20,10 @@ From 6 on each real's state fits its number: ghosts, offloads and witnesses may 
 come in: those of ghosts are applied at once (they only touch ghosts), moves and mail wait for the tick.
 
 The state machines have files of their own: `ghost.py` (what others tell), `haunts.py` (what others are told),
-`offload.py` and `teleport.py` (a real on its way), `ground.py` (what the manager says), `interests.py` (who is near
-whom), `witness.py` and `feed.py` (what a client is told), `moves.py` (what a client says), `clockwork.py` (timers,
-controllers), `riding.py` (who stands on another), `mail.py`, `births.py`, `real.py`. This one holds them together.
+`offload.py` and `teleport.py` (a real on its way), `parcels.py` (what is sent whole), `ground.py` (what the manager
+says), `interests.py` (who is near whom), `witness.py` and `feed.py` (what a client is told), `moves.py` (what a client
+says), `clockwork.py` (timers, controllers), `riding.py` (who stands on another), `mail.py`, `births.py`, `real.py`.
+This one holds them together.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
+from terrazzo.cell.account import Account
 from terrazzo.cell.births import Births
 from terrazzo.cell.body import Body
 from terrazzo.cell.clockwork import Clockwork
@@ -44,6 +46,7 @@ from terrazzo.cell.kind import Kinds
 from terrazzo.cell.mail import Mail
 from terrazzo.cell.moves import ClientMoves
 from terrazzo.cell.offload import Offloads
+from terrazzo.cell.parcels import Parcels
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import Riding
 from terrazzo.cell.space import Space
@@ -71,6 +74,7 @@ from terrazzo.wire.pairs.cell_cell import (
     Offload,
     OffloadRefused,
     Onloaded,
+    Parcel,
     SetReal,
     UpdateGhost,
     WantSnapshot,
@@ -102,7 +106,8 @@ class CellApp(ClusterApp):
     ) -> None:
         super().__init__(me, host)
         self.game = game
-        self.kinds = Kinds(game)
+        self.account = Account()
+        self.kinds = Kinds(game, self.account)
         self.tick = 0
         self.manager: AppId | None = None
         self.lost: set[AppId] = set()
@@ -124,6 +129,7 @@ class CellApp(ClusterApp):
         self.offloads = Offloads(self)
         self.teleports = Teleports(self)
         self.haunts = Haunts(self)
+        self.parcels = Parcels(self)
         self.births = Births(self)
         self.moves = ClientMoves(self)
         self.clockwork = Clockwork(self)
@@ -155,6 +161,7 @@ class CellApp(ClusterApp):
         self.on(GhostCreated, self.haunts.on_created)
         self.on(WantSnapshot, self.haunts.on_want_snapshot)
         self.on(Offload, self.offloads.on_offload)
+        self.on(Parcel, self.parcels.on_parcel)
         self.on(Onloaded, self.offloads.on_onloaded)
         self.on(OffloadRefused, self.offloads.on_refused)
         self.answers(CreateReal, self.births.on_create_real)
@@ -191,9 +198,10 @@ class CellApp(ClusterApp):
     def _on_frame(self, source: AppId, message: Frame) -> None:
         """Mail for a part whose ghost is here: the ghost knows better than the switchboard where the real is. So
         whoever sees an entity from this cell reaches it through this cell."""
-        body = self.bodies.get(message.to.entity)
-        if body is not None and body.real is None and message.to == body.part and body.real_app != self.me:
-            self.switchboard.learn(body.part, body.epoch, body.real_app)
+        if message.to not in self.switchboard.boxes:
+            body = self.bodies.get(message.to.entity)
+            if body is not None and body.real is None and message.to == body.part and body.real_app != self.me:
+                self.switchboard.learn(body.part, body.epoch, body.real_app)
         self.switchboard.on_message(source, message)
 
     # The tick.
@@ -249,7 +257,7 @@ class CellApp(ClusterApp):
     def space(self, id: int) -> Space:
         """The space of this number. A neighbour may speak of it before the manager does."""
         if id not in self.spaces:
-            self.spaces[id] = Space(id)
+            self.spaces[id] = Space(id, self.account.tally)
         return self.spaces[id]
 
     def add_body(self, body: Body) -> None:
@@ -350,4 +358,10 @@ class CellApp(ClusterApp):
             ]
             for space in self.spaces.values()
         }
-        return {"app": str(self.me), "tick": self.tick, "load": self.cpu_load(), "spaces": spaces}
+        return {
+            "app": str(self.me),
+            "tick": self.tick,
+            "load": self.cpu_load(),
+            "spaces": spaces,
+            "bandwidth": self.account.lines(),
+        }

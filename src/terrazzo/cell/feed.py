@@ -80,16 +80,22 @@ class Feed:
         if places:
             update = ClientUpdate(real.body.id, witness.number, tuple(places))
             self._updates.setdefault(app.base_of(real.body), []).append(update)
+        if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
+            messages = self._tell_in_parts(real, witness.number, messages)
+        if messages:
+            self.tell_base(real, ToClient(witness.number, tuple(messages)))
+
+    def _tell_in_parts(self, real: Real, witness: int, messages: list[bytes]) -> list[bytes]:
+        """What is too long for one message to the base; gives the last part, which is not."""
         batch: list[bytes] = []
         size = 0
         for message in messages:
             if batch and size + len(message) > TO_CLIENT_BYTES:
-                self.tell_base(real, ToClient(witness.number, tuple(batch)))
+                self.tell_base(real, ToClient(witness, tuple(batch)))
                 batch, size = [], 0
             batch.append(message)
             size += len(message)
-        if batch:
-            self.tell_base(real, ToClient(witness.number, tuple(batch)))
+        return batch
 
     def tell_base(self, real: Real, message: Message) -> None:
         """Sends something to the base part of a real, after everything before. A base that takes nothing any more

@@ -20,11 +20,15 @@ was destroyed lately the end is said again, with its last words.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING
 
+from terrazzo.cell.account import DESCRIPTION, PRESENCE
 from terrazzo.cell.graves import GRAVE_S
+from terrazzo.cell.history import PLACE
 from terrazzo.cell.neighbours import Neighbours
 from terrazzo.cell.real import Real
 from terrazzo.wire.ids import AppId
@@ -52,6 +56,8 @@ LOOK_S = 1.0
 """Who stands still is looked at so often."""
 STILL_M = 1.0
 ROWS_BYTES_MAX = 44 * 8192
+_ROW = Struct("<i40x")
+"""Of a row (`_speed/places`), whose it is."""
 ENDED_MAX = 4096
 
 
@@ -95,9 +101,10 @@ class Haunts:
     def close_step(self, real: Real) -> None:
         """Tells the ghosts what happened to the real since the last time."""
         step = real.close_step()
-        if step is not None:
-            for haunt in real.haunts:
-                self._app.send(haunt, step)
+        if step is not None and real.haunts:
+            size = sum(self._app.send(haunt, step) for haunt in real.haunts)
+            ghosts, items = len(real.haunts), sum(len(item.data) for item in step.items)
+            self._app.account.add(real.body.kind.page.ghosts[PLACE], ghosts, size - ghosts * items)
 
     def close_steps(self) -> None:
         """Closes the steps of all: one by one where something happened, together where they have only moved."""
@@ -106,10 +113,21 @@ class Haunts:
             if real.body.real is real:
                 self.close_step(real)
         for space in self._app.spaces.values():
+            for slot in space.area.untold():
+                moved = space.by_slot[slot].real
+                assert moved is not None
+                self.close_step(moved)
             for bit, rows in space.area.close_places():
                 to = self._neighbours[space.id].app_of(bit)
                 for at in range(0, len(rows), ROWS_BYTES_MAX):
-                    self._app.send(to, GhostPlaces(space.id, rows[at : at + ROWS_BYTES_MAX]))
+                    part = rows[at : at + ROWS_BYTES_MAX]
+                    self._count_places(part, self._app.send(to, GhostPlaces(space.id, part)))
+
+    def _count_places(self, rows: bytes, size: int) -> None:
+        bodies, head = self._app.bodies, size - len(rows)
+        for kind, count in Counter(bodies[entity].kind for (entity,) in _ROW.iter_unpack(rows)).items():
+            self._app.account.add(kind.page.ghosts[PLACE], count, count * _ROW.size + head)
+            head = 0
 
     # The check.
 
@@ -190,7 +208,12 @@ class Haunts:
         if haunt is not None:
             self.close_step(real)
             haunt.asked_at = now
-            self._app.send(to, real.ghost())
+            self.describe(real, to)
+
+    def describe(self, real: Real, to: AppId, *, is_snapshot: bool = False) -> None:
+        """Sends all of it; as a snapshot it mends a ghost that is there."""
+        size = self._app.parcels.send(to, real.ghost(is_snapshot=is_snapshot))
+        self._app.account.add(real.body.kind.page.ghosts[DESCRIPTION], 1, size)
 
     def delete(self, real: Real, to: AppId) -> None:
         """A ghost is needed no longer."""
@@ -198,7 +221,12 @@ class Haunts:
         del real.haunts[to]
         self._neighbours[real.body.space.id].give_back(to)
         self._set_mask(real)
-        self._app.send(to, DeleteGhost(real.body.id, real.body.epoch, real.body.number, is_destroyed=False))
+        self._end(real, to, is_destroyed=False)
+
+    def _end(self, real: Real, to: AppId, *, is_destroyed: bool) -> None:
+        body = real.body
+        size = self._app.send(to, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=is_destroyed))
+        self._app.account.add(body.kind.page.ghosts[PRESENCE], 1, size)
 
     def adopt(self, real: Real, apps: Iterable[AppId]) -> None:
         """A real that has come has ghosts there; each is told, and confirms that it is there."""
@@ -224,11 +252,13 @@ class Haunts:
         body = real.body
         self.close_step(real)
         for haunt in real.haunts:
-            self._app.send(haunt, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=True))
+            self._end(real, haunt, is_destroyed=True)
         if real.haunts:
             if len(self._ended) >= ENDED_MAX:
                 del self._ended[next(iter(self._ended))]
-            again = DeleteGhost(body.id, body.epoch, body.number, is_destroyed=True, past=body.history.pack())
+            again = DeleteGhost(
+                body.id, body.epoch, body.number, is_destroyed=True, past=body.history.pack(is_whole=True)
+            )
             self._ended[body.id] = Ended(frozenset(real.haunts), again, self._app.host.now + GRAVE_S)
         self.forget(real)
 
@@ -266,9 +296,9 @@ class Haunts:
         if real is not None:
             self.close_step(real)
             if source in real.haunts:
-                app.send(source, real.ghost(is_snapshot=True))
+                self.describe(real, source, is_snapshot=True)
             else:
-                past = real.body.history.pack()
+                past = real.body.history.pack(is_whole=True)
                 app.send(source, DeleteGhost(entity, real.body.epoch, real.body.number, is_destroyed=False, past=past))
         elif body is not None and body.real_app not in (source, app.me):
             app.send(source, NextReal(entity, body.epoch, body.real_app))

@@ -12,9 +12,26 @@ whichever that is.
     who has 41 gets …   the steps after it, in order                       history is complete above its floor
     who has less        each property stamped later, as it is now          the calls between are gone, for that client
 
-An event is a message for clients that lacks only the alias: encoded once, whoever sees the entity (`cell/witness.py`).
+An event is a message for clients that lacks only the alias: encoded once, whoever sees the entity (`cell/story.py`).
+Its **subject** is what it is about, its **manner** how it is told, which the type says (`cell/kind.py`):
+
+    subject     0, 1, …   a property, by its place in the cell layout
+                PLACE     where the entity is, if its position is not volatile
+                RIDE      what it stands on (`cell/riding.py`)
+                ~0, ~1, … a call of a client method
+    manner      level         told to clients that have the entity at this level of detail or nearer
+                distance      a call is heard by those who are this near when they are told
+                is_reliable   if not, it may be lost: it is told at once or never, and not kept here
+                is_latest     a later event takes its place: the earlier one is taken out, the later one is at its own
+
 Each property has a **stamp**, the number of its last change; what has none has not changed in this life of the entity.
 For that to be true a history begins with the entity, or is taken over from another copy (`adopt`), in no other way.
+What can be caught up by stamps is told as it is now: so a client that comes nearer gets what changed while it was away
+(`cell/story.py`), and what was not kept is not lost for who was late.
+
+**Trimming.** With each step that is added the oldest go, as long as there are more than STEPS_MAX or BYTES_MAX of them:
+one or two at a time, so that no tick has to clean up. The floor rises to the number of what went: that is how a
+witness that needed it finds out, and falls back to the stamps. Those are as many as the type has properties, and stay.
 
 `news` in the arrays (`_speed/area`) is the number of the last step that told something, its events are the headline
 (`_speed/sight`): compiled code compares the number with what each client has, and tells it the headline where that is
@@ -23,10 +40,11 @@ all it lacks. Python runs only for those who lack more.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from terrazzo._speed.sight import OUTERMOST
 from terrazzo.sync.protocol import Told
 from terrazzo.wire.pairs.cell_cell import PackedEvent, Past, Step
 
@@ -37,17 +55,39 @@ STEPS_MAX = 128
 BYTES_MAX = 65_536
 PACKED_STEPS_MAX = 64
 PACKED_BYTES_MAX = 16_384
+PLACE = 1 << 16
+RIDE = PLACE + 1
+"""Subjects: no property has so high a place."""
+
+
+class Manner(NamedTuple):
+    """How an event is told; see the module."""
+
+    level: int = OUTERMOST
+    distance: float = inf
+    is_reliable: bool = True
+    is_latest: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Told to all who see the entity, and not to be lost."""
+        return self.level == OUTERMOST and self.distance == inf and self.is_reliable
+
+
+PLAIN = Manner()
 
 
 class Event(NamedTuple):
-    """Something that other clients hear, and the place of the property that it is about; -1 for a call."""
+    """Something that other clients hear."""
 
-    place: int
+    subject: int
     told: Told
+    manner: Manner = PLAIN
+    row: int = 0
+    """Where it is counted when other clients are told (`cell/account.py`)."""
 
 
 class _Step(NamedTuple):
-    number: int
     events: tuple[Event, ...]
     size: int
 
@@ -58,7 +98,9 @@ def record(body: Body, number: int, events: Sequence[Event]) -> None:
         before = body.history.newest
         body.history.add(number, events)
         body.space.area.set_news(body.slot, number)
-        body.space.headlines.set(body.slot, body.id, before, number, [each.told for each in events])
+        manners = None if all(each.manner.is_plain for each in events) else [each.manner for each in events]
+        told, rows = [each.told for each in events], [each.row for each in events]
+        body.space.headlines.set(body.slot, body.id, before, number, told, manners, rows)
 
 
 def adopt(body: Body, past: Past) -> None:
@@ -66,81 +108,106 @@ def adopt(body: Body, past: Past) -> None:
     what the body itself knows of the time before is kept where it reaches further back."""
     history = body.history
     if history.floor < past.floor <= body.number:
-        history.go_on(body.number, past)
+        history.go_on(body.number, past, body.kind.event)
     else:
-        body.history = history = History.unpack(past)
+        body.history = history = History.unpack(past, body.kind.event)
     body.space.area.set_news(body.slot, history.newest)
+
+
+EventOf = Callable[[int, Told], Event]
+"""The event of a subject, told in the manner of its type."""
 
 
 class History:
     """The latest steps of one entity in which clients were told something."""
 
-    __slots__ = ("_bytes", "_stamps", "_steps", "floor", "row")
+    __slots__ = ("_bytes", "_stamps", "_steps", "floor", "rows")
 
     def __init__(self, floor: int) -> None:
         self.floor = floor
-        self.row: bytes | None = None
-        """The properties for other clients, encoded (`EntityKind.describe`); until the next event they are the same."""
+        self.rows: dict[int, bytes] = {}
+        """By level of detail, until the next event: the properties for others, encoded (`EntityKind.describe`)."""
         self._stamps: dict[int, int] = {}
-        self._steps: deque[_Step] = deque()
+        self._steps: dict[int, _Step] = {}
         self._bytes = 0
 
     @property
     def newest(self) -> int:
-        """The last step that told something. Below the floor nobody knows."""
-        return self._steps[-1].number if self._steps else self.floor
+        """The last step of which something is kept. Below the floor nobody knows."""
+        return next(reversed(self._steps), self.floor)
 
     def add(self, number: int, events: Sequence[Event]) -> None:
         """The step of this number told this; numbers grow."""
-        step = _Step(number, tuple(events), sum(len(each.told.body) + 1 for each in events))
-        for place, _ in events:
-            if place >= 0:
-                self._stamps[place] = number
-        self.row = None
-        self._steps.append(step)
-        self._bytes += step.size
+        kept = tuple(each for each in events if each.manner.is_reliable)
+        for subject, _, manner, _ in events:
+            if manner.is_latest:
+                self._take_out(subject)
+            if subject >= 0 or manner.is_latest:
+                self._stamps[subject] = number
+        self.rows.clear()
+        if kept:
+            self._put(number, kept)
         while len(self._steps) > STEPS_MAX or self._bytes > BYTES_MAX:
-            dropped = self._steps.popleft()
-            self.floor = dropped.number
-            self._bytes -= dropped.size
+            self.floor = next(iter(self._steps))
+            self._bytes -= self._steps.pop(self.floor).size
 
-    def has_changed(self, place: int, number: int) -> bool:
-        """Whether a property has changed after the step of this number."""
-        return self._stamps.get(place, -1) > number
+    def _put(self, number: int, events: tuple[Event, ...]) -> None:
+        step = self._steps[number] = _Step(events, sum(len(each.told.body) + 1 for each in events))
+        self._bytes += step.size
 
-    def since(self, number: int) -> list[Told] | None:
-        """Everything after the step of this number, in order; None where that is no longer known."""
+    def _take_out(self, subject: int) -> None:
+        """A later event of the same subject follows."""
+        number = self._stamps.get(subject, -1)
+        step = self._steps.get(number)
+        if step is None:
+            return
+        self._bytes -= step.size
+        rest = tuple(each for each in step.events if each.subject != subject)
+        if rest:
+            self._put(number, rest)
+        else:
+            del self._steps[number]
+
+    def has_changed(self, subject: int, number: int) -> bool:
+        """Whether a property, or the place, has changed after the step of this number."""
+        return self._stamps.get(subject, -1) > number
+
+    def since(self, number: int) -> list[Event] | None:
+        """Everything kept after the step of this number, in order; None where that is no longer known."""
         if number < self.floor:
             return None
         later: list[_Step] = []
-        for step in reversed(self._steps):
-            if step.number <= number:
+        for at, step in reversed(self._steps.items()):
+            if at <= number:
                 break
             later.append(step)
-        return [each.told for step in reversed(later) for each in step.events]
+        return [each for step in reversed(later) for each in step.events]
 
-    def pack(self) -> Past:
-        """The latest of it, for another copy."""
-        floor, size, steps = self.floor, 0, list(self._steps)
+    def pack(self, *, is_whole: bool = False) -> Past:
+        """The latest of it, for another copy; all of it for one that has to be mended, and may be far behind."""
+        floor, size, steps = self.floor, 0, list(self._steps.items())
         for at in range(len(steps) - 1, -1, -1):
-            size += steps[at].size
-            if len(steps) - at > PACKED_STEPS_MAX or size > PACKED_BYTES_MAX:
-                floor, steps = steps[at].number, steps[at + 1 :]
+            size += steps[at][1].size
+            if not is_whole and (len(steps) - at > PACKED_STEPS_MAX or size > PACKED_BYTES_MAX):
+                floor, steps = steps[at][0], steps[at + 1 :]
                 break
-        packed = (Step(each.number, tuple(PackedEvent(place, *told) for place, told in each.events)) for each in steps)
+        packed = (
+            Step(number, tuple(PackedEvent(subject, *told) for subject, told, *_ in step.events))
+            for number, step in steps
+        )
         return Past(floor, tuple(packed), tuple(self._stamps.items()))
 
     @classmethod
-    def unpack(cls, past: Past) -> History:
+    def unpack(cls, past: Past, event: EventOf) -> History:
         """Goes on here."""
         history = cls(past.floor)
-        history.go_on(past.floor, past)
+        history.go_on(past.floor, past, event)
         return history
 
-    def go_on(self, number: int, past: Past) -> None:
+    def go_on(self, number: int, past: Past, event: EventOf) -> None:
         """Learns what came after the step of this number, up to which it is complete."""
         for step, events in past.steps:
             if step > number:
-                self.add(step, [Event(place, Told(message_id, body)) for place, message_id, body in events])
+                self.add(step, [event(subject, Told(message_id, body)) for subject, message_id, body in events])
         self._stamps = dict(past.stamps)
-        self.row = None
+        self.rows.clear()

@@ -5,7 +5,7 @@
     around it             on_entered_aoi · on_left_aoi · on_proximity_entered · on_proximity_left
     where it is           on_move · on_teleported · on_teleport_failed · on_vehicle_lost
     from cell to cell     on_leaving_cell · on_left_cell · on_entering_cell · on_entered_cell
-    its ghosts            on_ghost_created · on_ghost_destroyed
+    its ghosts            on_ghost_created · on_ghost_changed · on_ghost_destroyed
 
 A hook that raises is reported with entity, hook, cell and tick; nothing else happens. A hook that a game does not
 override costs nothing: the engine knows (`has_hook`).
@@ -102,6 +102,9 @@ class Hooks:
 
     def on_ghost_created(self) -> None:
         """A copy of the entity, whose body is in another cell, has come to be in this one."""
+
+    def on_ghost_changed(self, name: str, old: Any) -> None:
+        """A property of the copy has a new value, or something inside it has; `old` is the whole as it was."""
 
     def on_ghost_destroyed(self) -> None:
         """The copy in this cell goes."""

@@ -1,34 +1,49 @@
 """What a CellApp works out once for each entity type: who hears of which property, and the classes of its bodies.
 
     place in the cell layout   →   Reach: does it go to ghosts, to the own client, to other clients, under which index
-    change, call               →   Event: what clients are told, once for all of them (`cell/history.py`)
-    volatile                   →   how places are told (`_speed/sight`)
+    change, call, place        →   Event: what clients are told, once for all of them, and in which manner
+                                   (`cell/history.py`)
+    volatile, detail levels    →   Ranges: how far away what is told (`_speed/sight`)
     game's part class          →   part_class (the real's), view_class (what other entities' code gets to see), hooks
 
 The rows of values that a client gets when an entity appears are picked from a state by these tables, too.
+
+A property that is told in a manner in which changes may be missed (unreliable, or the latest only) is told **whole**: a
+change inside a value means something only to who has got the one before it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from terrazzo._speed.sight import ANGLES, DETAILED
+from terrazzo._speed.codec import Codec, HiddenCodec
+from terrazzo._speed.sight import OUTERMOST, Ranges
 from terrazzo._speed.values import WHOLE, Change
+from terrazzo.cell.account import Account, Page
 from terrazzo.cell.api import Cell
-from terrazzo.cell.history import Event
+from terrazzo.cell.history import PLACE, PLAIN, RIDE, Event, Manner
 from terrazzo.cell.hooks import Hooks, has_hook
 from terrazzo.cell.views import view_class_of
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.classes.parts import bind
-from terrazzo.schema.model import EntitySchema, Side
+from terrazzo.schema.flags import Receiver
+from terrazzo.schema.model import EntitySchema, Method, Property, Side
+from terrazzo.schema.shares import has_shares, is_for, share_of
 from terrazzo.schema.state import State
-from terrazzo.sync.protocol import MethodTable, encode_change
+from terrazzo.sync.protocol import Direction, MethodTable, Position, ToClient, Told, encode_change, encode_place
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.ids import life_of
 
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
+
+
+LOOSE_MAX = 1018
+"""Bytes of a change or call that may be lost; with its head it must fit a message of the client channel that may be.
+What is longer is sent so that it arrives."""
 
 
 class Reach(NamedTuple):
@@ -39,30 +54,60 @@ class Reach(NamedTuple):
     to_others: bool
     client_index: int
     """Client-server index; -1 for what no client gets."""
+    forms: Forms | None
+    """None where all who hear of it get all of it."""
+    manner: Manner
+
+
+class Forms(NamedTuple):
+    """How much of a cell property each one gets (`schema/shares.py`)."""
+
+    whole: Codec
+    ghosts: Codec
+    own: Codec
+    others: Codec
 
 
 class EntityKind:
     """One entity type, as a CellApp needs it."""
 
-    def __init__(self, schema: EntitySchema, part_class: type[Cell], methods: MethodTable) -> None:
+    def __init__(self, schema: EntitySchema, part_class: type[Cell], methods: MethodTable, page: Page) -> None:
         self.schema = schema
+        self.page = page
         self.part_class = part_class
         self.view_class = view_class_of(part_class, schema)
         self.hooks = frozenset(name for name in vars(Hooks) if name.startswith("on_") and has_hook(part_class, name))
         """The hooks that the game overrides: the others need not be run."""
         self.reach = tuple(self._reach(place) for place in range(len(schema.cell_layout)))
-        self.sight_flags = _sight_flags(schema)
+        self.ranges = _ranges(schema, self.page.others[PLACE])
+        self.is_eventful = schema.on_client and schema.volatile.position is None
+        """Whether it is an event when it moves."""
         self._methods = methods
+        self._call_manners = [_manner_of_call(each) for each in schema.client_methods]
         self._client_count = len(schema.client_layout)
         self.for_others = [place for place, each in enumerate(self.reach) if each.to_others]
         """The places of the properties that other clients see."""
+        manners = [(place, self.reach[place].manner) for place in self.for_others]
+        levels = range(len(schema.detail_levels))
+        self.of_level = [[place for place, manner in manners if manner.level == level] for level in levels]
+        """Those of each level of detail."""
+        self.visible = [
+            [place for place, manner in manners if manner.level >= level] for level in (*levels, len(levels))
+        ]
+        """Those that are told at each level, the outermost last."""
+        self.loose = [place for place, manner in manners if not manner.is_reliable]
+        self.beside = [RIDE, PLACE] if self.is_eventful else [RIDE]
+        """The subjects beside properties that can be caught up by stamps (`cell/history.py`)."""
         self._for_player = [schema.cell_layout.index[name] for name in schema.cell_player_layout.names]
 
     def _reach(self, place: int) -> Reach:
         prop = self.schema.cell_properties[place]
-        audience = prop.flags.value
         index = self.schema.client_layout.index.get(prop.name, -1)
-        return Reach(audience.ghosted, audience.own_client and index >= 0, audience.other_clients and index >= 0, index)
+        ghosts, own, others = (
+            each.hears(prop.flags) and not isinstance(prop.codec_for(each), HiddenCodec) for each in Receiver
+        )
+        forms = Forms(prop.codec, *map(prop.codec_for, Receiver)) if has_shares(prop.type) else None
+        return Reach(ghosts, own and index >= 0, others and index >= 0, index, forms, _manner_of(self.schema, prop))
 
     @property
     def name(self) -> str:
@@ -75,63 +120,134 @@ class EntityKind:
         """What the own client gets with the cell part."""
         return [state.get(place) for place in self._for_player]
 
-    def describe(self, body: Body, remembered: int = 0) -> bytes:
-        """The properties that somebody else's client gets with the description of a body; of one that it remembers up
-        to a number, only those that have changed since."""
+    def describe(self, body: Body, level: int, remembered: int = 0) -> bytes:
+        """The properties that somebody else's client gets with the description of a body at a level of detail. Of one
+        that it remembers up to a number, only those that have changed since; but what belongs to a level it may have
+        missed even then."""
         history, number = body.history, body.number
         if remembered and life_of(remembered) == life_of(number) and remembered <= number:
-            return self._row(body.state, [place for place in self.for_others if history.has_changed(place, remembered)])
-        if history.row is None:
-            history.row = self._row(body.state, self.for_others)
-        return history.row
+            return self._row(
+                body.state,
+                (
+                    place
+                    for place in self.visible[level]
+                    if self.reach[place].manner.level != OUTERMOST or history.has_changed(place, remembered)
+                ),
+            )
+        row = history.rows.get(level)
+        if row is None:
+            row = history.rows[level] = self._row(body.state, self.visible[level])
+        return row
 
     def _row(self, state: State, places: Iterable[int]) -> bytes:
-        return self.schema.client_layout.encode_some({self.reach[at].client_index: state.get(at) for at in places})
+        return self.schema.other_client_layout.encode_some(
+            {self.reach[at].client_index: state.get(at) for at in places}
+        )
+
+    def for_ghosts(self, change: Change) -> Change | None:
+        """A change as ghosts are told of it, if they are."""
+        forms = self.reach[change.prop].forms
+        return change if forms is None else share_of(change, forms.whole, forms.ghosts)
+
+    def concerns(self, change: Change) -> tuple[bool, bool]:
+        """Whether a change is anything to ghosts, and to the own client, if they hear of the property at all."""
+        forms = self.reach[change.prop].forms
+        return (True, True) if forms is None else (is_for(change, forms.ghosts), is_for(change, forms.own))
+
+    def tell_own(self, change: Change) -> Event | None:
+        """A change as the own client is told of it, if it is."""
+        forms = self.reach[change.prop].forms
+        shared = change if forms is None else share_of(change, forms.whole, forms.own)
+        return None if shared is None else self.tell_change(shared)
+
+    def tell_others(self, change: Change) -> Event | None:
+        """A change as other clients are told of it, if they are. It is one that ghosts are told of: real and ghosts
+        make the very same of it."""
+        forms = self.reach[change.prop].forms
+        shared = change if forms is None else share_of(change, forms.ghosts, forms.others)
+        return None if shared is None else self.tell_change(shared)
+
+    def whole(self, state: State, place: int) -> Change:
+        """A property as it is, as a change."""
+        return Change(WHOLE, place, (), (), 0, 0, self.schema.cell_layout.codecs[place].encode(state.get(place)))
+
+    def manner_of(self, subject: int) -> Manner:
+        """How it is told (`cell/history.py`)."""
+        if subject in (PLACE, RIDE):
+            return _MANNER_OF_PLACES
+        if subject >= 0:
+            return self.reach[subject].manner if subject < len(self.reach) else PLAIN
+        return self._call_manners[~subject] if ~subject < len(self._call_manners) else PLAIN
+
+    def event(self, subject: int, told: Told) -> Event:
+        """Something that clients are told, in the manner of this type."""
+        manner = self.manner_of(subject)
+        if not manner.is_reliable and len(told.body) > LOOSE_MAX:
+            manner = manner._replace(is_reliable=True)
+        return Event(subject, told, manner, self.page.others[subject])
 
     def tell_change(self, change: Change) -> Event:
-        """A change of a property as clients are told of it."""
-        return Event(change.prop, encode_change(change, self.reach[change.prop].client_index, self._client_count))
+        """A change of a property, in the form that is for the client that is told."""
+        return self.event(change.prop, encode_change(change, self.reach[change.prop].client_index, self._client_count))
 
     def tell_call(self, index: int, args: bytes) -> Event:
         """A call of a client method (by the index of servers) as clients are told of it."""
         methods = self.schema.client_methods
         if not 0 <= index < len(methods):
             raise DecodeError(f"{self.name} has no client method {index}")
-        return Event(
-            -1,
-            self._methods.encode_call(
-                self.schema, Side.CLIENT, methods[index].name, args, component=methods[index].component
-            ),
-        )
+        name, component = methods[index].name, methods[index].component
+        told = self._methods.encode_call(self.schema, Side.CLIENT, name, args, component=component)
+        return self.event(~index, told)
+
+    def tell_place(self, position: Position, direction: Direction) -> Event:
+        """Where one is whose position is not volatile."""
+        return self.event(PLACE, encode_place(position, direction))
 
     def tell_ride(self, data: bytes) -> Event:
         """What an entity stands on as clients are told of it (`sync.riding`)."""
-        return Event(RIDE, Told(ToClient.RIDES, data))
+        return self.event(RIDE, Told(ToClient.RIDES, data))
 
-    def tell_again(self, body: Body, number: int) -> list[Event]:
-        """What has changed since the step of this number, as it is now: for a client that missed too much."""
-        codecs, state = self.schema.cell_layout.codecs, body.state
-        return [
-            self.tell_change(Change(WHOLE, place, (), (), 0, 0, codecs[place].encode(state.get(place))))
-            for place in self.for_others
-            if body.history.has_changed(place, number)
-        ]
+    def tell_again(self, body: Body, subject: int) -> Event:
+        """A property, the ride or the place as it is now: for a client that missed too much."""
+        if subject == PLACE:
+            return self.tell_place(body.position, body.direction)
+        if subject == RIDE:
+            return self.tell_ride(encode_ride(body.ride or Ride(0, body.position, body.direction)))
+        codec = self.schema.other_client_layout.codecs[self.reach[subject].client_index]
+        return self.tell_change(Change(WHOLE, subject, (), (), 0, 0, codec.encode(body.state.get(subject))))
 
 
-def _sight_flags(schema: EntitySchema) -> int:
-    """How the places of a type are told. What is not volatile moves rarely, and is told exactly."""
+_MANNER_OF_PLACES = Manner(is_latest=True)
+
+
+def _manner_of(schema: EntitySchema, prop: Property) -> Manner:
+    labels = [each.label for each in schema.detail_levels]
+    level = labels.index(prop.detail_level) if prop.detail_level in labels else OUTERMOST
+    return Manner(level, is_reliable=prop.is_reliable, is_latest=prop.send_latest_only)
+
+
+def _manner_of_call(method: Method) -> Manner:
+    distance = inf if method.detail_distance is None else method.detail_distance
+    return Manner(distance=distance, is_reliable=method.is_reliable, is_latest=method.send_latest_only)
+
+
+def _ranges(schema: EntitySchema, row: int) -> Ranges:
     volatile = schema.volatile
-    if volatile.position is None:
-        return DETAILED | ANGLES
-    angles = sum(each is not None for each in (volatile.yaw, volatile.pitch, volatile.roll))
-    return angles | (DETAILED if schema.detailed_volatile_position else 0)
+    return Ranges(
+        volatile.position,
+        (volatile.yaw, volatile.pitch, volatile.roll),
+        [(each.start, each.hysteresis) for each in schema.detail_levels],
+        is_detailed=schema.detailed_volatile_position,
+        row=row,
+    )
 
 
 class Kinds:
     """All entity types of a game, by type id; each is worked out when it is first asked for."""
 
-    def __init__(self, game: LoadedGame) -> None:
+    def __init__(self, game: LoadedGame, account: Account) -> None:
         self._game = game
+        self._pages = {type_id: Page(account, schema) for type_id, schema in sorted(game.schema.by_id.items())}
         self._methods = MethodTable(game.schema)
         self._kinds: dict[int, EntityKind] = {}
 
@@ -139,7 +255,7 @@ class Kinds:
         """The entity type of this number, if there is one."""
         if type_id not in self._kinds and type_id in self._game.schema.by_id:
             schema = self._game.schema.by_id[type_id]
-            self._kinds[type_id] = EntityKind(schema, self._part_class(schema), self._methods)
+            self._kinds[type_id] = EntityKind(schema, self._part_class(schema), self._methods, self._pages[type_id])
         return self._kinds.get(type_id)
 
     def _part_class(self, schema: EntitySchema) -> type[Cell]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from terrazzo._speed.movers import ALLOWANCE_S, ASK, ROW, TOO_FAST, Movers, Row
+from terrazzo.cell.history import PLACE
 from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.wire.ids import AppId
@@ -85,7 +86,7 @@ class ClientMoves:
     def correct(self, real: Real) -> None:
         """Tells the own client where it is."""
         if real.witness is not None:
-            real.witness.pending.append(encode_moved(real.body.position, real.body.direction))
+            real.witness.say_own(PLACE, encode_moved(real.body.position, real.body.direction))
             self.hold(real)
 
     def hold(self, real: Real) -> None:

@@ -39,7 +39,7 @@ import msgspec
 
 from terrazzo.cell.arrival import MAILBOX_DECODER, is_known, landed_real, problem_of
 from terrazzo.cell.real import Real
-from terrazzo.cell.riding import encode_rides
+from terrazzo.cell.riding import pack_ride
 from terrazzo.errors import EntityMoved
 from terrazzo.wire.ids import AppId, next_move
 from terrazzo.wire.pairs.cell_cell import Jump, NextReal, Offload, OffloadRefused, Onloaded, Past
@@ -141,22 +141,29 @@ class Offloads:
         if to == app.me:
             self.on_offload(app.me, message)
             return True
-        app.send(to, message)
+        app.parcels.send(to, message)
         for haunt in haunts:
             if haunt != to:
                 app.send(haunt, NextReal(body.id, message.epoch, to))
         return True
 
     def _take_leave(self, real: Real, to: AppId, jump: Jump | None) -> bool:
-        """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere."""
+        """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere. Its methods that wait
+        for something end here, and may still do the same."""
         app, body = self._app, real.body
         position = body.position
+
+        def leaves() -> bool:
+            if real.is_doomed or body.real is not real:
+                return False
+            return jump is not None or position == body.position or self.destination(real) == to
+
         if "on_leaving_cell" in body.kind.hooks:
             app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
-        app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
-        if real.is_doomed or body.real is not real:
+        if not leaves():
             return False
-        return jump is not None or position == body.position or self.destination(real) == to
+        app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
+        return leaves()
 
     def _pack(self, real: Real, to: AppId, jump: Jump | None) -> Offload:
         """Everything of a real; its mailbox leaves with it."""
@@ -185,7 +192,7 @@ class Offloads:
             past=body.history.pack(),
             jump=jump,
             teleport=app.teleports.pack(real),
-            ride=encode_rides(body),
+            ride=pack_ride(body),
         )
 
     def _become_ghost(self, real: Real, to: AppId, epoch: int) -> None:
@@ -222,12 +229,12 @@ class Offloads:
             assert kind is not None
             self._app.count("offload restored", entity=message.entity, to=str(app))
             number = message.number + RESTORED
-            past = Past(number, (), tuple((place, number) for place in kind.for_others))
+            past = Past(number, (), tuple((subject, number) for subject in (*kind.for_others, *kind.beside)))
             message = msgspec.structs.replace(message, number=number, past=past)
             real = self._bring_back(message, f"{app} is dead")
             self._app.haunts.close_step(real)
             for haunt in real.haunts:
-                self._app.send(haunt, real.ghost(is_snapshot=True))
+                self._app.haunts.describe(real, haunt, is_snapshot=True)
 
     def _bring_back(self, message: Offload, reason: str) -> Real:
         jump, mailbox = message.jump, _moved_on(message.mailbox)
@@ -243,7 +250,7 @@ class Offloads:
         """What was sent to this peer may have been lost with the former link. A second copy does no harm."""
         for kept in self.kept.values():
             if kept.to == peer:
-                self._app.send(peer, kept.message)
+                self._app.parcels.send(peer, kept.message)
 
     def on_link_lost(self) -> None:
         """What a real that has come waits for may be lost: it begins with what it has."""

@@ -56,8 +56,8 @@ class Own:
         """The same, of one that goes where it wants."""
         real = self._own(wish)
         if real.body.ride is not None:
-            vehicle = real.body.ride.vehicle
-            raise UsageError(f"on entity {vehicle} it cannot {wish}: alight first, or board again at another place of it")
+            problem = f"on a vehicle ({real.body.ride.vehicle}) it cannot {wish}"
+            raise UsageError(f"{problem}: alight first, or board again at another place of it")
         return real
 
     def _witness(self, wish: str) -> Witness:

@@ -5,11 +5,15 @@ Game code changes the entity; what it does collects in the step of the tick, and
     self.hp = 5           state's listener ─▶ note() ─▶ item for ghosts, event for other clients, event for the own
     self.others.wave()                        call_others() ─▶ item for ghosts, event for other clients
     self.client.look()                        call_own() ─▶ event for the own client
-    self.position = …                         the place, which rides along
+    self.position = …                         the place, which rides along; an event, if it is not volatile
 
     close_step():  number + 1, items and place → UpdateGhost to each haunt, events → history → witnesses
 
-Who has only moved needs no step of its own: the arrays close those of all such reals at once (`Haunts.close_steps`).
+Who has only moved needs no step of its own: the arrays close those of all such reals at once (`Haunts.close_steps`),
+but for those to whom that is an event.
+
+Of properties and calls whose **latest** alone matters, the last of a tick is an item and an event when the step is
+closed; until then it is put off. A property is then told whole, as it is by that time, to ghosts and all clients alike.
 
 Private properties are in no step: ghosts do not have them, and the own client is told at once. Between two closings of
 steps no ghost is made and no real leaves, so `state` and `number` always fit each other where they are packed.
@@ -19,17 +23,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from terrazzo._speed.values import Change
+from terrazzo._speed.values import WHOLE, Change
+from terrazzo.cell import history
 from terrazzo.cell.controllers import Controllers
 from terrazzo.cell.history import Event, record
 from terrazzo.cell.moves import FRESH_MOVER
+from terrazzo.cell.riding import pack_ride
 from terrazzo.cell.timers import Timers
 from terrazzo.cell.views import ReadOnly
 from terrazzo.cell.witness import Witness
 from terrazzo.schema.changes import encode_internal
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.ids import MOVES_BITS, AppId
 from terrazzo.wire.pairs.base_cell import CellData
-from terrazzo.wire.pairs.cell_cell import CreateGhost, Item, UpdateGhost
+from terrazzo.wire.pairs.cell_cell import CHANGE, PLACE, RIDES, CreateGhost, Item, UpdateGhost
 
 if TYPE_CHECKING:
     from terrazzo.cell.api import Cell
@@ -37,16 +44,13 @@ if TYPE_CHECKING:
     from terrazzo.cell.haunts import Haunt
     from terrazzo.cell.interests import Proximity
 
-CHANGE = -1
-"""`Item.method` of what is no call."""
-
 
 class Real:
     """What a body has as long as it is the real one."""
 
     __slots__ = (
-        "_events", "_items", "arrived_at", "body", "caller", "controllers", "dbid", "haunts", "is_doomed", "mover",
-        "part", "proximities", "tended", "timers", "tree_version", "witness",
+        "_events", "_items", "_latest", "_subjects", "arrived_at", "body", "caller", "controllers", "dbid", "haunts",
+        "is_doomed", "mover", "part", "proximities", "tended", "timers", "tree_version", "witness",
     )  # fmt: skip
 
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
@@ -68,7 +72,11 @@ class Real:
         self.tended = (-1, 0.0, 0.0, 0.0)
         """By which tree, at which place its haunts were last looked at, and when it is time to look again."""
         self._items: list[Item] = []
+        self._subjects: list[int] = []
+        """What each of the items is about, for the account."""
         self._events: list[Event] = []
+        self._latest: dict[int, tuple[bytes, Witness | None, bool]] = {}
+        """Put off: by subject (`cell/history.py`), the arguments of a call, and whose client has to hear of it, too."""
         self.part: Cell = self._new_part(is_arriving)
         body.state.listener = self.note
 
@@ -103,15 +111,47 @@ class Real:
     def note(self, change: Change) -> None:
         """The listener of the state."""
         kind = self.body.kind
+        manner = kind.reach[change.prop].manner
+        if not manner.is_latest and (manner.is_reliable or change.kind == WHOLE):
+            self._tell(change, self.witness)
+            return
+        is_public, is_own = kind.concerns(change)
+        witness = self.witness if is_own else None
+        if manner.is_latest:
+            self._put_off(change.prop, b"", witness, is_public=is_public)
+        else:
+            self._tell(kind.whole(self.body.state, change.prop), witness, is_public=is_public)
+
+    def _tell(self, change: Change, witness: Witness | None, *, is_public: bool = True) -> None:
+        """A change becomes what each of those gets who hear of it."""
+        kind = self.body.kind
         reach = kind.reach[change.prop]
+        if reach.forms is not None:
+            self._tell_shares(change, witness, is_public=is_public)
+            return
         if reach.to_ghosts:
-            self._add_item(Item(CHANGE, encode_internal(change, change.prop)))
-        if reach.to_others or (reach.to_own and self.witness is not None):
+            self._add_item(Item(CHANGE, encode_internal(change, change.prop)), change.prop)
+        if reach.to_others or (reach.to_own and witness is not None):
             event = kind.tell_change(change)
             if reach.to_others:
                 self._events.append(event)
-            if reach.to_own and self.witness is not None:
-                self.witness.tell_own(event)
+            if reach.to_own and witness is not None:
+                witness.tell_own(event)
+
+    def _tell_shares(self, change: Change, witness: Witness | None, *, is_public: bool) -> None:
+        """The same for a property with fields that are not for all who hear of it: each gets its share, or no word."""
+        kind = self.body.kind
+        reach = kind.reach[change.prop]
+        public = kind.for_ghosts(change) if reach.to_ghosts and is_public else None
+        if public is not None:
+            self._add_item(Item(CHANGE, encode_internal(public, change.prop)), change.prop)
+            event = kind.tell_others(public) if reach.to_others else None
+            if event is not None:
+                self._events.append(event)
+        if reach.to_own and witness is not None:
+            event = kind.tell_own(change)
+            if event is not None:
+                witness.tell_own(event)
 
     def call_own(self, index: int, args: bytes) -> None:
         """Calls a method of the own client; without one there is nobody to hear it."""
@@ -120,7 +160,13 @@ class Real:
 
     def call_others(self, index: int, args: bytes) -> None:
         """Calls a method of this entity on every other client that sees it."""
-        self._add_item(Item(index, args))
+        if self.body.kind.manner_of(~index).is_latest:
+            self._put_off(~index, args, self.witness)
+        else:
+            self._tell_call(index, args)
+
+    def _tell_call(self, index: int, args: bytes) -> None:
+        self._add_item(Item(index, args), ~index)
         self._events.append(self.body.kind.tell_call(index, args))
 
     def set_ride(self, ride: Ride) -> None:
@@ -128,33 +174,63 @@ class Real:
         data = encode_ride(ride)
         self.body.ride = ride if ride.vehicle else None
         event = self.body.kind.tell_ride(data)
-        self._add_item(Item(RIDES, data))
+        self._add_item(Item(RIDES, data), history.RIDE)
         self._events.append(event)
         if self.witness is not None:
             self.witness.tell_own(event)
 
     # The step.
 
-    def _add_item(self, item: Item) -> None:
+    def _add_item(self, item: Item, subject: int) -> None:
         if not self._items:
             self.body.app.haunts.open[self.body.id] = self
         self._items.append(item)
+        self._subjects.append(subject)
+
+    def _put_off(self, subject: int, args: bytes, witness: Witness | None, *, is_public: bool = True) -> None:
+        """Until the step is closed; the order is that of the last."""
+        self.body.app.haunts.open[self.body.id] = self
+        if subject in self._latest:
+            _, former, was_public = self._latest.pop(subject)
+            witness, is_public = former if witness is None else witness, is_public or was_public
+        self._latest[subject] = (args, witness, is_public)
+
+    def _tell_latest(self) -> None:
+        latest, self._latest = self._latest, {}
+        for subject, (args, witness, is_public) in latest.items():
+            if subject < 0:
+                self._tell_call(~subject, args)
+            else:  # a client that came since knows it from its first word
+                change = self.body.kind.whole(self.body.state, subject)
+                self._tell(change, witness if witness is self.witness else None, is_public=is_public)
 
     @property
     def is_told(self) -> bool:
         """Whether nothing has happened since the last step."""
-        return not self._items and self.body.space.area.is_told(self.body.slot)
+        return not self._items and not self._latest and self.body.space.area.is_told(self.body.slot)
 
     def close_step(self) -> UpdateGhost | None:
         """What happened since the last step, under the next number; None when nothing did."""
+        body = self.body
+        self._tell_latest()
+        if body.kind.is_eventful and body.ride is None and not body.space.area.is_told(body.slot):
+            self._items.append(Item(PLACE, b""))
+            self._subjects.append(history.PLACE)
+            self._events.append(body.kind.tell_place(body.position, body.direction))
         if self.is_told:
             return None
-        body = self.body
         items, events = tuple(self._items), self._events
-        self._items, self._events = [], []
+        if self.haunts:
+            self._count_items()
+        self._items, self._events, self._subjects = [], [], []
         number = body.space.area.close(body.slot)
         record(body, number, events)
         return UpdateGhost(body.id, body.epoch, number, items, body.position, body.direction)
+
+    def _count_items(self) -> None:
+        ghosts, rows = len(self.haunts), self.body.kind.page.ghosts
+        for item, subject in zip(self._items, self._subjects, strict=True):
+            self.body.app.account.add(rows[subject], ghosts, ghosts * len(item.data))
 
     def ghost(self, *, is_snapshot: bool = False) -> CreateGhost:
         """The entity as a new ghost gets it; only between steps."""
@@ -170,9 +246,9 @@ class Real:
             direction=body.direction,
             properties=layout.row.encode(body.state.values()[: len(layout)]),
             base=body.app.base_of(body),
-            past=body.history.pack(),
+            past=body.history.pack(is_whole=is_snapshot),
             is_snapshot=is_snapshot,
-            ride=encode_rides(body),
+            ride=pack_ride(body),
         )
 
     # What the base wants.

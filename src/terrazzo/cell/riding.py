@@ -21,6 +21,9 @@ vehicle has a body wherever its riders live. When both cross a border, it may be
 Only what does not ride itself is a vehicle. Two who board each other at the same time in two cells see it when the news
 meet, and both alight.
 
+A rider whose type has a position that is not volatile is told of by its ride alone: where each tick would be a reliable
+event, clients that do not know the vehicle see it where it boarded, or entered, until it alights.
+
 The client of a rider does not move it: it is not asked. It works out where it is from the vehicle, and is told (MOVED)
 as long as it does not know that. When it alights, it is told, too, and believed again from there.
 """
@@ -30,6 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from terrazzo.cell.controllers import Category
+from terrazzo.cell.history import PLACE
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
@@ -45,12 +49,12 @@ LOST_S = 2.0
 NONE = b""
 
 
-def encode_rides(body: Body) -> bytes:
+def pack_ride(body: Body) -> bytes:
     """The ride of a body, if it has one, for another copy."""
     return NONE if body.ride is None else encode_ride(body.ride)
 
 
-def decode_rides(data: bytes) -> Ride | None:
+def unpack_ride(data: bytes) -> Ride | None:
     """The same, back."""
     ride = None if data == NONE else decode_ride(data)
     return ride if ride is not None and ride.vehicle else None
@@ -71,7 +75,9 @@ class Riding:
         """A real stands on another body, at a place relative to it; without one, as it stands to it now."""
         body = real.body
         if vehicle.ride is not None:
-            raise UsageError(f"entity {vehicle.id} rides itself: board entity {vehicle.ride.vehicle}, which it rides on")
+            raise UsageError(
+                f"entity {vehicle.id} rides itself: board entity {vehicle.ride.vehicle}, which it rides on"
+            )
         if any(rider.body.ride is not None and rider.body.ride.vehicle == body.id for rider in self._riders.values()):
             raise UsageError(f"entity {body.id} has riders itself: they alight first")
         ride = ride_at(vehicle.id, vehicle.position, vehicle.direction, body.position, body.direction)
@@ -140,9 +146,8 @@ class Riding:
             return  # the vehicle is at the very edge of the space: the rider stays inside
         before = body.position, body.direction
         body.space.place(body, position, direction)
-        if witness is not None and before != (body.position, body.direction):
-            if not witness.knows(vehicle.id):
-                witness.pending.append(encode_moved(body.position, body.direction))
+        if witness is not None and before != (body.position, body.direction) and not witness.knows(vehicle.id):
+            witness.say_own(PLACE, encode_moved(body.position, body.direction))
 
     def _forget(self, entity: int) -> None:
         self._riders.pop(entity, None)

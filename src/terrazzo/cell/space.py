@@ -9,6 +9,7 @@ from math import inf
 
 from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
+from terrazzo._speed.tally import Tally
 from terrazzo.cell.body import Body
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Position
@@ -22,7 +23,7 @@ _ON_THE_EDGE_M = 1e-9
 class Space:
     """One space."""
 
-    def __init__(self, id: int) -> None:
+    def __init__(self, id: int, tally: Tally) -> None:
         self.id = id
         self.name = ""
         self.version = -1
@@ -34,7 +35,7 @@ class Space:
         self.rect: Rect = PLANE
         self.bounds: Rect = PLANE
         self.area = Area()
-        self.headlines = Headlines()
+        self.headlines = Headlines(tally)
         self.bodies: dict[int, Body] = {}
         self.by_slot: dict[int, Body] = {}
 
@@ -78,6 +79,9 @@ class Space:
         """A body begins here."""
         self.bodies[body.id] = body
         self.by_slot[body.slot] = body
+        self.headlines.begin(body.slot, body.kind.ranges)
+        if body.kind.is_eventful:
+            self.area.set_eventful(body.slot)
 
     def remove(self, body: Body) -> None:
         """A body is gone; who had it in its area hears of that with the next look (`cell/interests.py`)."""

@@ -10,12 +10,28 @@ client has (`cell/history.py`). `witness.py` decides who has an entry. The life 
                          WITHHELD                                                     │ GONE
                               no entry, but `left` remembers  ◀── last words, leave ──┘
 
+**Levels of detail.** The client has each entity at a level, which compiled code compares with the distance
+(`_speed/sight`). Of a level farther in, `away` has the number up to which the client knows what belongs to it:
+
+    described at level 2        away {}             it has the properties of level 2, and those without a level
+    comes to level 0            away {}             all properties of levels 0 and 1, as they are: it never had them
+    goes to level 1 at 47       away {0: 47}        from here on changes of level 0 are not told, but `sent` moves on
+    goes to level 2 at 60       away {0: 47, 1: 60}
+    comes to level 0            away {}             of level 0 what is stamped later than 47, of level 1 than 60:
+                                                    where nothing has changed, nothing
+
+Before a level changes, the news of the time before are told, at the level that was; so `sent` is the same for all that
+the client has. A description bears all properties of its level, even to a client that remembers the entity.
+
 The local body may be behind what the client has, since another cell told it: then nothing is told until it has caught
 up. What is announced is described at the number at which it was let in, or later, so that nothing is told of it that is
 older than what this client has seen of it before.
 
-`update` runs once a tick, when the steps of the tick are closed. Python runs in it for entries whose state changes now
-and for those with news that are more than a headline; all others cost compiled code only.
+`update` runs once a tick, when the steps of the tick are closed. Python runs in it for entries whose state or level
+changes now and for those with news that are more than a headline; all others cost compiled code only.
+
+What may be lost is told at once or never. To who could not be told then, a property is told with the next news as it
+is by that time, and as everything that is caught up by stamps it is told so that it arrives.
 
 **The budget** is bytes a tick, in the long run. The own entity's mail and leaves go in any case; announcements,
 descriptions, news and places as far as it reaches. What is over is owed, what is not used is saved, both for
@@ -30,9 +46,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from terrazzo._speed.sight import DESCRIBED, WITHHELD, Sight
+from terrazzo.cell.account import DESCRIPTION, PRESENCE
 from terrazzo.cell.aliases import Aliases
+from terrazzo.cell.history import Event, History
+from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
-from terrazzo.sync.protocol import Told, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
@@ -57,7 +75,8 @@ class Story:
     """The entries of one client."""
 
     __slots__ = (
-        "_body", "_ends", "_remembered", "_starved", "_wishes", "aliases", "deficit", "left", "pending", "sight",
+        "_away", "_body", "_ends", "_forget_at", "_loose", "_remembered", "_starved", "_tally", "_wishes", "aliases",
+        "deficit", "left", "pending", "sight",
     )  # fmt: skip
 
     def __init__(self, body: Body, aliases: Aliases, deficit: float = -inf) -> None:
@@ -67,6 +86,10 @@ class Story:
         """Bytes that are owed; below zero: saved."""
         self.pending: list[bytes] = []
         """For the client, in order, with the next update."""
+        self._loose: list[bytes] = []
+        """The same, what may be lost."""
+        self._away: dict[int, dict[int, int]] = {}
+        """Entity → level → up to which number the client knows what belongs to it."""
         self.left: dict[int, tuple[int, float]] = {}
         """Entity → lowest number at which it may be let in again, until when that matters; soonest first."""
         self._body = body
@@ -77,6 +100,8 @@ class Story:
         self._remembered: dict[int, int] = {}
         """Of those wanted: the number up to which the client remembers it from before."""
         self._starved = 0
+        self._forget_at = 0.0
+        self._tally = body.app.account.tally
 
     # Entries.
 
@@ -98,7 +123,7 @@ class Story:
     def add(self, other: Body, flag: int) -> None:
         """A new entry, of which the client will be told."""
         self.left.pop(other.id, None)
-        self.sight.add(other.id, other.slot, 0, other.number, other.kind.sight_flags | flag)
+        self.sight.add(other.id, other.slot, 0, other.number, flag)
         self._wishes.append(other.id)
 
     def set_flags(self, entity: int, flags: int) -> None:
@@ -117,12 +142,16 @@ class Story:
             other = bodies.get(entity)
             if other is not None and other.slot == slot and flags & DESCRIBED and area.news(slot) <= sent:
                 sent = max(sent, other.number)
-            yield PackedSeen(entity, alias, sent, flags)
+            away = self._away.get(entity)
+            level = self.sight.levels(entity)[0]
+            yield PackedSeen(entity, alias, sent, flags, level, () if away is None else tuple(away.items()))
 
     def unpack(self, seen: PackedSeen, slot: int) -> None:
         """One of them goes on here."""
-        entity, alias, sent, flags = seen
-        self.sight.add(entity, slot, alias, sent, flags)
+        entity, alias, sent, flags, level, away = seen
+        self.sight.add(entity, slot, alias, sent, flags, level)
+        if away:
+            self._away[entity] = dict(away)
         if not flags & DESCRIBED:
             self._wishes.append(entity)
 
@@ -147,25 +176,51 @@ class Story:
 
     # Telling.
 
+    def tell_own(self, event: Event) -> None:
+        """Something about the own entity."""
+        message = with_alias(OWN, event.told)
+        (self.pending if event.manner.is_reliable else self._loose).append(message)
+        self._tally.add(self._body.kind.page.own[event.subject], 1, len(message))
+
+    def say_own(self, subject: int, message: bytes) -> None:
+        """The same, of what is no event: a message about this subject of the account."""
+        self.pending.append(message)
+        self._tally.add(self._body.kind.page.own[subject], 1, len(message))
+
+    def _say(self, row: int, message: bytes) -> None:
+        """Something about another, and where it is counted."""
+        self.pending.append(message)
+        self._tally.add(row, 1, len(message))
+
+    def _tell(self, alias: int, event: Event) -> None:
+        self._say(event.row, with_alias(alias, event.told))
+
     def update(self, now: float, tick: int, allowed: float, radius: float) -> tuple[list[bytes], list[bytes]]:
         """What is to be said now: reliable messages, and those that may be lost. `allowed` bytes a tick."""
         budget = allowed - max(self.deficit, -allowed * CARRY_TICKS)
-        own = sum(map(len, self.pending))
-        room = self._room(budget - own, allowed)
-        if self.left:
+        own = sum(map(len, self.pending)) if self.pending else 0
+        if self._loose:
+            own += sum(map(len, self._loose))
+        room = budget - own
+        if room <= 0 or self._starved:
+            room = self._room(room, allowed)
+        if self.left and now >= self._forget_at:
             self._forget_left(now)
         spent = self._end_all(now) if self._ends else 0
         if self._wishes and spent < room:
             spent += self._grant(room - spent)
-        news, told, places, used = self.sight.serve(tick, room - spent, radius)
-        self.pending += told
+        news, told, loose, used = self.sight.serve(tick, room - spent, radius)
+        if told:
+            self.pending += told
         for entity in news:
             spent += self._tell_news(entity)
             if spent >= room:
                 break
         self.deficit = min(own + spent + used - budget, allowed * CARRY_TICKS)
         pending, self.pending = self.pending, []
-        return pending, places
+        if self._loose:
+            loose, self._loose = self._loose + loose, []
+        return pending, loose
 
     def _room(self, room: float, allowed: float) -> float:
         """What is there for others."""
@@ -210,19 +265,22 @@ class Story:
             self._body.app.count("no alias left", entity=self._body.id)
             return False
         self._rename(other.id, other.slot, alias, sent, flags)
-        self.pending.append(encode_announce(other.id, alias, other.kind.schema))
+        self._say(other.kind.page.others[PRESENCE], encode_announce(other.id, alias, other.kind.schema))
         return True
 
     def _describe(self, other: Body, alias: int, flags: int) -> None:
-        row = other.kind.describe(other, self._remembered.pop(other.id, 0))
-        self.pending.append(encode_describe(alias, other.number, other.position, other.direction, row))
+        level = self.sight.levels(other.id)[1]
+        row = other.kind.describe(other, level, self._remembered.pop(other.id, 0))
+        described = encode_describe(alias, other.number, other.position, other.direction, row)
+        self._say(other.kind.page.others[DESCRIPTION], described)
         if other.ride is not None:
-            self._say(alias, [other.kind.tell_ride(encode_ride(other.ride)).told])
+            self._tell(alias, other.kind.tell_ride(encode_ride(other.ride)))
         self.sight.set_sent(other.id, other.number)
+        self.sight.set_level(other.id, level)
         self.sight.set_flags(other.id, flags & ~WANTED | DESCRIBED)
 
     def _tell_news(self, entity: int) -> int:
-        """The steps that the client has not got; how many bytes they are."""
+        """The steps that the client has not got, and what it lacks at its new level; how many bytes they are."""
         other = self._body.space.bodies.get(entity)
         _, alias, sent, _ = self.entry(entity)
         if other is None or life_of(other.number) != life_of(sent) or other.number < sent:
@@ -230,18 +288,49 @@ class Story:
         before = len(self.pending)
         self._tell_since(other, alias, sent)
         self.sight.set_sent(entity, other.number)
+        level, level_now, _ = self.sight.levels(entity)
+        if level_now != level:
+            self._change_level(other, alias, level, level_now)
         return sum(map(len, self.pending[before:]))
 
     def _tell_since(self, other: Body, alias: int, sent: int) -> None:
-        """The steps after `sent`; where history is gone, each property that has changed since, as it is."""
-        if other.number > sent:
-            told = other.history.since(sent)
-            if told is None:
-                told = [event.told for event in other.kind.tell_again(other, sent)]
-            self._say(alias, told)
+        """The steps after `sent`, as far as they are told to who is so far away; where history is gone, or was not
+        kept, each property that has changed since, as it is."""
+        if other.number <= sent:
+            return
+        history, kind = other.history, other.kind
+        level, _, distance = self.sight.levels(other.id)
+        visible = kind.visible[min(level, len(kind.of_level))]
+        if self._repeat(history, alias, sent, level, distance):
+            subjects = [place for place in kind.loose if place in visible]
+        else:
+            subjects = [*visible, *kind.beside]
+        self._catch_up(other, alias, (each for each in subjects if history.has_changed(each, sent)))
 
-    def _say(self, alias: int, several: Iterable[Told]) -> None:
-        self.pending += [with_alias(alias, told) for told in several]
+    def _repeat(self, history: History, alias: int, sent: int, level: int, distance: float) -> bool:
+        """The steps after `sent`; False: they are not known any more."""
+        events = history.since(sent)
+        for event in events or ():
+            if level <= event.manner.level and distance <= event.manner.distance:
+                self._tell(alias, event)
+        return events is not None
+
+    def _catch_up(self, other: Body, alias: int, subjects: Iterable[int]) -> None:
+        for subject in subjects:
+            self._tell(alias, other.kind.tell_again(other, subject))
+
+    def _change_level(self, other: Body, alias: int, level: int, level_now: int) -> None:
+        """It came nearer or went farther; the client has all of it that belongs to the level that was."""
+        away, kind, history = self._away.setdefault(other.id, {}), other.kind, other.history
+        for left in range(level, level_now):
+            away[left] = other.number
+        for come in range(level - 1, level_now - 1, -1):
+            known = away.pop(come, None)
+            places = kind.of_level[come]
+            self._catch_up(other, alias, (at for at in places if known is None or history.has_changed(at, known)))
+        if not away:
+            del self._away[other.id]
+        self.sight.set_level(other.id, level_now)
 
     # Leaving.
 
@@ -266,7 +355,8 @@ class Story:
         if other is not None and flags & DESCRIBED and life_of(other.number) == life_of(sent):
             self._tell_since(other, alias, sent)
             sent = max(sent, other.number)
-        self._close(alias)
+        self._close(alias, other)
+        self._away.pop(entity, None)
         self._rename(entity, slot, 0, sent, flags & ~(DESCRIBED | WANTED))
 
     def _part(self, entity: int, entry: Entry, now: float) -> None:
@@ -280,26 +370,30 @@ class Story:
             number = max(sent, other.number)
         elif grave is not None and life_of(grave.number) == life_of(sent):
             if flags & DESCRIBED and grave.number > sent:
-                self._say(alias, grave.history.since(sent) or ())
+                level, _, distance = self.sight.levels(entity)
+                self._repeat(grave.history, alias, sent, level, distance)
             number = max(sent, grave.number) + grave.is_destroyed
         if alias:
-            self._close(alias)
+            self._close(alias, other)
         self._forget(entity, number, now)
 
-    def _close(self, alias: int) -> None:
-        self.pending.append(encode_leave(alias))
+    def _close(self, alias: int, other: Body | None) -> None:
+        account = self._body.app.account
+        row = account.leave_of_the_gone() if other is None else other.kind.page.others[PRESENCE]
+        self._say(row, encode_leave(alias))
         self.aliases.rest(alias)
 
     def _forget(self, entity: int, number: int, now: float) -> None:
         self.sight.remove(entity)
         self._remembered.pop(entity, None)
+        self._away.pop(entity, None)
         self.left.pop(entity, None)
         self.left[entity] = (number, now + LEFT_S)
 
     def _forget_left(self, now: float) -> None:
         while self.left:
-            entity, (_, until) = next(iter(self.left.items()))
-            if until > now:
+            entity, (_, self._forget_at) = next(iter(self.left.items()))
+            if self._forget_at > now:
                 break
             del self.left[entity]
 

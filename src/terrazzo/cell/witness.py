@@ -30,12 +30,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from terrazzo._speed.sight import DESCRIBED, WITHHELD
+from terrazzo.cell.account import DESCRIPTION
 from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.history import Event
+from terrazzo.cell.history import PLACE, Event
 from terrazzo.cell.interests import PATIENCE_S
 from terrazzo.cell.story import GONE, IN_AREA, LEFT_S, MANUAL, Story
 from terrazzo.errors import UsageError
-from terrazzo.sync.protocol import OWN, encode_cell_player, encode_moved, encode_space, with_alias
+from terrazzo.sync.protocol import encode_cell_player, encode_moved, encode_space
+from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedWitness
@@ -70,7 +72,8 @@ class Witness:
         policy, kind = body.app.game.policy, body.kind
         witness = cls(body, number, policy.area_radius_m, policy.area_hysteresis_m, Story(body, Aliases()))
         row = kind.player_row(body.state)
-        witness.pending.append(encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row))
+        player = encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row)
+        witness.say_own(DESCRIPTION, player)
         if body.ride is not None:
             witness.tell_own(kind.tell_ride(encode_ride(body.ride)))
         witness._watch(())
@@ -118,9 +121,9 @@ class Witness:
         body = self.body
         self._patience_until = 0.0
         if body.space.id == space_before:
-            self.pending.append(encode_moved(body.position, body.direction))
+            self.say_own(PLACE, encode_moved(body.position, body.direction))
             return
-        self.pending.append(encode_space(body.space.id, body.position, body.direction))
+        self.say_own(PLACE, encode_space(body.space.id, body.position, body.direction))
         for entity in self.entities():
             body.app.interests.call(body, "on_left_aoi", entity)
         self._story.drop_all(body.app.host.now)
@@ -142,7 +145,11 @@ class Witness:
 
     def tell_own(self, event: Event) -> None:
         """The own entity changed, or its client is called."""
-        self._story.pending.append(with_alias(OWN, event.told))
+        self._story.tell_own(event)
+
+    def say_own(self, subject: int, message: bytes) -> None:
+        """The same, of what is no event: a message about this subject of the account (`cell/account.py`)."""
+        self._story.say_own(subject, message)
 
     def update(self, now: float, tick: int, allowed: float) -> tuple[list[bytes], list[bytes]]:
         """What it is to hear now: reliable messages, and those that may be lost. `allowed` bytes a tick."""

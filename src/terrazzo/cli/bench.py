@@ -85,6 +85,19 @@ def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int) -> N
 
 @bench.command()
 @json_option
+@click.option("--ticks", default=100, show_default=True, help="Measured in each turn.")
+@click.option("--rounds", default=3, show_default=True, help="Turns that each contender gets.")
+@click.option("--minute", default=60.0, show_default=True, help="Seconds of the scripted minute.")
+@click.option("--seed", default=1, show_default=True, help="Of the minute.")
+def sync(as_json: bool, ticks: int, rounds: int, minute: float, seed: int) -> None:
+    """Changed properties, from the assignment to 62 clients' packets; and the bytes of a scripted minute of play."""
+    from terrazzo.bench.sync import measure
+
+    show(measure(ticks=ticks, rounds=rounds, minute_s=minute, seed=seed), as_json)
+
+
+@bench.command()
+@json_option
 @click.option("--clients", default=1500, show_default=True, help="In the world; some of them stand at the border.")
 @click.option("--rounds", default=100, show_default=True, help="How often those at the border go over and back.")
 @click.option("--ticks", default=80, show_default=True, help="While the border moves to and fro.")

@@ -12,6 +12,7 @@ COMMANDS = {
     "check": ("terrazzo.cli.defs", "check"),
     "run": ("terrazzo.cli.run", "run"),
     "bots": ("terrazzo.cli.run", "bots"),
+    "account": ("terrazzo.cli.account", "account"),
     "sim": ("terrazzo.cli.sim", "sim_command"),
     "bench": ("terrazzo.cli.bench", "bench"),
 }

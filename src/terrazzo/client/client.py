@@ -139,14 +139,16 @@ class ClientApp:
         return self.phase is Phase.OVER
 
     def move(self, position: Position, yaw: float = 0.0, *, pitch: float = 0.0, roll: float = 0.0) -> bool:
-        """The own entity goes here; the server hears of the latest place once per tick. False without a body."""
+        """The own entity goes here; the server hears of the latest place once per tick. False without a body, and while
+        it rides on another: then it goes where that goes."""
         direction = (yaw, pitch, roll)
         if not all(abs(each) <= COORDINATE_MAX for each in (*position, *direction)):
             raise ValueRejected(f"expected a place in finite numbers, got {position!r}, {direction!r}")
-        if not self.has_body or self.view.player is None:
+        if not self.has_body or self.view.player is None or self.view.player.ride is not None:
             return False
         x, y, z = position
-        self.view.player.position, self.view.player.direction = (x, y, z), direction
+        for event in self.view.move_own((x, y, z), direction):
+            self._stage.play(event)
         self._move_waits = True
         return True
 

@@ -93,6 +93,11 @@ class Client(parts.Client):
         return self._seen.direction
 
     @property
+    def vehicle(self) -> int:
+        """The entity that it stands on; 0: none. Where that is there, this is where it is (`sync.riding`)."""
+        return 0 if self._seen.ride is None else self._seen.ride.vehicle
+
+    @property
     def is_player(self) -> bool:
         """Whether this is the client's own entity."""
         return self._engine.is_player(self._seen)

@@ -1,7 +1,7 @@
 """One picture of the whole cluster, put together from what each app says of itself.
 
     CellAppMgr   spaces, their bounds, their cells and loads        ┐
-    CellApps     bodies: real or ghost, and where                   ├──▶  {spaces, apps, players}
+    CellApps     bodies: real or ghost, and where; what they sent   ├──▶  {spaces, apps, players, bandwidth}
     BaseAppMgr   the loads of BaseApps                              │
     BaseApps     clients                                            ┘
     all          the plain facts of their views, for the list of apps
@@ -13,7 +13,8 @@ The picture:
      "spaces": [{"id", "name", "bounds",
                  "cells":    [{"cell", "app", "rect", "load" (or None), "reals", "ghosts", "is_lost"} …],
                  "entities": [{"id", "type", "x", "z", "real", "app"} …]} …],
-     "apps": [{"app", "kind", "index", "is_up", "age_s" (or None), "load" (or None), "facts"} …]}
+     "apps": [{"app", "kind", "index", "is_up", "age_s" (or None), "load" (or None), "facts"} …],
+     "bandwidth": [{"type", "what", "to", "messages", "bytes"} …]}    of all CellApps, most first (`cell/account.py`)
 
 A rectangle is [least x, least z, greatest x, greatest z]. An entity is listed once for its real and once for each
 ghost, with the app that has it. The parts were not taken in the same moment: an entity may be seen real twice, or not
@@ -74,11 +75,23 @@ class BodySeen(msgspec.Struct, frozen=True, array_like=True):
     z: float
 
 
+class LineSeen(msgspec.Struct, frozen=True):
+    """A line of a CellApp's bandwidth account."""
+
+    type: str
+    what: str
+    to: str
+    messages: int
+    bytes: int
+
+
 class CellAppView(msgspec.Struct, frozen=True):
     """What a picture needs of a CellApp: the bodies by the name of their space."""
 
     spaces: dict[str, list[BodySeen]]
     load: float | None = None
+    bandwidth: list[LineSeen] = []
+    """Since the app started."""
 
 
 class _BaseAppLoad(msgspec.Struct, frozen=True):
@@ -112,7 +125,7 @@ SHAPES: dict[AppKind, type[AppView]] = {
     AppKind.BASE_APP: BaseAppView,
 }
 
-_NO_FACTS = frozenset({"app", "apps", "spaces", "load", "tick", "state", "progress"})
+_NO_FACTS = frozenset({"app", "apps", "spaces", "load", "tick", "state", "progress", "bandwidth"})
 """What of a view is shown elsewhere in the picture, or too large for a list."""
 
 
@@ -161,6 +174,7 @@ def make_snapshot(apps: Iterable[Watched], now: float) -> dict[str, Any]:
         "players": sum(shape.clients for app, shape in _shapes(apps, BaseAppView) if app.is_up),
         "spaces": [_space(space, bodies) for space in mgr.spaces] if mgr else [],
         "apps": [_app(app, loads, now) for app in apps],
+        "bandwidth": _bandwidth(shape for _, shape in _shapes(apps, CellAppView)),
     }
 
 
@@ -197,6 +211,19 @@ def _cell(cell: CellSeen, bodies: list[BodySeen] | None) -> dict[str, Any]:
         reals = sum(body.real for body in bodies)
         plain |= {"reals": reals, "ghosts": len(bodies) - reals}
     return plain
+
+
+def _bandwidth(views: Iterable[CellAppView]) -> list[dict[str, Any]]:
+    """One account of all; what an app that is gone had sent is in it as long as its view is kept."""
+    sums: dict[tuple[str, str, str], tuple[int, int]] = {}
+    for line in (line for view in views for line in view.bandwidth):
+        key = (line.type, line.what, line.to)
+        messages, size = sums.get(key, (0, 0))
+        sums[key] = (messages + line.messages, size + line.bytes)
+    return [
+        {"type": type, "what": what, "to": to, "messages": messages, "bytes": size}
+        for (type, what, to), (messages, size) in sorted(sums.items(), key=lambda each: (-each[1][1], each[0]))
+    ]
 
 
 def _app(app: Watched, loads: dict[str, float | None], now: float) -> dict[str, Any]:

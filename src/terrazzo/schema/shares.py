@@ -43,14 +43,17 @@ def share(data_type: DataType, receiver: Receiver) -> DataType:
 
 
 def _made(data_type: DataType, receiver: Receiver) -> DataType:
-    made = data_type
     if isinstance(data_type, SequenceType):
-        made = replace(data_type, of=share(data_type.of, receiver))
+        element = share(data_type.of, receiver)
+        if not isinstance(element, HiddenType):
+            return replace(data_type, of=element)
     elif isinstance(data_type, RecordType):
         made = replace(data_type, fields=tuple(_field(each, receiver) for each in data_type.fields))
-    if takes_no_bytes(made) and not takes_no_bytes(data_type):
-        return HiddenType(data_type, preset=data_type.preset)
-    return made
+        if takes_no_bytes(data_type) or not takes_no_bytes(made):
+            return made
+    else:
+        return data_type
+    return HiddenType(data_type, preset=data_type.preset)
 
 
 def _field(field: Field, receiver: Receiver) -> Field:
@@ -95,19 +98,30 @@ def share_of(change: Change, given: Codec, wanted: Codec) -> Change | None:
     """
     if given is wanted:
         return change
-    steps = (*change.path, change.start) if change.kind == NESTED else change.path
-    for step in steps:
-        if isinstance(wanted, HiddenCodec):
-            return None
-        given, wanted = _child(given, step), _child(wanted, step)
-    if isinstance(wanted, HiddenCodec):
+    if not is_for(change, wanted):
         return None
+    for step in _steps(change):
+        given, wanted = _child(given, step), _child(wanted, step)
     if given is wanted:
         return change
     return Change(
         change.kind, change.prop, change.path, change.counts, change.start, change.end,
         _payload(change, given, wanted),
     )  # fmt: skip
+
+
+def is_for(change: Change, wanted: Codec) -> bool:
+    """Whether anything of a change is for those for whom this codec of the property is."""
+    for step in _steps(change):
+        if isinstance(wanted, HiddenCodec):
+            return False
+        wanted = _child(wanted, step)
+    return not isinstance(wanted, HiddenCodec)
+
+
+def _steps(change: Change) -> tuple[int, ...]:
+    """The way from the property to what is changed, or to the list of which a slice is."""
+    return (*change.path, change.start) if change.kind == NESTED else change.path
 
 
 def _child(codec: Any, index: int) -> Codec:

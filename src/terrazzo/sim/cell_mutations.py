@@ -208,10 +208,18 @@ def is_kind(message: bytes, kind: int) -> bool:
     return bool(message) and message[0] == kind
 
 
+def _tells_twice(app: CellApp, *kinds: int) -> None:
+    """Messages of these kinds are told twice."""
+
+    def change(real: Real, messages: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        return tuple(each for m in messages for each in (m,) * (2 if any(is_kind(m, kind) for kind in kinds) else 1))
+
+    change_messages(app, change)
+
+
 def _leaves_twice(app: CellApp) -> None:
     """Every leave is told twice."""
-    leave = protocol.ToClient.LEAVE
-    change_messages(app, lambda real, all_: tuple(each for m in all_ for each in ((m, m) if is_kind(m, leave) else (m,))))
+    _tells_twice(app, protocol.ToClient.LEAVE)
 
 
 def _never_leaves(app: CellApp) -> None:
@@ -221,10 +229,7 @@ def _never_leaves(app: CellApp) -> None:
 
 def _stutters(app: CellApp) -> None:
     """Every change inside a property is told twice."""
-    nested, piece = protocol.ToClient.NESTED, protocol.ToClient.SLICE
-    change_messages(
-        app, lambda real, all_: tuple(e for m in all_ for e in ((m, m) if is_kind(m, nested) or is_kind(m, piece) else (m,)))
-    )
+    _tells_twice(app, protocol.ToClient.NESTED, protocol.ToClient.SLICE)
 
 
 def _reuses_alias(app: CellApp) -> None:

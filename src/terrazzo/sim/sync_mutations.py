@@ -7,11 +7,15 @@ within a few seeds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Any
 
+from terrazzo._speed.sight import OUTERMOST
 from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.kind import EntityKind
+from terrazzo.cell.real import Real
+from terrazzo.cell.story import Story
 from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.sim.cell_mutations import Harm, change_messages, harmed, instead, is_kind
 from terrazzo.sync import protocol
@@ -52,6 +56,12 @@ def _forgets_own(app: CellApp) -> None:
         kind.reach = tuple(each._replace(to_own=each.to_own and not each.to_others) for each in kind.reach)
 
 
+def _tells_hidden(app: CellApp) -> None:
+    """What fewer may see than see the rest of a record is told to all of them."""
+    for kind in _kinds(app):
+        kind.reach = tuple(each._replace(forms=None) for each in kind.reach)
+
+
 # What they hear.
 
 
@@ -85,12 +95,65 @@ def _skips_stamps(app: CellApp) -> None:
         instead(kind, "describe", describe)
 
 
+# From how far.
+
+
+def _drops_levels(app: CellApp) -> None:
+    """What belongs to a level of detail is told to everybody."""
+    for kind in _kinds(app):
+        kind.reach = tuple(each._replace(manner=each.manner._replace(level=OUTERMOST)) for each in kind.reach)
+
+
+def _calls_from_afar(app: CellApp) -> None:
+    """Calls are heard from wherever the entity is seen."""
+    for kind in _kinds(app):
+        kind._call_manners = [each._replace(distance=inf) for each in kind._call_manners]
+
+
+def _stories(app: CellApp, change: Callable[[Story], None]) -> None:
+    """Something happens to what a client's cell knows of it, after each time that it was told something."""
+
+    def serve(before: Any, real: Real) -> None:
+        before(real)
+        if real.witness is not None:
+            change(real.witness._story)
+
+    instead(app.feed, "serve", serve)
+
+
+def _forgets_away(app: CellApp) -> None:
+    """Nobody knows since when a client has not heard what belongs to a level: it hears all of it again."""
+    _stories(app, lambda story: story._away.clear())
+
+
+def _knows_all(app: CellApp) -> None:
+    """A client that went away is taken to know all that comes: it gets nothing when it comes closer."""
+
+    def change(story: Story) -> None:
+        for levels in story._away.values():
+            levels.update(dict.fromkeys(levels, 1 << 62))
+
+    _stories(app, change)
+
+
+def _stands_still(app: CellApp) -> None:
+    """Who has no volatile position is not told of when it moves."""
+    for kind in _kinds(app):
+        kind.is_eventful = False
+
+
 SYNC_HARMS: dict[str, Harm] = {
     "own-to-others": _own_to_others,
     "others-to-own": _others_to_own,
     "forget-own": _forgets_own,
+    "tell-hidden": _tells_hidden,
     "drop-nested": _drops_nested,
     "shuffle-changes": _shuffles,
     "skip-stamps": _skips_stamps,
+    "drop-levels": _drops_levels,
+    "call-from-afar": _calls_from_afar,
+    "forget-away": _forgets_away,
+    "know-all": _knows_all,
+    "stand-still": _stands_still,
 }
 SYNC_MUTATIONS: dict[str, Callable[[App], None]] = {name: harmed(harm) for name, harm in SYNC_HARMS.items()}

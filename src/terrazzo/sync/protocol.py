@@ -22,8 +22,8 @@ are small ones of our own.
     21  places          see `sync.places`           unreliable        where entities in the area are
     22  place           alias, place                                  where one is whose position is not volatile
     23  loose           uint8 turn, a message       unreliable        a change or a call that may be lost
-    24  rides           alias, entity, place                          it stands on that entity, at a place relative to it;
-                                                                      entity 0: on nothing any more, here in the world
+    24  rides           alias, entity, place                          it stands on that entity, the place being relative
+                                                                      to it; on 0: on nothing any more, and here
     54  logged off      uint8 reason, text                            the last word
     56  nested change   alias, external form
     57  slice change    alias, external form
@@ -225,7 +225,7 @@ def encode_announce(entity: int, alias: int, schema: EntitySchema) -> bytes:
 
 
 def encode_describe(alias: int, number: int, position: Position, direction: Direction, some: bytes) -> bytes:
-    """`some`: properties, as `schema.client_layout.encode_some` gives them."""
+    """`some`: properties, as `schema.other_client_layout.encode_some` gives them."""
     body = _NUMBER.pack(number) + _PLACE.pack(*position, *direction) + some
     return with_alias(alias, Told(ToClient.DESCRIBE, body))
 

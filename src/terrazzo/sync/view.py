@@ -16,6 +16,8 @@ rules:
 - The own entity's cell properties change only while it has a body; its base properties at any time.
 - Nobody gets what is not for it: of the own entity what its own client may see, of others what other clients may see.
 
+Who rides on another entity is where that is (`sync.riding`), as long as that is there; else where it is told to be.
+
 Places and loose messages are unreliable: those about an alias that is nobody's, yet or any more, or that was somebody
 else's when they were sent (`sync.turns`), are passed over and counted (`late`).
 """
@@ -33,7 +35,18 @@ from terrazzo.schema.model import EntitySchema, Schema, Side
 from terrazzo.schema.state import State
 from terrazzo.sync.neighbours import Neighbours
 from terrazzo.sync.places import decode_places
-from terrazzo.sync.protocol import OWN, MethodTable, ToClient, split_message, take_alias, take_entity, take_place
+from terrazzo.sync.protocol import (
+    OWN,
+    Direction,
+    MethodTable,
+    Position,
+    ToClient,
+    split_message,
+    take_alias,
+    take_entity,
+    take_place,
+)
+from terrazzo.sync.riding import Rides, decode_ride
 from terrazzo.sync.turns import Turns, is_since
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -43,6 +56,7 @@ from terrazzo.sync.view_events import (
     Changed,
     Event,
     Fault,
+    Left,
     LoggedOff,
     Moved,
     Refused,
@@ -73,6 +87,7 @@ class View:
         self._methods = methods
         self._turns = Turns()
         self._neighbours = Neighbours(self._turns)
+        self._rides = Rides(self.find)
         self._actions: dict[int, Callable[[int, bytes], Iterator[Event]]] = {
             ToClient.BASE_PLAYER: self._on_base_player,
             ToClient.CELL_PLAYER: self._on_cell_player,
@@ -84,6 +99,7 @@ class View:
             ToClient.MOVED: self._on_moved,
             ToClient.PLACES: self._on_places,
             ToClient.PLACE: self._on_place,
+            ToClient.RIDES: self._on_rides,
             ToClient.LOOSE: self._on_loose,
             ToClient.LOGGED_OFF: self._on_logged_off,
             ToClient.NESTED: self._on_change,
@@ -125,6 +141,17 @@ class View:
     def answers(self) -> list[bytes]:
         """What the client has to say to what it was told since the last time; reliable messages."""
         return self._neighbours.answers()
+
+    def move_own(self, position: Position, direction: Direction) -> list[Moved]:
+        """The own entity goes somewhere by itself; gives what that did to those who ride on it."""
+        player = self._own_with_cell()
+        player.position, player.direction = position, direction
+        return [Moved(rider) for rider in self._rides.carry(player)]
+
+    def _part_with(self, events: Iterator[Left]) -> Iterator[Event]:
+        for event in events:
+            self._rides.leave(event.entity)
+            yield event
 
     def _violate(self, fault: Fault, number: int, entity: int, text: str) -> Violation:
         violation = Violation(fault, number, entity, text)
@@ -171,7 +198,8 @@ class View:
         if body:
             raise DecodeError("cell lost has nothing in it", 0)
         self.space = None
-        yield from self._neighbours.forget_all()
+        yield from self._part_with(self._neighbours.forget_all())
+        self._rides.leave(player)
         self._neighbours.begin_anew()
         yield CellLost(player)
 
@@ -183,7 +211,7 @@ class View:
             raise DecodeError("space has nothing after its place", 28)
         player.position, player.direction = position, direction
         self.space = space
-        yield from self._neighbours.forget_all()
+        yield from self._part_with(self._neighbours.forget_all())
         yield SpaceChanged(player, space)
 
     def _on_announce(self, number: int, body: bytes) -> Iterator[Event]:
@@ -201,22 +229,23 @@ class View:
     def _on_describe(self, number: int, body: bytes) -> Iterator[Event]:
         alias, rest = take_alias(body)
         self._own_with_cell()
-        yield self._neighbours.describe(alias, rest)
+        entered = self._neighbours.describe(alias, rest)
+        yield entered
+        yield from map(Moved, self._rides.carry(entered.entity))
 
     def _on_leave(self, number: int, body: bytes) -> Iterator[Event]:
         alias, rest = take_alias(body)
         self._own_with_cell()
         if rest:
             raise DecodeError("leave has nothing after its alias", len(body) - len(rest))
-        yield from self._neighbours.leave(alias)
+        yield from self._part_with(self._neighbours.leave(alias))
 
     def _on_moved(self, number: int, body: bytes) -> Iterator[Event]:
         player = self._own_with_cell()
         position, direction, rest = take_place(body)
         if rest:
             raise DecodeError("moved has nothing after its place", 24)
-        player.position, player.direction = position, direction
-        yield Moved(player)
+        yield from map(Moved, self._rides.put(player, position, direction))
 
     def _on_places(self, number: int, body: bytes) -> Iterator[Event]:
         turn, places = decode_places(body)
@@ -226,8 +255,7 @@ class View:
                 self.late += 1
                 continue
             yaw, pitch, roll = (*place.angles, *seen.direction[len(place.angles) :])
-            seen.position, seen.direction = place.position, (yaw, pitch, roll)
-            yield Moved(seen)
+            yield from map(Moved, self._rides.put(seen, place.position, (yaw, pitch, roll)))
 
     def _on_place(self, number: int, body: bytes) -> Iterator[Event]:
         alias, rest = take_alias(body)
@@ -235,8 +263,16 @@ class View:
         position, direction, rest = take_place(rest)
         if rest:
             raise DecodeError("place has nothing after its place", len(body) - len(rest))
-        seen.position, seen.direction = position, direction
-        yield Moved(seen)
+        yield from map(Moved, self._rides.put(seen, position, direction))
+
+    def _on_rides(self, number: int, body: bytes) -> Iterator[Event]:
+        seen, data = self._take_seen(body)
+        ride = decode_ride(data)
+        if seen is self.player:
+            self._own_with_cell()
+        if ride.vehicle == seen.id:
+            raise Refused(Fault.MALFORMED, f"{seen} rides on itself", seen.id)
+        yield from map(Moved, self._rides.ride(seen, ride))
 
     def _on_loose(self, number: int, body: bytes) -> Iterator[Event]:
         """A change or a call like any other, but it may come too early or too late."""

@@ -11,6 +11,7 @@ from terrazzo.schema.changes import Applied
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import OWN, Direction, Position
+from terrazzo.sync.riding import Ride
 
 
 class Fault(Enum):
@@ -62,6 +63,8 @@ class Seen:
     """Of its description: what this client says that it remembers, when it meets the entity again."""
     turn: int = 0
     """In which its alias became its own (`sync.turns`)."""
+    ride: Ride | None = None
+    """What it stands on (`sync.riding`)."""
 
     @property
     def yaw(self) -> float:

@@ -60,14 +60,16 @@ class Outbox:
         self._registry = registry
         self._items: dict[AppId, list[bytes]] = {}
 
-    def send(self, peer: AppId, message: Message) -> None:
-        """Adds a message for `peer`. It is encoded now: later changes to what it refers to do not travel."""
+    def send(self, peer: AppId, message: Message) -> int:
+        """Adds a message for `peer`. It is encoded now: later changes to what it refers to do not travel. Gives its
+        size in bytes."""
         item = self._registry.encode(message)
         queue = self._items.get(peer)
         if queue is None:
             self._items[peer] = [item]
         else:
             queue.append(item)
+        return len(item)
 
     def drain(self) -> list[tuple[AppId, list[bytes]]]:
         """Everything, as bundles by peer, in the order in which the peers were first written to."""

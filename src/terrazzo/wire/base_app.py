@@ -35,11 +35,11 @@ class ClusterApp:
         self.outbox = Outbox()
         self.requests = Requests(host, self.outbox)
         self.refusals = Refusals()
-        self._handlers: dict[type[Message], Callable[[AppId, Any], None]] = {}
+        self._handlers: dict[type[Message], Callable[[AppId, Any], object]] = {}
         self._answerers: dict[type[Message], Callable[[Question], None]] = {}
         self.answers(WantView, self._on_want_view)
 
-    def on(self, kind: type[M], handler: Callable[[AppId, M], None]) -> None:
+    def on(self, kind: type[M], handler: Callable[[AppId, M], object]) -> None:
         """Messages of this kind go to `handler(source, message)`."""
         self._handlers[kind] = handler
 
@@ -57,9 +57,9 @@ class ClusterApp:
         except UsageError as problem:
             self.requests.refuse(question, f"the view is too large to be sent: {problem}")
 
-    def send(self, peer: AppId, message: Message) -> None:
-        """Say something to a peer at the end of the tick."""
-        self.outbox.send(peer, message)
+    def send(self, peer: AppId, message: Message) -> int:
+        """Say something to a peer at the end of the tick; gives its size in bytes."""
+        return self.outbox.send(peer, message)
 
     def on_message(self, source: AppId, message: Message) -> None:
         """See App."""

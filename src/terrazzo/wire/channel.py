@@ -217,6 +217,8 @@ class Channel:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing left to remember."""
+        if self.is_waited_for:  # the peer has ended, and its last words have not come yet
+            return False
         return self.outgoing is None and self.incoming is None and not self.pinned and not self.box.is_ending
 
     def rest(self, now: float, limits: ChannelLimits) -> float | None:
@@ -265,6 +267,7 @@ class Channel:
             self._on_stream(frame.stream, now, limits)
         if frame.is_over and (frame.stream is None or frame.stream.is_last):
             self.incoming = None
+            self.is_waited_for = False
             self.is_noted = self.owes_frame = True
         return lost
 

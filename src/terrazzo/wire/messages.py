@@ -87,6 +87,7 @@ class Registry:
         self._items = msgspec.msgpack.Decoder(list[Item])
         self._plain_kinds: list[_Kind] = []  # those that need no look at their size
         self._whole: msgspec.msgpack.Decoder[list[_Wrapped]] | None = None
+        self._single: msgspec.msgpack.Decoder[_Wrapped] | None = None
 
     def register(self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX) -> None:
         """Gives `kind` its number, for ever; a number or a type given twice is a mistake of ours."""
@@ -98,7 +99,7 @@ class Registry:
         self._by_number[number] = self._by_type[kind] = _Kind(number, kind, max_size)
         if max_size >= min(MESSAGE_MAX, _size_max(msgspec.inspect.type_info(kind))):
             self._plain_kinds.append(self._by_number[number])
-            self._whole = None
+            self._whole = self._single = None
 
     def encode(self, message: Message) -> bytes:
         """One item. Raises UsageError at the caller for what no peer would accept."""
@@ -163,11 +164,17 @@ class Registry:
             )
             for kind in self._plain_kinds
         ]
+        self._single = msgspec.msgpack.Decoder(Union[tuple(items)])  # noqa: UP007
         self._whole = msgspec.msgpack.Decoder(list[Union[tuple(items)]])  # type: ignore[misc] # noqa: UP007
         return self._whole
 
     def decode_nested(self, data: bytes) -> Message | Refusal:
         """One item that travelled inside another message, such as the question inside a request."""
+        if self._single is not None and len(data) <= MESSAGE_MAX:
+            try:
+                return self._single.decode(data).body
+            except (ValueError, RecursionError, MemoryError):
+                pass  # it has a limit of its own, or is not well
         try:
             number, raw = msgspec.msgpack.decode(data, type=Item)
         except (ValueError, RecursionError):

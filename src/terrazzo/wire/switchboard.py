@@ -5,7 +5,7 @@ each part it has to do with: the highest version it knows and the app of that ve
 
     frame for a part that lives here        → its channel takes it in
     frame for a part that left              → the place it left behind is the forwarding stub: passed on, hop counted
-    frame for a part unknown here           → Astray, to where the frame came from
+    frame for a part unknown here           → Astray, to the app that passed the frame on
     our own frame, place known              → to that app            our own frame, place unknown → locate()
 
 So old homes forward for `stub_s`; who has moved tells its peers (see `channel.py`); and when neither helps (a
@@ -370,8 +370,10 @@ class Switchboard:
             return
         self.counts["astray"] += 1
         self._host.log("astray", part=frame.to, source=frame.source, via=via)
-        if frame.home != self.me and (place is None or place.app in (None, self.me)):
-            self._outbox.send(frame.home, Astray(frame.to))
+        if via != self.me and (place is None or place.app in (None, self.me, via)):
+            # To whoever passed it on: it forgets its stub, and the next copy finds out one hop earlier. If the part is
+            # on its way from here to there, it arrives before this does.
+            self._outbox.send(via, Astray(frame.to))
 
     # Frames out.
 

@@ -70,6 +70,7 @@ class Game {
     this.#steps.listen({
       KeyE: () => this.#do("pick_up"),
       KeyF: () => this.#do("go_through"),
+      KeyR: () => this.#do("strike_nearest"),
       KeyC: () => this.#do("paint", this.#nextPaint()),
       Enter: () => find("words").focus(),
     });

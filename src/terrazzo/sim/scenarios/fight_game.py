@@ -6,6 +6,7 @@ fighters restless: they strike whoever is near, walk where it hurts (`seamless_w
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from terrazzo.cell import Cell
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame, load_game
 from terrazzo.schema.model import Side
@@ -24,12 +26,23 @@ PULSE = 100
 """The number of the timer that the example does not have."""
 
 if TYPE_CHECKING:
-    Fighter = Any  # the example's LivingCell, which is not known before it is loaded
+
+    class ExampleCell(Cell):
+        """The example's cell parts, which are not known before they are loaded."""
+
+        def strike_nearest(self) -> None: ...
+        def swing(self, other: Any) -> None: ...
+        def land(self, blow: Any) -> None: ...
+        def give_up(self, blow: Any) -> None: ...
+        def be_struck(self, by: Any, number: int, power: int) -> None: ...
+        def blow_felt(self, number: int, hurt: int, is_dead: bool) -> None: ...
+        async def size_up(self, target: int) -> None: ...
+
 else:
-    Fighter = object
+    ExampleCell = object
 
 
-class Watched(Fighter):
+class Watched(ExampleCell):
     """What is laid over a fighter."""
 
     judge: FightJudge
@@ -127,8 +140,6 @@ def plaza() -> LoadedGame:
 
 def rules() -> ModuleType:
     """The module of the example that has the fight."""
-    import sys
-
     living = next(each for each in plaza().parts["Avatar"][Side.CELL].__mro__ if each.__name__ == "LivingCell")
     return sys.modules[living.__module__]
 

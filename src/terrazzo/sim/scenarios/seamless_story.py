@@ -20,10 +20,10 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from terrazzo.cell.body import Body
+from terrazzo.cell.history import Event
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Property
-from terrazzo.sync.protocol import Told
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
 Fact = tuple[str, bytes | int]
@@ -154,7 +154,7 @@ class Story:
         self.own = Track(Receiver.OWN_CLIENT, layout, values)
         self.others = Track(Receiver.OTHER_CLIENTS, layout, values)
         self.rows: dict[int, Row] = {}
-        self.told: dict[int, list[Told]] = {}
+        self.told: dict[int, list[Event]] = {}
         """What each step told other clients; steps that told nothing are left out."""
         self.marks: dict[int, int] = {}
         """How many facts for others there were when a step was closed."""
@@ -175,7 +175,7 @@ class Story:
     def _tracks(self, prop: Property) -> list[Track]:
         return [track for track in (self.own, self.others) if track.has(prop.name)]
 
-    def step(self, now: float, number: int, row: Row, told: list[Told]) -> str | None:
+    def step(self, now: float, number: int, row: Row, told: list[Event]) -> str | None:
         """The real is this with this number, and told this; what is wrong with that."""
         if number in self.rows:
             return None if self.rows[number] == row else f"has changed without a step after {number}"
@@ -197,9 +197,11 @@ class Story:
             first -= 1
         return self.places[max(first, 0) :]
 
-    def told_between(self, low: int, high: int) -> list[Told]:
-        """What the steps after `low`, up to `high`, told other clients."""
-        return [each for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
+    def told_between(self, low: int, high: int) -> list[Event]:
+        """What the steps after `low`, up to `high`, told other clients, but for what a later one has replaced."""
+        events = [each for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
+        last = {each.subject: at for at, each in enumerate(events)}
+        return [each for at, each in enumerate(events) if not each.manner.is_latest or last[each.subject] == at]
 
 
 def values_of(layout: Layout, values: list[object]) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ step. The types are drawn (`sync_types.py`), so the parts are made for each worl
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, Proxy, UInt32, build, exposed, remote
@@ -22,6 +23,8 @@ from terrazzo.sim.world import World
 
 FIXED = ("secret", "name", "visits")
 """Properties that have a use of their own."""
+Callback = tuple[int, str, tuple[Any, ...]]
+"""The entity, the name of the callback, and what it was given."""
 
 
 class SyncJudge(Judge):
@@ -34,6 +37,8 @@ class SyncJudge(Judge):
         """The base parts of those who are played."""
         self.gaps: set[int] = set()
         """Entities of which some client was told by stamps: what history no longer had."""
+        self.callbacks: list[Callback] = []
+        """What the client parts were told since somebody last looked."""
         self.edits = 0
         self._had: dict[tuple[int, str], set[bytes]] = {}
 
@@ -188,9 +193,9 @@ class Cast:
                 Side.CELL: PlayerCell if is_player else Thing,
                 Side.CLIENT: PlayerClient if is_player else Client,
             }
+            heard = draw_calls(rng, shape.area_radius_m) | draw_callbacks(rng, each)
             self._parts[each.__name__] = {
-                side: _part(each, side, base, draw_calls(rng, shape.area_radius_m) if side is Side.CLIENT else {})
-                for side, base in sides.items()
+                side: _part(each, side, base, heard if side is Side.CLIENT else {}) for side, base in sides.items()
             }
         self.schema = build(self.types).checked()
 
@@ -200,6 +205,22 @@ class Cast:
             for part in sides.values():
                 part.judge, part.declared = judge, self.schema[name]
         return LoadedGame(self.schema, policy_of(self.player, shape, on_ready), self._parts)
+
+
+def draw_callbacks(rng: Random, of: type[EntityType]) -> dict[str, Any]:
+    """The callbacks of a client part: for each property one for all changes, or one for each kind."""
+    names = []
+    for prop in of.__annotations__:
+        names += [f"set_{prop}"] + [f"set_{kind}_{prop}" for kind in ("nested", "slice") if rng.random() < 0.5]
+    return {name: _callback(name) for name in names}
+
+
+def _callback(name: str) -> Any:
+    def changed(self: Any, *args: Any) -> None:
+        """A property has changed."""
+        self.judge.callbacks.append((self.id, name, args))
+
+    return changed
 
 
 def _part(of: type[EntityType], side: Side, base: type[Any], members: dict[str, Any]) -> type[Any]:

@@ -5,7 +5,8 @@ a reason, which is in the schema:
 
     nothing                  none missing: it hears the very next fact of all that are so, in the order of the story
     latest-only              values that were replaced; but no fact of an earlier step is told after it, and none of a
-                             later one before
+                             later one before. (Of a share of a value this is not known: what is told whole because
+                             of something hidden is told later than this audience saw it change.)
     level of detail          what happened while the entity was too far away; asked of the places (`sync_view.py`)
     not reliable             what was lost
 
@@ -18,6 +19,7 @@ from bisect import bisect_left
 from enum import Enum
 from typing import NamedTuple
 
+from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema
 from terrazzo.sim.scenarios.seamless_story import Fact, Story, Track
 
@@ -30,11 +32,18 @@ class Manner(NamedTuple):
     within_m: float | None = None
     """Only from so near, as the level or the method says."""
     hysteresis_m: float = 0.0
+    is_share: bool = False
+    """This audience sees less of it than there is."""
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing of it may be missing."""
         return not self.is_latest and self.is_reliable and self.within_m is None
+
+    @property
+    def may_repeat(self) -> bool:
+        """Told whole when anything in it has changed, which may be nothing that this audience sees."""
+        return self.is_share and (self.is_latest or not self.is_reliable)
 
 
 def manners_of(schema: EntitySchema, *, is_own: bool) -> dict[str, Manner]:
@@ -43,8 +52,9 @@ def manners_of(schema: EntitySchema, *, is_own: bool) -> dict[str, Manner]:
     found = {}
     for prop in schema.client_properties:
         level = None if is_own or prop.detail_level is None else levels[prop.detail_level]
-        place = (None, 0.0) if level is None else (level.start, level.hysteresis)
-        found[prop.name] = Manner(prop.send_latest_only, prop.is_reliable, *place)
+        within_m, hysteresis_m = (None, 0.0) if level is None else (level.start, level.hysteresis)
+        is_share = prop.codec_for(Receiver.OWN_CLIENT if is_own else Receiver.OTHER_CLIENTS) is not prop.codec
+        found[prop.name] = Manner(prop.send_latest_only, prop.is_reliable, within_m, hysteresis_m, is_share)
     for method in schema.client_methods:
         distance = None if is_own else method.detail_distance
         found[method.name] = Manner(method.send_latest_only, method.is_reliable, distance)
@@ -66,10 +76,12 @@ class Hearing:
 
     def __init__(self, story: Story, track: Track, manners: dict[str, Manner], at: int, sure: int) -> None:
         self.story = story
-        self.at = at
+        self.begin = self.at = at
         """So many facts of the story are behind it."""
         self.has: dict[str, int] = {}
         """Which value of each property it has, which call it heard last, by place in the story."""
+        self.open: set[str] = set()
+        """Properties with a level of which nothing came since the description, which perhaps had nothing of them."""
         self.track = track
         self.manners = manners
         self._sure = sure
@@ -86,14 +98,18 @@ class Hearing:
         manner, place = self.manners[name], self.track.place(fact)
         if place is None:
             return Wrong.NEVER
-        if place <= self.has.get(name, 0):
+        has, is_open = self.has.get(name, 0), name in self.open
+        if place < has or (place == has and not (is_open or manner.may_repeat)):
             return Wrong.AGAIN
         self.has[name] = place
+        self.open.discard(name)
+        if place == has:
+            return None
         if manner.is_complete:
             due = self.due()
             self.at = max(self.at, place)
             return Wrong.SKIPPED if due is not None and due + 1 < place and not may_skip else None
-        if manner.is_latest and manner.is_reliable and manner.within_m is None and not may_skip:
+        if manner.is_latest and not (may_skip or manner.may_repeat) and manner.is_reliable and manner.within_m is None:
             return self._misplaced(place)
         return None
 

@@ -1,8 +1,5 @@
-"""What is true about the cell parts of the sync scenario: as in `seamless_truth.py`, but for what history may forget.
-
-Of what only the latest counts of, an event gives way to the next: so a ghost that goes on by several steps at once may
-have fewer of them than its real told. And of whom clients had to be told by stamps, because history had too little, is
-written down.
+"""What is true about the cell parts of the sync scenario: as in `seamless_truth.py`; and which clients may have missed
+something, since history did not reach back to what they had.
 """
 
 from __future__ import annotations
@@ -11,6 +8,8 @@ from typing import Any
 
 from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.history import PLAIN, Event
+from terrazzo.cell.kind import EntityKind
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.world import Process
@@ -29,12 +28,16 @@ class SyncTruth(Truth):
             for type_id in judge.schema.by_id:
                 kind = app.kinds.get(type_id)
                 assert kind is not None
-                vars(kind)["tell_again"] = _noting(judge, kind.tell_again)
+                vars(kind)["tell_again"] = _noting(judge, kind)
 
 
-def _noting(judge: SyncJudge, tell_again: Any) -> Any:
-    def noted(body: Body, *args: Any) -> Any:
-        judge.gaps.add(body.id)
-        return tell_again(body, *args)
+def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
+    """What is told to all in every case is told again only to who has missed what history no longer has."""
+    tell_again = kind.tell_again
+
+    def noted(body: Body, subject: int) -> Event:
+        if subject >= 0 and kind.manner_of(subject) == PLAIN:
+            judge.gaps.add(body.id)
+        return tell_again(body, subject)
 
     return noted

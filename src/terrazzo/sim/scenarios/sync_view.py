@@ -1,7 +1,7 @@
 """The judging of what one client of the sync scenario is told of properties and calls (P4).
 
     a description      has every property as it was at that number; of those with a level perhaps what was seen before
-    a word             fits what was heard before (`sync_hearing.py`)
+    a word             fits what was heard before (`sync_hearing.py`); a change runs one callback, with what was before
     from near only     is heard only by who was near lately, and nothing is missing for who was near all the time; this
                        where nothing goes wrong around, since then places are nowhere long out of date
     at rest            each property is what its flags and level allow: as it is, or as it was seen last, or the default
@@ -21,7 +21,8 @@ from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story
 from terrazzo.sim.scenarios.seamless_view import LATELY_S, NEAR_M, PLACE_M, ViewJudge, encoded, packing_m, values
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.scenarios.sync_hearing import Hearing, Manner, Wrong, manners_of
-from terrazzo.sync.view_events import Seen
+from terrazzo.sync.view import View
+from terrazzo.sync.view_events import Called, CellPlayer, Changed, Entered, Event, Seen
 from terrazzo.wire.ids import life_of
 
 FAR_M = 2.0
@@ -39,8 +40,37 @@ class SyncView(ViewJudge):
         self._hearings: dict[int, Hearing] = {}
         self._told_at: dict[tuple[int, str], float] = {}
         """When it heard of a property, or method, of an entity."""
+        self._values: dict[tuple[int, str], bytes] = {}
+        """Every property of every entity as its client has it."""
         self._known: dict[tuple[int, str], set[bytes]] = {}
         """Every value of an entity's property that it has had."""
+
+    def on_event(self, event: Event, view: View) -> None:
+        """See ViewJudge."""
+        if isinstance(event, Changed):
+            self._check_callback(event)
+        if isinstance(event, Called) and view.space is None and not event.method.is_reliable:
+            return  # by the next body, of which the client has not heard yet: what may be lost may also be early
+        super().on_event(event, view)
+        if isinstance(event, (CellPlayer, Entered)):
+            layout = event.entity.state.layout
+            self._values |= {(event.entity.id, name): encoded(event.entity, name) for name in layout.names}
+
+    def _check_callback(self, event: Changed) -> None:
+        """The game's code was told this change, once, with what was there before."""
+        seen, name = event.entity, event.name
+        calls, self._sync.callbacks = self._sync.callbacks, []
+        exact, args = event.applied.callback(name)
+        what = f"{self.name} was told {name} of {seen}, and its part was called with {calls}"
+        check(len(calls) == 1 and calls[0][0] == seen.id, "P4", what, self.name, seen.id)
+        before = self._values.get((seen.id, name))
+        if calls[0][1] != f"set_{name}":
+            check(calls[0][1:] == (exact, args), "P4", what, self.name, seen.id)
+        elif before is not None:
+            layout = seen.state.layout
+            old = layout.codecs[layout.index[name]].encode(calls[0][2][0])
+            check(old == before, "P4", f"{what}, which is not what it had", self.name, seen.id)
+        self._values[seen.id, name] = encoded(seen, name)
 
     # Descriptions.
 
@@ -50,8 +80,9 @@ class SyncView(ViewJudge):
         self._own = seen.id
         manners = manners_of(seen.schema, is_own=True)
         self._hearings[seen.id] = hearing = Hearing(story, story.own, manners, span.low, span.high)
-        for name in values(seen, story.own):
+        for name, value in values(seen, story.own).items():
             hearing.has[name] = story.own.start(name, span.low)
+            self._known.setdefault((seen.id, name), set()).add(value)
 
     def _on_entered(self, seen: Seen) -> None:
         stories = self._judge.stories.get(seen.id, [])
@@ -78,7 +109,9 @@ class SyncView(ViewJudge):
         is_stale = hearing.manners[name].within_m is not None and value in known
         what = f"{self.name} was shown {seen} at {seen.number} with a {name} that it had not: {place}, not {current}"
         check(place == current or is_stale, "P4", what, self.name, seen.id)
-        hearing.has[name] = current if place == current else place or 0
+        hearing.has[name] = -1 if place is None else place
+        if hearing.manners[name].within_m is not None:
+            hearing.open.add(name)
         known.add(value)
         self._told_at[seen.id, name] = self._judge.world.clock.now
 
@@ -88,10 +121,10 @@ class SyncView(ViewJudge):
         hearing, name = self._hearings[seen.id], fact[0]
         manner, now = hearing.manners[name], self._judge.world.clock.now
         since = self._told_at.get((seen.id, name), now)
-        has = hearing.has.get(name, 0)
+        has = max(hearing.has.get(name, 0), hearing.begin if isinstance(fact[1], int) else 0)
         wrong = hearing.hear(fact, may_skip=seen.id in self._sync.gaps)
-        if wrong is Wrong.AGAIN and not manner.is_reliable and manner.within_m is not None:
-            wrong = None  # told again on the reliable way when it came near, and this one was still under way
+        if wrong is Wrong.AGAIN and not manner.is_reliable:
+            wrong = None  # what is caught up takes the reliable way, on which something newer may overtake it
         due = hearing.due()
         after = "nothing" if due is None else f"{hearing.facts[due][0]} (fact {due})"
         what = f"{self.name} was told {words} of {seen}"

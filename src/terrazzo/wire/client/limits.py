@@ -45,9 +45,10 @@ PROBE_BACKOFF_MAX = 6
 PROBE_S_MAX = 2.0
 BACKOFFS_TO_MIN_WINDOW = 2
 
-# Acknowledgements: at once for every second packet and whenever a number is missing, else within the delay.
-ACK_EVERY_PACKETS = 2
-ACK_DELAY_S = 0.02
+# Acknowledgements: at once for every eighth packet and whenever a number is missing, else within the delay. That is a
+# little more than a tick: in play there is always a packet that goes out anyway, and takes the acknowledgement along.
+ACK_EVERY_PACKETS = 8
+ACK_DELAY_S = 0.12
 ACK_DELAY_UNIT_S = 0.0001
 ACK_BITS_BYTES_MIN = 8
 ACK_OVERLAP_PACKETS = 32

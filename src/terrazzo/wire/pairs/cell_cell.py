@@ -6,6 +6,7 @@ offloads. A ghost applies numbers strictly in order and holds what comes early; 
     real's app → ghost's app      CreateGhost, UpdateGhost, GhostPlaces, DeleteGhost, NextReal, SetReal, GhostList
     ghost's app → real's app      GhostCreated, WantSnapshot
     the real itself               Offload, answered by Onloaded or OffloadRefused
+    either                        Parcel: a CreateGhost or an Offload, compressed
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
-
+CHANGE = -1
+PLACE = -2
 RIDES = -3
-"""`Item.method` of a ride."""
+"""What an item is that is no call."""
 
 
 class Item(NamedTuple):
     """One thing of a step, in the order in which the game did it."""
 
     method: int
-    """Internal index of a client method: a call that every other client hears, `data` are its arguments. -1: `data` is
-    a change of a property (`schema.changes`, internal form). RIDES: what it stands on (`sync.riding`)."""
+    """Internal index of a client method: a call that every other client hears, `data` are its arguments. CHANGE: `data`
+    is a change of a property (`schema.changes`, internal form). PLACE: where the entity is is told as an event, like a
+    change, since it is not volatile; there is no data. RIDES: what it stands on (`sync.riding`)."""
     data: bytes
 
 
@@ -34,8 +37,8 @@ class PackedEvent(NamedTuple):
     """What an item of a step is for other clients: a message that lacks only the alias of the entity. The path inside a
     property is packed by the sizes that the property had at that moment, so it cannot be made again from the item."""
 
-    place: int
-    """Of the property that it is about; -1: a call."""
+    subject: int
+    """What it is about; how it is told follows from that (`cell/history.py`)."""
     message_id: int
     body: bytes
 
@@ -54,7 +57,7 @@ class Past(NamedTuple):
     """Complete above this number."""
     steps: tuple[Step, ...]
     stamps: tuple[tuple[int, int], ...]
-    """(place of a property, number of its last change)."""
+    """(subject, number of its last change)."""
 
 
 @message(100)
@@ -158,7 +161,11 @@ class PackedSeen(NamedTuple):
     sent: int
     """The number of the last step of it that the client has."""
     flags: int
-    """`cell.witness.Seen` bits: described, manual, withheld, in the area, …"""
+    """Of `_speed/sight` and `cell/story.py`: described, manual, withheld, in the area, …"""
+    level: int = 255
+    """The level of detail that the client has it at; 255: none yet."""
+    away: tuple[tuple[int, int], ...] = ()
+    """(level, number): levels nearer than that, and up to which step the client knows what belongs to them."""
 
 
 class PackedWitness(NamedTuple):
@@ -290,3 +297,10 @@ class GhostList(Message, frozen=True):
     What you have of me beside these you should ask for."""
 
     entities: tuple[int, ...]
+
+
+@message(112)
+class Parcel(Message, frozen=True):
+    """A CreateGhost or an Offload, encoded and deflated (`cell/parcels.py`)."""
+
+    data: bytes

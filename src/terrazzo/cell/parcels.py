@@ -1,0 +1,90 @@
+"""Parcels: whole entities on their way to another cell (CreateGhost, Offload), compressed where that pays.
+
+Whether it pays depends on the entity type: on what its properties are like, how long its past is, how many others its
+client sees. So it is measured, for each type and each of the two messages: the first of them, and then every
+MEASURED_EVERY-th, is encoded and compressed, and the sizes are averaged, the latest counting most. It pays where a
+message gets smaller by SHARE_MIN of itself and by BYTES_MIN at least. Until the next measurement all of the kind go as
+
+    Parcel: the encoded message, deflated (raw, level 1)
+
+What does not pay goes as it is and costs nothing. A parcel takes the place of its message in the same link, so the
+order is the same; its receiver unpacks it and goes on as if it had come bare. Reading is total: what is no parcel of
+these two messages, or is larger than any message may be, is counted and dropped.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import MESSAGE_MAX, REGISTRY
+from terrazzo.wire.pairs.cell_cell import CreateGhost, Offload, Parcel
+
+if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
+
+MEASURED_EVERY = 64
+SHARE_MIN = 1 / 3
+BYTES_MIN = 512
+_LEVEL = 1
+_LATEST = 0.25
+"""How much the latest measurement counts."""
+
+
+@dataclass(slots=True)
+class Gauge:
+    """What is known of one message of one entity type."""
+
+    sent: int = 0
+    plain: float = 0.0
+    packed: float = 0.0
+    """The average sizes."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether it is worth compressing."""
+        saved = self.plain - self.packed
+        return saved >= BYTES_MIN and saved >= SHARE_MIN * self.plain
+
+    def measure(self, plain: int, packed: int) -> None:
+        """One more was compressed."""
+        share = _LATEST if self.plain else 1.0
+        self.plain += share * (plain - self.plain)
+        self.packed += share * (packed - self.packed)
+
+
+class Parcels:
+    """What one app sends to others, and gets."""
+
+    def __init__(self, app: CellApp) -> None:
+        self.gauges: dict[tuple[type, int], Gauge] = {}
+        self._app = app
+
+    def send(self, to: AppId, message: CreateGhost | Offload) -> int:
+        """Sends a whole entity; gives how many bytes that took."""
+        gauge = self.gauges.setdefault((type(message), message.type_id), Gauge())
+        is_measured = gauge.sent % MEASURED_EVERY == 0
+        gauge.sent += 1
+        if not is_measured and not gauge.pays:
+            return self._app.send(to, message)
+        plain = REGISTRY.encode(message)
+        deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+        packed = deflate.compress(plain) + deflate.flush()
+        if is_measured:
+            gauge.measure(len(plain), len(packed))
+        return self._app.send(to, Parcel(packed) if gauge.pays else message)
+
+    def on_parcel(self, source: AppId, message: Parcel) -> None:
+        """Whatever is in it has come."""
+        inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            plain = inflate.decompress(message.data, MESSAGE_MAX)
+        except zlib.error:
+            plain = b""
+        inner = REGISTRY.decode_nested(plain) if inflate.eof else None
+        if isinstance(inner, CreateGhost | Offload):
+            self._app.on_message(source, inner)
+        else:
+            self._app.count("parcel that does not decode", source=str(source), size=len(message.data))

@@ -1,0 +1,86 @@
+"""`terrazzo account`: where the bytes of a running cluster go, by entity type, property and method.
+
+It asks the console of the cluster, whose page is in the data folder's cluster.json, for its picture (`/api/snapshot`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http.client import HTTPException
+from pathlib import Path
+from urllib.request import urlopen
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from terrazzo.cli.output import json_option, print_json
+from terrazzo.errors import UsageError
+from terrazzo.runtime.config import Config
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.orders import CONSOLE
+
+ANSWER_S = 5.0
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of the account (`cell/account.py`)."""
+
+    type: str
+    what: str
+    to: str
+    messages: int
+    bytes: int
+
+
+class _Picture(msgspec.Struct, frozen=True):
+    bandwidth: list[Line]
+
+
+@click.command()
+@json_option
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder of the cluster.")
+def account(as_json: bool, data: Path | None) -> None:
+    """What a running world has sent so far: bytes by entity type, property and method, and to whom.
+
+    To ghosts, to an entity's own client, to other clients; most bytes first.
+    """
+    try:
+        lines = fetch(data or Path(Config().data.folder))
+    except UsageError as problem:
+        raise click.ClickException(str(problem)) from None
+    if as_json:
+        print_json({"bytes": sum(line.bytes for line in lines), "bandwidth": lines})
+    else:
+        _show(lines)
+
+
+def fetch(data: Path) -> list[Line]:
+    """The account of the cluster that runs with this folder."""
+    cluster = DataFolder(data).read_cluster()
+    page = next((app.text for app in cluster.apps if app.name.startswith(f"{CONSOLE}-") and app.text), None)
+    if page is None:
+        raise UsageError("the cluster has no console that could be asked: run it with --console, or wait for it")
+    try:
+        with urlopen(f"{page}api/snapshot", timeout=ANSWER_S) as answer:
+            return msgspec.json.decode(answer.read(), type=_Picture).bandwidth
+    except (OSError, HTTPException, msgspec.DecodeError, ValueError) as problem:
+        raise UsageError(f"the console at {page} does not answer as it should: {problem}") from None
+
+
+def _show(lines: Sequence[Line]) -> None:
+    total = sum(line.bytes for line in lines)
+    table = Table(box=None, pad_edge=False)
+    for name in ("type", "what", "to"):
+        table.add_column(name)
+    for name in ("messages", "bytes", "%"):
+        table.add_column(name, justify="right")
+    for line in lines:
+        share = f"{100 * line.bytes / max(total, 1):.1f}"
+        names = map(escape, (line.type, line.what, line.to))
+        table.add_row(*names, f"{line.messages:,}", f"{line.bytes:,}", share)
+    console = Console()
+    console.print(table)
+    console.print(f"{total:,} bytes since the CellApps started.", highlight=False)

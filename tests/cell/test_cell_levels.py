@@ -1,0 +1,333 @@
+"""Level of detail, and in which manner changes, calls and places are told: by distance, the latest only, or loosely.
+
+An avatar's badge belongs to the level "near" (20 m, hysteresis 5), its crest to "middle" (50 m, hysteresis 5). Cells
+are side by side along x, so that it is z that takes an entity through the levels wherever it is at home.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from terrazzo._speed.sight import Ranges
+from terrazzo.cell.history import PLACE, Event
+from terrazzo.sync.protocol import ToClient, Told
+from tests.cell.land import Land
+from tests.cell.plain import AVATAR
+
+SHIVER = AVATAR.cell_layout.index["shiver"]
+
+
+def words(events: list[Event]) -> list[tuple[int, Told]]:
+    """What they are about and tell; where they are counted is each app's own business."""
+    return [(each.subject, each.told) for each in events]
+
+
+class Meeting:
+    """1 has a client and sees 2, which is so many metres away."""
+
+    def __init__(self, z: float, *, seed: int | None = None, land: Land | None = None, **values) -> None:
+        self.land = Land(seed=seed) if land is None else land
+        self.screen = self.land.create(1, -8.0, is_seen=True)
+        self.land.create(2, -8.0, z, **values)
+        self.land.settle()
+        self.reliable: list[bytes] = []
+        hear = self.screen.hear
+
+        def listen(message: bytes) -> None:
+            self.reliable.append(message)
+            hear(message)
+
+        self.screen.hear = listen
+
+    def go(self, z: float) -> list[tuple]:
+        """What the client of 1 is told while 2 goes there."""
+        x = self.land.real(2).body.position[0]
+        return self.told(lambda: self.land.put(2, x, z))
+
+    def set(self, name: str, *values: object) -> list[tuple]:
+        """What it is told when a property is given these values, one after the other, in one tick."""
+
+        def change(part) -> None:
+            for value in values:
+                setattr(part, name, value)
+
+        return self.told(lambda: self.land.do(2, change))
+
+    def call(self, name: str, *numbers: int) -> list[tuple]:
+        return self.told(lambda: self.land.do(2, lambda part: [getattr(part.others, name)(each) for each in numbers]))
+
+    def told(self, act) -> list[tuple]:
+        before = len(self.screen.events)
+        act()
+        self.land.settle(12)
+        return self.screen.events[before:]
+
+    @property
+    def seen(self):
+        return self.screen.seen[2]
+
+
+# Levels.
+
+
+def test_a_description_has_what_belongs_to_its_level():
+    far, middle, near = (Meeting(z, badge=7, crest=[1, 2]) for z in (70.0, 40.0, 10.0))
+    assert [each.seen["badge"] for each in (far, middle, near)] == [0, 0, 7]
+    assert [each.seen["crest"] for each in (far, middle, near)] == [[], [1, 2], [1, 2]]
+
+
+def test_who_comes_closer_for_the_first_time_gets_what_it_never_had():
+    meeting = Meeting(70.0, badge=7, crest=[1])
+    assert meeting.go(40.0) == [("crest", 2, [1])]
+    assert meeting.go(10.0) == [("badge", 2, 7)]
+
+
+def test_through_two_levels_at_once():
+    assert Meeting(70.0, badge=7, crest=[1]).go(10.0) == [("crest", 2, [1]), ("badge", 2, 7)]
+
+
+def test_back_and_forth_without_changes_tells_nothing():
+    meeting = Meeting(10.0, badge=7, crest=[1])
+    for z in (40.0, 70.0, 40.0, 10.0, 70.0, 10.0):
+        assert meeting.go(z) == []
+    assert meeting.reliable == []
+
+
+def test_closer_again_tells_exactly_what_changed_while_away():
+    meeting = Meeting(10.0, badge=7, crest=[1])
+    meeting.go(40.0)
+    assert meeting.set("badge", 8) == []
+    assert meeting.set("crest", [1, 2]) == [("crest", 2, [1, 2])], "it is still near enough for that"
+    meeting.go(70.0)
+    assert meeting.set("badge", 9) == []
+    assert meeting.set("name", "two") == [("name", 2, "two")]
+    assert meeting.go(40.0) == []
+    assert meeting.go(10.0) == [("badge", 2, 9)]
+    assert meeting.set("badge", 10) == [("badge", 2, 10)]
+
+
+def test_a_level_is_kept_until_a_little_farther_out():
+    meeting = Meeting(24.0)
+    assert meeting.set("badge", 1) == []
+    assert meeting.go(19.0) == [("badge", 2, 1)]
+    meeting.go(24.0)
+    assert meeting.set("badge", 2) == [("badge", 2, 2)]
+    meeting.go(26.0)
+    assert meeting.set("badge", 3) == []
+    assert meeting.go(21.0) == []
+
+
+def test_changes_inside_a_value_go_on_where_they_ended():
+    """A nested change means something only to who has the value that it was made in."""
+    meeting = Meeting(10.0, crest=[1])
+    meeting.go(70.0)
+    meeting.land.do(2, lambda part: part.crest.append(2))
+    meeting.land.settle()
+    assert meeting.seen["crest"] == [1]
+    meeting.go(30.0)
+    meeting.land.do(2, lambda part: part.crest.append(3))
+    meeting.land.settle()
+    assert meeting.seen["crest"] == [1, 2, 3]
+
+
+def test_changes_and_crossings_in_one_tick():
+    meeting = Meeting(10.0)
+
+    def change_and_go(z: float, badge: int) -> None:
+        meeting.land.do(2, lambda part: setattr(part, "badge", badge))
+        meeting.land.put(2, -8.0, z)
+
+    assert meeting.told(lambda: change_and_go(70.0, 1)) == [("badge", 2, 1)], "it was near until then"
+    assert meeting.told(lambda: change_and_go(60.0, 2)) == []
+    assert meeting.told(lambda: change_and_go(10.0, 3)) == [("badge", 2, 3)]
+
+
+def test_a_client_that_remembers_gets_all_of_the_level_it_comes_back_to():
+    meeting = Meeting(10.0, badge=7)
+    meeting.go(70.0)
+    meeting.set("badge", 8)
+    meeting.go(300.0)
+    assert 2 not in meeting.screen.seen
+    meeting.go(10.0)
+    assert meeting.seen["badge"] == 8
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("movers", [(1,), (2,), (1, 2)])
+def test_levels_go_along_when_somebody_migrates(movers, seed):
+    meeting = Meeting(10.0, seed=seed, badge=7, crest=[1])
+    land = meeting.land
+    meeting.go(70.0)
+    before = len(meeting.screen.events)
+    for entity in movers:
+        land.put(entity, 8.0, land.real(entity).body.position[2])
+    meeting.set("badge", 8)
+    for _ in range(6):
+        land.step()
+    meeting.set("badge", 9)
+    assert [land.home(entity) for entity in (1, 2)] == [int(entity in movers) for entity in (1, 2)]
+    assert [each for each in meeting.screen.events[before:] if each[0] in ("badge", "crest")] == []
+    assert meeting.go(0.0) == [("badge", 2, 9)]
+    assert meeting.go(70.0) == meeting.go(0.0) == []
+
+
+# Calls by distance.
+
+
+def test_a_call_is_heard_as_far_as_its_detail_distance():
+    meeting = Meeting(24.0)
+    assert meeting.call("on_whispered", 1) == [("on_whispered", 2, 1)]
+    meeting.go(26.0)
+    assert meeting.call("on_whispered", 2) == []
+    meeting.go(10.0)
+    assert meeting.call("on_whispered", 3) == [("on_whispered", 2, 3)]
+
+
+@pytest.mark.parametrize("on", [0, 1])
+def test_last_words_are_heard_as_far_as_they_carry(on):
+    """Also of one that is a ghost here; its grave has them."""
+    for z, heard in ((15.0, [("on_whispered", 2, 1), ("badge", 2, 9)]), (40.0, [])):
+        meeting = Meeting(z)
+        meeting.land.put(2, 8.0 * (2 * on - 1), z)
+        meeting.land.settle()
+
+        def die(part) -> None:
+            part.others.on_whispered(1)
+            part.badge = 9
+            part.pose = 3
+            part.destroy()
+
+        told = meeting.told(lambda meeting=meeting: meeting.land.do(2, die))
+        assert told == [*heard, ("pose", 2, 3), ("leave", 2)]
+
+
+# The latest only.
+
+
+def test_several_changes_of_a_tick_are_one_whole_change():
+    meeting = Meeting(10.0)
+    own = meeting.land.base.attach(2)
+    meeting.land.settle()
+    assert meeting.set("aim", [1], [2], [3]) == [("aim", 2, [3])]
+    assert own.count("aim", 2) == 1
+    meeting.land.do(2, lambda part: part.aim.append(4))
+    meeting.land.do(2, lambda part: part.aim.append(5))
+    meeting.land.settle()
+    assert meeting.seen["aim"] == own.own["aim"] == [3, 4, 5]
+    assert own.count("aim", 2) == meeting.screen.count("aim", 2) == 2
+
+
+def test_a_client_that_comes_in_the_same_tick_is_told_once():
+    meeting = Meeting(10.0)
+    meeting.land.do(2, lambda part: setattr(part, "aim", [1]))
+    own = meeting.land.base.attach(2)
+    meeting.land.settle()
+    assert own.own["aim"] == [1]
+    assert own.count("aim", 2) == 0
+
+
+def test_of_several_calls_of_a_tick_the_last_is_heard():
+    meeting = Meeting(10.0)
+    assert meeting.call("on_blinked", 1, 2, 3) == [("on_blinked", 2, 3)]
+
+
+def test_later_ones_replace_earlier_ones_in_history_on_real_and_ghost_alike():
+    meeting = Meeting(10.0)
+    for number in range(5):
+        meeting.set("aim", [number])
+        meeting.call("on_blinked", number)
+        meeting.set("steps", number + 1)
+    real, ghost = (meeting.land[at].bodies[2] for at in (0, 1))
+    events = real.history.since(real.history.floor)
+    assert words(events) == words(ghost.history.since(ghost.history.floor))
+    latest = [each.subject for each in events if each.manner.is_latest]
+    assert len(latest) == len(set(latest)) == 2
+    assert sum(each.subject == AVATAR.cell_layout.index["steps"] for each in events) == 5
+
+
+# What may be lost.
+
+
+def loose(meeting: Meeting) -> list[bytes]:
+    return [each for each in meeting.land.base.places.get(1, []) if each[0] != ToClient.PLACES]
+
+
+def test_unreliable_changes_and_calls_go_with_the_places():
+    meeting = Meeting(10.0)
+    assert meeting.set("shiver", [1], [1, 2]) == []
+    meeting.land.do(2, lambda part: part.shiver.append(3))
+    meeting.call("on_twitched", 1)
+    assert meeting.reliable == []
+    assert len(loose(meeting)) == 4
+    assert meeting.seen["shiver"] == [1, 2, 3], "each was told whole"
+    real, ghost = (meeting.land[at].bodies[2] for at in (0, 1))
+    for body in (real, ghost):
+        assert body.history.since(body.history.floor) == [], "they are not kept"
+        assert body.history.has_changed(SHIVER, body.number - 2)
+
+
+def test_unreliable_changes_for_the_own_client_may_be_lost_as_well():
+    meeting = Meeting(10.0)
+    meeting.land.do(1, lambda part: setattr(part, "shiver", [1]))
+    meeting.land.settle()
+    assert meeting.reliable == []
+    assert meeting.screen.own["shiver"] == [1]
+
+
+def test_what_is_too_long_to_be_lost_is_told_so_that_it_arrives():
+    meeting = Meeting(10.0)
+    assert meeting.set("shiver", list(range(400))) == [("shiver", 2, list(range(400)))]
+    assert loose(meeting) == []
+
+
+def test_who_could_not_be_told_at_once_gets_it_with_the_next_news():
+    meeting = Meeting(10.0)
+    sight = meeting.land.real(1).witness._story.sight
+    before = sight.get(2)[2]
+    meeting.set("pose", 1)
+    meeting.set("shiver", [1])
+    sight.set_sent(2, before)
+    assert meeting.set("name", "two") == [("pose", 2, 1), ("name", 2, "two"), ("shiver", 2, [1])]
+
+
+# Places.
+
+
+def eventful_land(seed: int | None = None) -> Land:
+    """In which the positions of avatars are not volatile."""
+    land = Land(seed=seed)
+    for app in land.cells:
+        kind = app.kinds.get(AVATAR.type_id)
+        kind.ranges, kind.is_eventful = Ranges(None), True
+        kind.beside = [*kind.beside, PLACE]
+    return land
+
+
+def test_a_position_that_is_not_volatile_is_told_by_events():
+    meeting = Meeting(10.0, land=eventful_land())
+    assert meeting.go(12.0) == [("moved", (-8.0, 0.0, 12.0))]
+    meeting.land.put(2, -8.0, 13.0)
+    meeting.land.put(2, -8.0, 14.0)
+    meeting.land.settle()
+    assert meeting.screen.count("moved") == 2, "one a tick"
+    assert meeting.screen.view.others[2].position == (-8.0, 0.0, 14.0)
+    assert meeting.land.base.places.get(1, []) == []
+    real, ghost = (meeting.land[at].bodies[2] for at in (0, 1))
+    events = real.history.since(real.history.floor)
+    assert [each.subject for each in events] == [PLACE], "the latest replaced the others"
+    assert words(events) == words(ghost.history.since(ghost.history.floor))
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize("movers", [(1,), (2,), (1, 2)])
+def test_events_of_places_go_on_when_somebody_migrates(movers, seed):
+    meeting = Meeting(10.0, land=eventful_land(seed))
+    land = meeting.land
+    for z in (11.0, 12.0, 13.0):
+        for entity in movers:
+            land.put(entity, 8.0, 0.0 if entity == 1 else z)
+        land.step(2)
+        meeting.go(z)
+    assert [land.home(entity) for entity in (1, 2)] == [int(entity in movers) for entity in (1, 2)]
+    assert meeting.screen.view.others[2].position == land.real(2).body.position
+    assert land.base.places.get(1, []) == []
