@@ -52,6 +52,7 @@ bench: $(VENV)/.rivals
 	$(BIN)/terrazzo bench aoi
 	$(BIN)/terrazzo bench cell
 	$(BIN)/terrazzo bench migrate
+	$(BIN)/terrazzo bench sync
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
 $(VENV)/.rivals: $(READY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.sight import Ranges
+from terrazzo.cell.body import Body
 from terrazzo.cell.history import PLACE, Event
 from terrazzo.sync.protocol import ToClient, Told
 from tests.cell.land import Land
@@ -60,7 +61,7 @@ class Meeting:
         before = len(self.screen.events)
         act()
         self.land.settle(12)
-        return self.screen.events[before:]
+        return list(self.screen.events[before:])
 
     @property
     def seen(self):
@@ -213,6 +214,7 @@ def test_several_changes_of_a_tick_are_one_whole_change():
     meeting.land.do(2, lambda part: part.aim.append(4))
     meeting.land.do(2, lambda part: part.aim.append(5))
     meeting.land.settle()
+    assert own.own is not None
     assert meeting.seen["aim"] == own.own["aim"] == [3, 4, 5]
     assert own.count("aim", 2) == meeting.screen.count("aim", 2) == 2
 
@@ -222,6 +224,7 @@ def test_a_client_that_comes_in_the_same_tick_is_told_once():
     meeting.land.do(2, lambda part: setattr(part, "aim", [1]))
     own = meeting.land.base.attach(2)
     meeting.land.settle()
+    assert own.own is not None
     assert own.own["aim"] == [1]
     assert own.count("aim", 2) == 0
 
@@ -238,14 +241,21 @@ def test_later_ones_replace_earlier_ones_in_history_on_real_and_ghost_alike():
         meeting.call("on_blinked", number)
         meeting.set("steps", number + 1)
     real, ghost = (meeting.land[at].bodies[2] for at in (0, 1))
-    events = real.history.since(real.history.floor)
-    assert words(events) == words(ghost.history.since(ghost.history.floor))
+    events = all_of(real)
+    assert words(events) == words(all_of(ghost))
     latest = [each.subject for each in events if each.manner.is_latest]
     assert len(latest) == len(set(latest)) == 2
     assert sum(each.subject == AVATAR.cell_layout.index["steps"] for each in events) == 5
 
 
 # What may be lost.
+
+
+def all_of(body: Body) -> list[Event]:
+    """Everything that its history has."""
+    events = body.history.since(body.history.floor)
+    assert events is not None
+    return events
 
 
 def loose(meeting: Meeting) -> list[bytes]:
@@ -262,7 +272,7 @@ def test_unreliable_changes_and_calls_go_with_the_places():
     assert meeting.seen["shiver"] == [1, 2, 3], "each was told whole"
     real, ghost = (meeting.land[at].bodies[2] for at in (0, 1))
     for body in (real, ghost):
-        assert body.history.since(body.history.floor) == [], "they are not kept"
+        assert all_of(body) == [], "they are not kept"
         assert body.history.has_changed(SHIVER, body.number - 2)
 
 
@@ -282,8 +292,10 @@ def test_what_is_too_long_to_be_lost_is_told_so_that_it_arrives():
 
 def test_who_could_not_be_told_at_once_gets_it_with_the_next_news():
     meeting = Meeting(10.0)
-    sight = meeting.land.real(1).witness._story.sight
-    before = sight.get(2)[2]
+    sight = meeting.land.witness(1)._story.sight
+    entry = sight.get(2)
+    assert entry is not None
+    before = entry[2]
     meeting.set("pose", 1)
     meeting.set("shiver", [1])
     sight.set_sent(2, before)
@@ -298,6 +310,7 @@ def eventful_land(seed: int | None = None) -> Land:
     land = Land(seed=seed)
     for app in land.cells:
         kind = app.kinds.get(AVATAR.type_id)
+        assert kind is not None
         kind.ranges, kind.is_eventful = Ranges(None), True
         kind.beside = [*kind.beside, PLACE]
     return land
@@ -313,9 +326,9 @@ def test_a_position_that_is_not_volatile_is_told_by_events():
     assert meeting.screen.view.others[2].position == (-8.0, 0.0, 14.0)
     assert meeting.land.base.places.get(1, []) == []
     real, ghost = (meeting.land[at].bodies[2] for at in (0, 1))
-    events = real.history.since(real.history.floor)
+    events = all_of(real)
     assert [each.subject for each in events] == [PLACE], "the latest replaced the others"
-    assert words(events) == words(ghost.history.since(ghost.history.floor))
+    assert words(events) == words(all_of(ghost))
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
