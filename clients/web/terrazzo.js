@@ -1482,10 +1482,12 @@ class Turns {
     this.#hasEnded = false;
     return this.now;
   }
-}
 
-/** Whether what bears `turn` is about a name that began in the turn `begun`. */
-const isSince = (turn, begun) => ((turn - begun) & 255) < 128;
+  /** Whether what bears `turn` is surely about a name that began in the turn `begun`. */
+  covers(turn, begun) {
+    return ((turn - begun) & 255) < 128 && ((this.now - turn) & 255) < 128;
+  }
+}
 
 /** Who rides on whom; src/terrazzo/sync/riding.py draws it. Each act gives the entities whose place it changed. */
 class Rides {
@@ -1812,7 +1814,7 @@ export class View {
     const { turn, found } = readPlaces(reader);
     for (const { alias, position, angles } of found) {
       const entity = this.#byAlias.get(alias);
-      if (!entity || !isSince(turn, entity.turn)) this.late += 1;
+      if (!entity || !this.#turns.covers(turn, entity.turn)) this.late += 1;
       else {
         const direction = [...angles, ...entity.direction.slice(angles.length)];
         moved.push(...this.#rides.put(entity, position, direction));
@@ -1860,7 +1862,7 @@ export class View {
     }
     const entity = alias === OWN ? this.player : this.#byAlias.get(alias);
     try {
-      if (entity && isSince(turn, entity.turn)) return this.#read(number, inner);
+      if (entity && this.#turns.covers(turn, entity.turn)) return this.#read(number, inner);
     } catch (problem) {
       if (!(problem instanceof NoBody)) throw problem;
     }

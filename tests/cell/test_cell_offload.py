@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import msgspec
 import pytest
 
@@ -237,3 +239,13 @@ def test_an_offload_is_one_message_of_reasonable_size():
     assert len(REGISTRY.encode(land[0].offloads.kept[1].message)) < 1500
     land.put(2, -31.0)
     land.step(2)
+
+
+def test_no_margin_holds_in_a_cell_without_ground():
+    """A border is moved onto another: nobody makes ghosts there any more, so nobody may stay."""
+    land = Land(margin_m=3.0)
+    land.create(1, 0.5, on=1)
+    land.plant("plain", 1, 2, land.tree.move_border((), inf), *land.cells)
+    land.settle()
+    assert land[1].spaces[1].rect.is_empty
+    assert land.home(1) == 0

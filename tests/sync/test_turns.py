@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from terrazzo.base.shown import Shown
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import MethodTable, ToServer, decode_released, decode_want, split_message
-from terrazzo.sync.turns import Turns, is_since
+from terrazzo.sync.turns import Turns
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import Changed, Moved, Violation
 from tests.client.town import CREATURE, SCHEMA, base_row, cell_row, describe, places_message
@@ -35,9 +35,14 @@ def test_a_turn_begins_with_the_first_name_after_one_has_ended():
     assert turns.now == 0
 
 
-@pytest.mark.parametrize(("turn", "begun", "fits"), [(5, 5, True), (6, 5, True), (4, 5, False), (2, 250, True)])
-def test_which_of_two_turns_is_the_earlier(turn, begun, fits):
-    assert is_since(turn, begun) is fits
+@pytest.mark.parametrize(
+    ("turn", "begun", "now", "fits"),
+    [(5, 5, 5, True), (6, 5, 9, True), (4, 5, 9, False), (2, 250, 2, True), (6, 5, 5, False), (1, 250, 255, False)],
+)
+def test_what_is_surely_about_a_name(turn, begun, now, fits):
+    turns = Turns()
+    turns.now = now
+    assert turns.covers(turn, begun) is fits
 
 
 def test_how_messages_are_marked():

@@ -60,7 +60,7 @@ NAMES = {
 }
 
 PLACES = places_message((BOBS, HERE, (0.5,)), (RATS, THERE, (1.0, 2.0, 3.0)), (99, HERE, ()))
-REFERENCE = bytes([21, 7]) + (-5).to_bytes(3, "little", signed=True) + (70_000).to_bytes(3, "little") + b"\0\0\x80?"
+REFERENCE = bytes([21, 0]) + (-5).to_bytes(3, "little", signed=True) + (70_000).to_bytes(3, "little") + b"\0\0\x80?"
 PACKED = REFERENCE + bytes(
     [1, 1, BOBS, 0x34, 0xA2, 0xF1, 0x80, 7, 1, 255, 44, 1, 0xFF, 0x0F, 0x80, 0x21, 0xC3, 1, 127, 255]
 )

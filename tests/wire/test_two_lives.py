@@ -136,3 +136,29 @@ def test_two_who_believe_a_part_to_be_with_the_other_find_out():
     town.settle(8.0)
     assert town["A"].places[part].app is None, "it has heard that B has it not"
     assert part in town.homes["C"].located, "so C had to ask"
+
+
+def test_a_late_note_of_the_former_end_does_not_end_the_later_life():
+    """Both lives are at A, and the later ends as well, before its base has heard a word of it."""
+    town = with_base()
+    town["A"].destroy(X)
+    town.settle(2.0)
+    assert town.homes["A"].ended == [X]
+    town["A"].create(X, life=1)
+    town["A"].learn(BASE, 0, town.id("B"))
+    town["A"].pin(X, BASE)
+    town.blocked.update({("A", "B"), ("B", "A")})
+    town["A"].send(X, BASE, b"last words")
+    town["A"].destroy(X)
+    town.settle(0.2)
+    late = Frame(X, BASE, town.id("B"), town["B"].boxes[BASE].version, first_of_life(0), 0, is_noted=True)
+    town["A"].on_message(town.id("B"), late)
+    assert town.homes["A"].ended == [X], "it was the former end that was noted"
+    town.blocked.clear()
+    taken = []
+    for _ in range(40):
+        town.settle(0.25)
+        taken += town.take(BASE)
+    assert taken == [b"last words"]
+    assert town.homes["A"].ended == [X, X]
+    assert town["B"].boxes[BASE].channels == {}

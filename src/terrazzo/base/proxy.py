@@ -321,8 +321,8 @@ class ProxyEntity(BaseEntity):
 
     def on_client_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> None:
         """What may be lost: positions, loose changes and calls. From where the cell part was before it comes too late:
-        what has been said from where it is now may be about others."""
-        if source != self.cell.where:
+        what has been said from where it is now may be about others. And before its cell player it comes too early."""
+        if source != self.cell.where or not self.shown.has_body:
             self.app.old_mail += 1
         elif self._is_present(witness):
             for each in messages:

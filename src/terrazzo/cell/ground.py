@@ -51,6 +51,9 @@ class Ground:
         except DecodeError as problem:
             self._app.count("tree that does not decode", space=message.space, problem=str(problem))
             return
+        me = self._app.me
+        if message.space not in self._app.spaces and tree.leaf_of(me) is None and me not in message.retiring:
+            return  # this app has left the space for good, and the manager has not heard of that yet
         space = self._app.space(message.space)
         before = _members(space)
         space.set_tree(message.name, message.version, tree, self._app.me, frozenset(message.retiring))

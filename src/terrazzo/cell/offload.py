@@ -94,10 +94,10 @@ class Offloads:
     def _outside(self) -> Iterator[Real]:
         """The reals that may have to leave."""
         for space in list(self._app.spaces.values()):
-            if space.leaf is None:
-                bodies = list(space.bodies.values())
-            else:
+            if space.has_ground:
                 bodies = [space.by_slot[slot] for slot in space.area.outside(*space.rect, self._app.offload_margin_m)]
+            else:
+                bodies = list(space.bodies.values())
             yield from (body.real for body in bodies if body.real is not None)
 
     def destination(self, real: Real) -> AppId | None:
@@ -106,7 +106,7 @@ class Offloads:
         if real.is_doomed or space.outside_by(body.position) <= app.offload_margin_m:
             return None
         is_new = real.arrived_at is not None and app.host.now < real.arrived_at + STAY_S
-        if is_new and real.tree_version == space.version and space.leaf is not None:
+        if is_new and real.tree_version == space.version and space.has_ground:
             return None
         leaf = space.leaf_at(body.position)
         if leaf is None or leaf.app == app.me:
@@ -116,7 +116,7 @@ class Offloads:
     def _shelter(self, real: Real) -> AppId | None:
         """For who must leave and cannot go where it belongs: a neighbour that its square touches."""
         space, (x, _, z) = real.body.space, real.body.position
-        if space.leaf is not None:
+        if space.has_ground:
             return None
         square = Rect.around(x, z, self._app.haunts.distance_m + real.body.kind.schema.appeal_radius)
         found = (leaf.app for leaf in space.leaves_touching(square) if leaf.app not in self._app.lost)

@@ -52,9 +52,14 @@ class Space:
         self.rect = PLANE if self.leaf is None else tree.rect_of(self.leaf)
         return True
 
+    @property
+    def has_ground(self) -> bool:
+        """Whether any point is this app's. Without ground no margin holds: nobody makes ghosts here any more."""
+        return self.leaf is not None and not self.rect.is_empty
+
     def outside_by(self, position: Position) -> float:
-        """How far a point is outside the cell of this app; without one, everything is infinitely far out."""
-        if self.leaf is None:
+        """How far a point is outside the cell of this app; without ground, everything is infinitely far out."""
+        if not self.has_ground:
             return inf
         x, _, z = position
         if self.rect.contains(x, z):

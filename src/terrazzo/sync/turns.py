@@ -12,7 +12,8 @@ So the story of the aliases is cut into turns, which both ends count by the same
 
 The BaseApp marks what is unreliable with its turn at the time of sending, a client keeps for each entity the turn in
 which its name began. What bears an earlier turn was sent before that, and so is about somebody else: it is passed over.
-What bears the same or a later turn is about the entity, for while the client knows it nobody else can have its name.
+So is what bears a later turn than the client has counted: it has overtaken the message with which that turn began, which
+may have been that all names are new (another body). What is passed over was to be lost at any time, and is told again.
 
 A turn is told in a byte: of two turns the earlier is the one that leads to the other in less than 128 steps. In a tick
 hardly ever more than one begins, so stragglers may be more than ten seconds late.
@@ -43,13 +44,12 @@ class Turns:
             self.now = self.now + 1 & 255
         return self.now
 
+    def covers(self, turn: int, begun: int) -> bool:
+        """Whether what bears `turn` is surely about a name that began in the turn `begun`."""
+        return turn - begun & 255 < 128 and self.now - turn & 255 < 128
+
     def mark(self, message: bytes) -> bytes:
         """An unreliable message, with the present turn. Places have a byte for it."""
         if message[0] == ToClient.PLACES:
             return bytes([ToClient.PLACES, self.now]) + message[2:]
         return bytes([ToClient.LOOSE, self.now]) + message
-
-
-def is_since(turn: int, begun: int) -> bool:
-    """Whether what bears `turn` is about a name that began in the turn `begun`."""
-    return turn - begun & 255 < 128

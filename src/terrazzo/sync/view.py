@@ -47,7 +47,7 @@ from terrazzo.sync.protocol import (
     take_place,
 )
 from terrazzo.sync.riding import Rides, decode_ride
-from terrazzo.sync.turns import Turns, is_since
+from terrazzo.sync.turns import Turns
 from terrazzo.sync.view_events import (
     BasePlayer,
     Called,
@@ -251,7 +251,7 @@ class View:
         turn, places = decode_places(body)
         for place in places:
             seen = self._neighbours.by_alias.get(place.alias)
-            if seen is None or not is_since(turn, seen.turn):
+            if seen is None or not self._turns.covers(turn, seen.turn):
                 self.late += 1
                 continue
             yaw, pitch, roll = (*place.angles, *seen.direction[len(place.angles) :])
@@ -284,7 +284,7 @@ class View:
         if not is_whole and self._actions.get(number) not in (self._on_call, self._on_property):
             raise DecodeError(f"loose has a call or a whole property in it, not message {number}", 1)
         seen = self.player if alias == OWN else self._neighbours.by_alias.get(alias)
-        if seen is None or not is_since(turn, seen.turn):
+        if seen is None or not self._turns.covers(turn, seen.turn):
             self.late += 1
             return
         try:

@@ -329,7 +329,7 @@ class Switchboard:
             self._mailed[box.part] = None
         if lost:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
-        if frame.is_noted and box.is_ending:
+        if frame.is_noted and box.is_ending and life_of(frame.heard) == life_of(box.version):
             self._forget(channel)
             self._end_if_done(box)
         elif channel.owes_frame or not channel.pinned or channel.has_unsent(self.limits):
