@@ -12,8 +12,9 @@ So the story of the aliases is cut into turns, which both ends count by the same
 
 The BaseApp marks what is unreliable with its turn at the time of sending, a client keeps for each entity the turn in
 which its name began. What bears an earlier turn was sent before that, and so is about somebody else: it is passed over.
-So is what bears a later turn than the client has counted: it has overtaken the message with which that turn began, which
-may have been that all names are new (another body). What is passed over was to be lost at any time, and is told again.
+So is what bears a later turn than the client has counted: it has overtaken the message with which that turn began,
+which may have been that all names are new (another body). What is passed over might have been lost anyway, and is told
+again.
 
 A turn is told in a byte: of two turns the earlier is the one that leads to the other in less than 128 steps. In a tick
 hardly ever more than one begins, so stragglers may be more than ten seconds late.
