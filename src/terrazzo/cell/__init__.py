@@ -23,7 +23,7 @@
       interests.py    who is near whom; triggers
       witness.py      who is in its area
       story.py aliases.py   what it has been told of each, by which name
-      feed.py         how that gets to its base
+      feed.py         how that gets to its base                     account.py      what it all costs, in bytes
 
 Game code imports `Cell`; the app itself is `terrazzo.cell.cellapp.CellApp`.
 """
