@@ -63,6 +63,8 @@ IN_AREA, MANUAL, WANTED, GONE = 32, 64, 128, 256
 
 LEFT_S = 10.0
 """How long it is remembered that something left: longer than any copy of it is behind."""
+WANT_S = 3.0
+"""How long a client is waited for that does not want what was announced to it."""
 CARRY_TICKS = 10
 STARVED_TICKS = 10
 """After so many ticks without budget others are served whatever is owed: nobody's story may stop for good."""
@@ -75,8 +77,8 @@ class Story:
     """The entries of one client."""
 
     __slots__ = (
-        "_away", "_body", "_ends", "_forget_at", "_loose", "_remembered", "_starved", "_tally", "_wishes", "aliases",
-        "deficit", "left", "pending", "sight",
+        "_awaited", "_away", "_body", "_ends", "_forget_at", "_loose", "_remembered", "_starved", "_tally", "_wishes",
+        "aliases", "deficit", "left", "pending", "sight",
     )  # fmt: skip
 
     def __init__(self, body: Body, aliases: Aliases, deficit: float = -inf) -> None:
@@ -93,6 +95,8 @@ class Story:
         self.left: dict[int, tuple[int, float]] = {}
         """Entity → lowest number at which it may be let in again, until when that matters; soonest first."""
         self._body = body
+        self._awaited: deque[tuple[float, int, int]] = deque()
+        """Announced, and not wanted yet: until when that is waited for, the entity, its alias."""
         self._wishes: deque[int] = deque()
         """Entities to be announced or described, in the order in which they became so."""
         self._ends: dict[int, None] = {}
@@ -154,6 +158,8 @@ class Story:
             self._away[entity] = dict(away)
         if not flags & DESCRIBED:
             self._wishes.append(entity)
+            if alias:
+                self._await_want(entity, alias)
 
     def drop_all(self, now: float) -> None:
         """The client is in another space and has forgotten all of them."""
@@ -172,6 +178,18 @@ class Story:
             entry = self.sight.get(entity)
             if entry is not None and entry[1] and not entry[3] & (DESCRIBED | GONE):
                 self._remembered[entity] = remembered
+                self.set_flags(entity, entry[3] | WANTED)
+
+    def _await_want(self, entity: int, alias: int) -> None:
+        self._awaited.append((self._body.app.host.now + WANT_S, entity, alias))
+
+    def _stop_waiting(self, now: float) -> None:
+        """What the client had to say of an announcement may be lost with a body or a link: then it is told unasked."""
+        while self._awaited and self._awaited[0][0] <= now:
+            _, entity, alias = self._awaited.popleft()
+            entry = self.sight.get(entity)
+            if entry is not None and entry[1] == alias and not entry[3] & (DESCRIBED | GONE | WANTED | WITHHELD):
+                self._body.app.count("described unasked", entity=self._body.id, other=entity)
                 self.set_flags(entity, entry[3] | WANTED)
 
     # Telling.
@@ -206,6 +224,8 @@ class Story:
             room = self._room(room, allowed)
         if self.left and now >= self._forget_at:
             self._forget_left(now)
+        if self._awaited and self._awaited[0][0] <= now:
+            self._stop_waiting(now)
         spent = self._end_all(now) if self._ends else 0
         if self._wishes and spent < room:
             spent += self._grant(room - spent)
@@ -266,6 +286,7 @@ class Story:
             return False
         self._rename(other.id, other.slot, alias, sent, flags)
         self._say(other.kind.page.others[PRESENCE], encode_announce(other.id, alias, other.kind.schema))
+        self._await_want(other.id, alias)
         return True
 
     def _describe(self, other: Body, alias: int, flags: int) -> None:

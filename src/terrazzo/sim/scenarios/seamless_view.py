@@ -74,6 +74,7 @@ class ViewJudge:
         elif isinstance(event, Left):
             self._on_left(event.entity, view)
         elif isinstance(event, CellLost):
+            self._past.clear()  # with the next body the story of the others begins anew, wherever that cell is
             story, _ = self._at.pop(event.entity.id)
             is_over = self._judge.is_over("cell", event.entity.id, story.life)
             check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, event.entity.id)
