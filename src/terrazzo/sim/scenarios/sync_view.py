@@ -22,7 +22,7 @@ from terrazzo.sim.scenarios.seamless_view import LATELY_S, NEAR_M, PLACE_M, View
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.scenarios.sync_hearing import Hearing, Manner, Wrong, manners_of
 from terrazzo.sync.view import View
-from terrazzo.sync.view_events import Called, CellPlayer, Changed, Entered, Event, Seen
+from terrazzo.sync.view_events import Called, CellLost, CellPlayer, Changed, Entered, Event, Seen
 from terrazzo.wire.ids import life_of
 
 FAR_M = 2.0
@@ -52,6 +52,8 @@ class SyncView(ViewJudge):
         if isinstance(event, Called) and view.space is None and not event.method.is_reliable:
             return  # by the next body, of which the client has not heard yet: what may be lost may also be early
         super().on_event(event, view)
+        if isinstance(event, CellLost):
+            self._hearings.clear()  # with the next body the story of the others begins anew, wherever that cell is
         if isinstance(event, (CellPlayer, Entered)):
             layout = event.entity.state.layout
             self._values |= {(event.entity.id, name): encoded(event.entity, name) for name in layout.names}
