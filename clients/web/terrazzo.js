@@ -1696,7 +1696,8 @@ export class View {
     this.space = null;
     const gone = [...this.#forgetAll(), player];
     this.#rides.leave(player);
-    this.#resting.clear(); // the next body's eyes know nothing of the aliases that were given before
+    this.#resting.clear(); // the next body's eyes know nothing of the aliases that were given before,
+    this.#remembered.clear(); // nor how far what was told then had come
     return () => gone.forEach((entity) => this.#events.onLeave(entity));
   }
 

@@ -249,6 +249,14 @@ def test_cell_lost_takes_the_others_too():
     assert isinstance(event, CellPlayer)
 
 
+def test_memory_ends_with_the_body():
+    """What is remembered may be later than what the next body's eyes see first: nothing may be put on top of it."""
+    view = playing()
+    for message in (protocol.encode_cell_lost(), CELL_PLAYER, BOB_ANNOUNCED):
+        view.apply(message)
+    assert view.answers()[-1] == protocol.encode_want([(BOB, 0)])
+
+
 def test_a_new_body_begins_with_aliases_anew():
     """`cell lost`, `cell player` and announcements by the same aliases may come before the client has said anything."""
     view = playing()

@@ -100,7 +100,8 @@ def test_the_command_fails_when_a_promise_breaks():
     arguments = ["channel", "--seeds", "2", "--mutation", "deliver-twice"]
     done = CliRunner().invoke(sim_command, [*arguments, "--json"])
     assert done.exit_code == 1
-    assert json.loads(done.output)["failures"][0]["promise"] == "P2"
+    assert json.loads(done.stdout)["failures"][0]["promise"] == "P2"
+    assert "1 of 2 played. seed 0, P2" in done.stderr
     done = CliRunner().invoke(sim_command, arguments)
     assert done.exit_code == 1
     assert "timeline of" in done.output

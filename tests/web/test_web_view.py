@@ -193,6 +193,14 @@ def test_what_is_remembered(node):
     assert ours["answers"][-1] == [protocol.encode_want([(BOB, 2**63 - 1)]).hex()]
 
 
+def test_memory_ends_with_the_body(node):
+    """What is remembered may be later than what the next body's eyes see first: nothing is put on top of it."""
+    story = [*STORY[:6], ANSWERS, protocol.encode_cell_lost(), STORY[1], protocol.encode_announce(BOB, 2, AVATAR)]
+    ours = live(TABLE, [*story, ANSWERS])
+    assert ask(node, [*story, ANSWERS]) == ours
+    assert ours["answers"][-1][-1] == protocol.encode_want([(BOB, 0)]).hex()
+
+
 def test_a_new_body_and_stragglers(node):
     """The same aliases for others; what was said of the former comes late."""
     new = [protocol.encode_cell_lost(), STORY[1], protocol.encode_announce(99, BOBS, AVATAR), ANSWERS]

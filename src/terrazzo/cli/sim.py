@@ -4,7 +4,8 @@
 
 Exit code 0 only if no promise broke. With --json one object on stdout:
 `{"scenario", "seeds", "failures": [{"seed", "promise", "what"}], "events", "virtual_s"}`. Otherwise the first failures
-are told in full: the one command that repeats each, the faults that are enough for it, and a timeline.
+are told in full: the one command that repeats each, the faults that are enough for it, and a timeline. While a run
+lasts, stderr has a line for each failure as soon as it is found.
 """
 
 from __future__ import annotations
@@ -61,7 +62,12 @@ def sim_command(
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     orders = [Order(scenario, number, level, duration, mutation) for number in range(seed, seed + seeds)]
-    outcomes = list(run_many(orders, jobs))
+    outcomes = []
+    for outcome in run_many(orders, jobs):
+        outcomes.append(outcome)
+        if outcome.failure is not None and seeds > 1:  # a long run says at once what it has found
+            found = f"seed {outcome.order.seed}, {outcome.failure.promise}: {outcome.failure.what}"
+            click.echo(f"{len(outcomes)} of {seeds} played. {found}", err=True)
     failed = [outcome for outcome in outcomes if outcome.failure is not None]
     if as_json:
         click.echo(json.dumps(_summary(scenario, outcomes, failed)))

@@ -14,7 +14,9 @@ To every announcement the client answers `want`, to the end of every alias `rele
 
 **Memory.** What has left may come back. The client keeps its values, with the number of its description, and wants it
 with this number: then only what may have changed since need come. While an entity is announced its memory is kept with
-the announcement, so that the description is sure to meet what it was asked for on top of.
+the announcement, so that the description is sure to meet what it was asked for on top of. Memory ends with the body:
+what is remembered is later than its number says, since changes came after the description, and only the eyes that told
+them know not to go back behind that. Those of the next body may be somewhere else, and see an older copy.
 """
 
 from __future__ import annotations
@@ -138,8 +140,9 @@ class Neighbours:
             yield from self._forget(alias)
 
     def begin_anew(self) -> None:
-        """The next body's eyes know nothing of the aliases that were given before."""
+        """The next body's eyes know nothing of the aliases that were given before, nor of what was told then."""
         self._resting.clear()
+        self._remembered.clear()
 
     def _forget(self, alias: int) -> Iterator[Left]:
         self._released.append(alias)
