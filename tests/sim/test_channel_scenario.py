@@ -101,7 +101,7 @@ def test_the_command_fails_when_a_promise_breaks():
     done = CliRunner().invoke(sim_command, [*arguments, "--json"])
     assert done.exit_code == 1
     assert json.loads(done.stdout)["failures"][0]["promise"] == "P2"
-    assert "1 of 2 played. seed 0, P2" in done.stderr
+    assert "2 of 2 played. seed 1, P2" in done.stderr
     done = CliRunner().invoke(sim_command, arguments)
     assert done.exit_code == 1
     assert "timeline of" in done.output
