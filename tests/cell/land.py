@@ -15,7 +15,9 @@ from functools import partial
 from math import dist, inf
 
 from terrazzo._speed.movers import Row, pack_row
+from terrazzo._speed.sight import Ranges
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.history import PLACE
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
 from terrazzo.schema.layout import Layout
@@ -32,7 +34,7 @@ from tests.cell.cast import BASE, BASE_MANAGER, CELL_METHODS, MANAGER, FakeBaseA
 from tests.cell.plain import AVATAR, HALL_BOUNDS, plain_game
 from tests.cell.screen import Screen
 
-__all__ = ["BASE", "BASE_MANAGER", "CELL_METHODS", "MANAGER", "Land", "stripes"]
+__all__ = ["BASE", "BASE_MANAGER", "CELL_METHODS", "MANAGER", "Land", "eventful_land", "stripes"]
 
 TICK_S = 0.1
 
@@ -308,3 +310,14 @@ def _facts(body) -> tuple:
     layout = AVATAR.ghost_layout
     place = (body.space.id, body.position, body.direction, body.ride)
     return layout.row.encode(body.state.values()[: len(layout)]), *place
+
+
+def eventful_land(seed: int | None = None) -> Land:
+    """In which the positions of avatars are not volatile."""
+    land = Land(seed=seed)
+    for app in land.cells:
+        kind = app.kinds.get(AVATAR.type_id)
+        assert kind is not None
+        kind.ranges, kind.is_eventful = Ranges(None), True
+        kind.beside = [*kind.beside, PLACE]
+    return land

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo._speed.sight import Ranges
 from terrazzo.cell.body import Body
 from terrazzo.cell.history import PLACE, Event
 from terrazzo.sync.protocol import ToClient, Told
-from tests.cell.land import Land
+from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR
 
 SHIVER = AVATAR.cell_layout.index["shiver"]
@@ -303,17 +302,6 @@ def test_who_could_not_be_told_at_once_gets_it_with_the_next_news():
 
 
 # Places.
-
-
-def eventful_land(seed: int | None = None) -> Land:
-    """In which the positions of avatars are not volatile."""
-    land = Land(seed=seed)
-    for app in land.cells:
-        kind = app.kinds.get(AVATAR.type_id)
-        assert kind is not None
-        kind.ranges, kind.is_eventful = Ranges(None), True
-        kind.beside = [*kind.beside, PLACE]
-    return land
 
 
 def test_a_position_that_is_not_volatile_is_told_by_events():

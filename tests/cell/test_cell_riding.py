@@ -15,7 +15,7 @@ from terrazzo.sync.riding import place_on
 from terrazzo.wire.pairs.cell_cell import Item, UpdateGhost
 from tests.cell.forms import IS_PLAIN
 from tests.cell.ghost_script import NO_TURN, A, create, place_of
-from tests.cell.land import Land
+from tests.cell.land import Land, eventful_land
 
 SHIP, RIDER, WATCHER = 1, 2, 3
 
@@ -117,6 +117,30 @@ def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
     assert land.witness(RIDER).pending == []
     land.step(2)
     check_seen(screen)
+
+
+def test_a_rider_without_a_volatile_position_is_seen_moving_by_who_does_not_know_the_vehicle():
+    """Now and then, and in the end where it is; who knows the vehicle is told no more than without."""
+    land = eventful_land()
+    land.create(SHIP, 10.0)
+    land.create(RIDER, 40.0)
+    far, near = land.create(WATCHER, 60.0, is_seen=True), land.create(4, 30.0, is_seen=True)
+    land.step(5)
+    land.do(WATCHER, lambda part: part.set_aoi_radius(30.0, 1.0))
+    land.step(3)
+    assert (SHIP in far.view.others, RIDER in far.view.others) == (False, True)
+    board(land)
+    land.step(3)
+    places = set()
+    for tick in range(40):
+        sail(land, 10.0 + 0.1 * tick)
+        land.step()
+        places.add(far.view.others[RIDER].position)
+        check_seen(near)
+    assert 3 <= len(places) <= 6
+    land.step(15)
+    assert far.view.others[RIDER].position == land.part(RIDER).position == pytest.approx((43.9, 0.0, 0.0))
+    land.settle()
 
 
 def test_who_comes_later_sees_it_aboard():

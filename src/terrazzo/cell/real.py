@@ -49,8 +49,8 @@ class Real:
     """What a body has as long as it is the real one."""
 
     __slots__ = (
-        "_events", "_items", "_latest", "_subjects", "arrived_at", "body", "caller", "controllers", "dbid", "haunts",
-        "is_doomed", "mover", "part", "proximities", "tended", "timers", "tree_version", "witness",
+        "_events", "_is_place_due", "_items", "_latest", "_subjects", "arrived_at", "body", "caller", "controllers",
+        "dbid", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers", "tree_version", "witness",
     )  # fmt: skip
 
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
@@ -77,6 +77,7 @@ class Real:
         self._events: list[Event] = []
         self._latest: dict[int, tuple[bytes, Witness | None, bool]] = {}
         """Put off: by subject (`cell/history.py`), the arguments of a call, and whose client has to hear of it, too."""
+        self._is_place_due = False
         self.part: Cell = self._new_part(is_arriving)
         body.state.listener = self.note
 
@@ -179,6 +180,11 @@ class Real:
         if self.witness is not None:
             self.witness.tell_own(event)
 
+    def tell_place(self) -> None:
+        """Its place is an event of this step, though it rides, or has not moved."""
+        self._is_place_due = True
+        self.body.app.haunts.open[self.body.id] = self
+
     # The step.
 
     def _add_item(self, item: Item, subject: int) -> None:
@@ -213,7 +219,9 @@ class Real:
         """What happened since the last step, under the next number; None when nothing did."""
         body = self.body
         self._tell_latest()
-        if body.kind.is_eventful and body.ride is None and not body.space.area.is_told(body.slot):
+        has_moved = body.ride is None and not body.space.area.is_told(body.slot)
+        if body.kind.is_eventful and (has_moved or self._is_place_due):
+            self._is_place_due = False
             self._items.append(Item(PLACE, b""))
             self._subjects.append(history.PLACE)
             self._events.append(body.kind.tell_place(body.position, body.direction))

@@ -21,8 +21,8 @@ vehicle has a body wherever its riders live. When both cross a border, it may be
 Only what does not ride itself is a vehicle. Two who board each other at the same time in two cells see it when the news
 meet, and both alight.
 
-A rider whose type has a position that is not volatile is told of by its ride alone: where each tick would be a reliable
-event, clients that do not know the vehicle see it where it boarded, or entered, until it alights.
+A rider whose type has a position that is not volatile is told of by its ride, and for clients that do not know the
+vehicle by a place once in TOLD_S: each tick would be a reliable event otherwise, most of them for nobody.
 
 The client of a rider does not move it: it is not asked. It works out where it is from the vehicle, and is told (MOVED)
 as long as it does not know that. When it alights, it is told, too, and believed again from there.
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 LOST_S = 2.0
 """So long a vehicle that has gone out of sight is waited for."""
+TOLD_S = 1.0
+"""So often a rider is told of whose position is not volatile."""
 NONE = b""
 
 
@@ -68,6 +70,8 @@ class Riding:
         self._riders: dict[int, Real] = {}
         self._lost_at: dict[int, float] = {}
         """Since when the vehicle of a rider has been out of sight."""
+        self._told: dict[int, tuple[float, Position, Direction]] = {}
+        """When a rider was told of whose position is not volatile, and where it was."""
 
     # What the game asks for.
 
@@ -148,7 +152,17 @@ class Riding:
         body.space.place(body, position, direction)
         if witness is not None and before != (body.position, body.direction) and not witness.knows(vehicle.id):
             witness.say_own(PLACE, encode_moved(body.position, body.direction))
+        if body.kind.is_eventful:
+            self._tell_place(real)
+
+    def _tell_place(self, real: Real) -> None:
+        now, place = self._app.host.now, (real.body.position, real.body.direction)
+        told = self._told.get(real.body.id)
+        if told is None or (told[1:] != place and now >= told[0] + TOLD_S):
+            self._told[real.body.id] = (now, *place)
+            real.tell_place()
 
     def _forget(self, entity: int) -> None:
         self._riders.pop(entity, None)
         self._lost_at.pop(entity, None)
+        self._told.pop(entity, None)
