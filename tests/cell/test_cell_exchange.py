@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from terrazzo.cell import history
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import calls
 from terrazzo.wire.ids import EntityId, Part, PartId
@@ -51,6 +52,29 @@ def test_a_report_names_the_method_though_the_entity_was_never_here(land):
     land.step(60)
     failed = sorted(each for each in land.part(1).events if each[0] == 99)
     assert failed == [(99, name, "there is no such entity (any more)") for name in ("hit", "note")]
+
+
+def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
+    """Its mailbox is here, and learns that a call has met nobody, while the real waits for its ghost to catch up."""
+    monkeypatch.setattr(history, "PACKED_STEPS_MAX", 0)
+    land = Land(4, corner=True)
+    land.create(1, -5.0, -5.0)
+    land.settle()
+    first, second, third = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
+    land.block(first, third)
+    land.do(1, lambda one: setattr(one, "name", "Ada"))
+    land.put(1, 5.0, -5.0)
+    land.step(5)
+    assert land.home(1) == second
+    land.do(1, lambda one: one.ref(Ref(99, Component.CELL, AVATAR.type_id)).hit(4))
+    land.put(1, 5.0, 5.0)
+    land.step(8)
+    assert land.home(1) is None, "it waits for the steps of its first home"
+    assert land[third].counts["undelivered"] == 1
+    land.settle()
+    assert land.home(1) == third
+    [report] = [each for each in land.part(1).events if each[0] == 99]
+    assert report[2] == "there is no such entity (any more)"
 
 
 def test_what_is_remembered_of_the_called_is_bounded(land, monkeypatch):

@@ -311,6 +311,7 @@ class Offloads:
             self._app.run(real.body, "on_entered_cell", real.part.on_entered_cell)
         if message.jump is not None:
             self._app.teleports.on_landed(real)
+        self._app.exchange.on_landed(real)
         return real
 
 
