@@ -5,9 +5,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+LIBRARIES := $(VENV)/.libraries
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 TYPED := $(wildcard src/terrazzo/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
+BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
 
 .PHONY: run test browser check bench clean setup
 
@@ -16,10 +20,26 @@ setup: $(READY)
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Terrazzo needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "Setting Terrazzo up in $(VENV), this once: a minute or so on two processors, less on more."
+	@echo "[1/3] A Python of its own."
+	@$(PYTHON) -m venv $(VENV)
 
-$(READY): $(BIN)/python pyproject.toml setup.py $(KERNELS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# What builds the kernels comes first, and stays: pip would fetch it a second time for a place of its own, and build in
+# silence. Without the kernels, the package itself is installed by a link to this clone.
+$(LIBRARIES): $(BIN)/python pyproject.toml
+	@echo "[2/3] The libraries it stands on."
+	@$(PIP) install --no-compile $$($(BUILD_NEEDS))
+	@TERRAZZO_PURE=1 $(PIP) install --no-build-isolation --editable .
+	@touch $@
+
+$(READY): $(LIBRARIES) setup.py $(KERNELS)
+	@echo "[3/3] The compiled kernels."
+	@$(BIN)/python setup.py --quiet build_ext --inplace
+	@touch $@
+
+$(TOOLS): $(LIBRARIES)
+	@echo "The tools of the tests."
+	@TERRAZZO_PURE=1 $(PIP) install --no-build-isolation --editable '.[dev]'
 	@touch $@
 
 run: $(READY)
@@ -39,14 +59,14 @@ browser:
 	    >/dev/null 2>&1 || echo "Chromium could not be installed: the browser tests are left out."; \
 	else echo "There is no Chromium, and only root may install it: the browser tests are left out."; fi
 
-check: $(READY)
+check: $(READY) $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest tests/test_tidy.py
 
-bench: $(VENV)/.rivals
+bench: $(READY) $(VENV)/.rivals
 	$(BIN)/terrazzo bench codec
 	$(BIN)/terrazzo bench channel
 	$(BIN)/terrazzo bench aoi
@@ -55,9 +75,10 @@ bench: $(VENV)/.rivals
 	$(BIN)/terrazzo bench sync
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
-$(VENV)/.rivals: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps pyenet
+$(VENV)/.rivals: $(LIBRARIES)
+	@echo "The rivals."
+	@TERRAZZO_PURE=1 $(PIP) install --no-build-isolation --editable '.[bench]'
+	@$(PIP) install --no-deps pyenet
 	@touch $@
 
 clean:

@@ -8,6 +8,8 @@ runs for every client and tick is). Python prefers the compiled file when both e
 
 A kernel that cannot be built is left out with a warning: on a machine without a C compiler the install succeeds with
 the plain forms.
+
+Both steps, Cython's and the compiler's, take as many kernels at a time as there are processors, the longest first.
 """
 
 import os
@@ -19,6 +21,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 SOURCES = Path("src")
+PROCESSORS = os.cpu_count() or 1
 FLAGS = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["terrazzo"]["kernel-flags"]
 
 
@@ -29,9 +32,10 @@ def kernels() -> list[Extension]:
     sources = {path.with_suffix(""): path for path in SOURCES.rglob("*.pyx")}
     for pxd in SOURCES.rglob("*.pxd"):
         sources.setdefault(pxd.with_suffix(""), pxd.with_suffix(".py"))
+    longest_first = sorted(sources.items(), key=lambda item: (-item[1].stat().st_size, item[0]))
     return [
         Extension(".".join(name.relative_to(SOURCES).parts), [str(path)], extra_compile_args=FLAGS)
-        for name, path in sorted(sources.items())
+        for name, path in longest_first
     ]
 
 
@@ -42,9 +46,11 @@ def cythonized() -> list[Extension]:
         return []
     from Cython.Build import cythonize
 
+    print(f"{len(found)} kernels: translated into C, then compiled, {PROCESSORS} at a time.", flush=True)
     return cythonize(
         found,
         build_dir="build/cython",
+        nthreads=PROCESSORS,
         compiler_directives={
             "language_level": "3",
             "annotation_typing": False,  # C types come from the .pxd; annotations are for people and mypy
@@ -55,11 +61,19 @@ def cythonized() -> list[Extension]:
             "freethreading_compatible": False,
         },
         force=False,
+        quiet=True,
     )
 
 
 class BuildWhatCanBeBuilt(build_ext):
     """Leaves out, with a warning, what the machine cannot compile (`optional` would let a missing compiler fail)."""
+
+    def initialize_options(self) -> None:
+        """As many at a time as there are processors, unless the caller says otherwise."""
+        super().initialize_options()
+        self.parallel = PROCESSORS
+        self.done = 0
+        self.left_out: list[Extension] = []
 
     def build_extension(self, ext: Extension) -> None:
         """Build one kernel or say why not."""
@@ -67,14 +81,16 @@ class BuildWhatCanBeBuilt(build_ext):
             super().build_extension(ext)
         except Exception as problem:
             self.warn(f"{ext.name} is not compiled, its plain-Python form will be used: {problem}")
-            self.left_out = [*getattr(self, "left_out", []), ext]
+            self.left_out.append(ext)
+        self.done += 1
+        print(f"  {self.done:2} of {len(self.extensions)}  {ext.name}", flush=True)
 
     def run(self) -> None:
         """Build, then forget what was left out, so that nobody looks for its file."""
         inplace, self.inplace = self.inplace, False
         super().run()
         self.inplace = inplace
-        self.extensions = [ext for ext in self.extensions if ext not in getattr(self, "left_out", [])]
+        self.extensions = [ext for ext in self.extensions if ext not in self.left_out]
         if inplace:
             self.copy_extensions_to_source()
 
@@ -90,4 +106,5 @@ class PackWebClient(build_py):
             self.copy_file("clients/web/terrazzo.js", str(pages / "terrazzo.js"))
 
 
-setup(ext_modules=cythonized(), cmdclass={"build_ext": BuildWhatCanBeBuilt, "build_py": PackWebClient})
+if __name__ == "__main__":  # Cython's own processes may import this file
+    setup(ext_modules=cythonized(), cmdclass={"build_ext": BuildWhatCanBeBuilt, "build_py": PackWebClient})

@@ -41,6 +41,8 @@ cdef class Places:
     cdef int* first_watch       # of `area`: the newest interest of each slot, or -1
     cdef bint is_changed        # since the last step
 
+    cpdef int64_t number(self, int slot) except? -2
+    cpdef int64_t news(self, int slot) except? -2
     cdef int slot_of(self, int entity) noexcept nogil
     cdef void move(self, int slot, const float* place) noexcept nogil
     cdef int check(self, int slot) except -1

@@ -188,7 +188,7 @@ cdef class Places:
         self.check_known(slot)
         return self.stamps[slot]
 
-    def number(self, int slot):
+    cpdef int64_t number(self, int slot) except? -2:
         """The running number of the entity's last step."""
         self.check_known(slot)
         return self.numbers[slot]
@@ -208,7 +208,7 @@ cdef class Places:
         self.check(slot)
         self.epochs[slot] = epoch
 
-    def news(self, int slot):
+    cpdef int64_t news(self, int slot) except? -2:
         """The running number of the last step that told clients something."""
         self.check_known(slot)
         return self.newest[slot]

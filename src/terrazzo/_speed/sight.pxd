@@ -56,6 +56,11 @@ cdef class Headlines:
     cdef tuple find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest)
 
 
+cdef struct Place:
+    int32_t entity
+    int32_t index       # in the entries, plus 1; 0: nobody is here
+
+
 cdef class Sight:
     cdef Area _area
     cdef Headlines _headlines
@@ -63,13 +68,24 @@ cdef class Sight:
     cdef Entry* _entries
     cdef Py_ssize_t _count
     cdef Py_ssize_t _room
-    cdef dict _places   # entity → index in `_entries`
+    # Entity to entry: open addressing.
+    cdef Place* _places
+    cdef int _bits
 
-    cdef Entry* _find(self, object entity) except NULL
+    cdef Place* _place(self, int32_t entity) noexcept
+    cdef Entry* _known(self, int32_t entity) noexcept
+    cdef Entry* _find(self, int32_t entity) except NULL
+    cdef int _grow(self) except -1
     cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags, uint8_t level=*)
     cpdef remove(self, int32_t entity)
     cpdef bind(self, int32_t entity, int32_t slot)
     cpdef tuple get(self, int32_t entity)
+    cpdef int flags(self, int32_t entity) except? -2
+    cpdef int slot(self, int32_t entity) except? -2
+    cpdef int alias(self, int32_t entity) except -1
+    cpdef int64_t sent(self, int32_t entity) except? -2
+    cpdef rename(self, int32_t entity, uint16_t alias)
+    cdef bint _has_body(self, const Entry* entry) noexcept
     cpdef set_sent(self, int32_t entity, int64_t sent)
     cpdef set_flags(self, int32_t entity, int32_t flags)
     cdef double _distance2(self, int slot) noexcept

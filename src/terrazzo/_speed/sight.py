@@ -288,12 +288,15 @@ class _Entry:
         "waits_since",
     )  # fmt: skip
 
-    def __init__(self, entity: int, slot: int, alias: int, sent: int, flags: int, level: int) -> None:
+    def __init__(self, entity: int, slot: int, sent: int, flags: int) -> None:
         self.entity = entity
         self.slot = slot
-        self.alias = alias
         self.sent = sent
         self.flags = flags
+
+    def begin(self, alias: int, level: int) -> None:
+        """The client was told nothing of it yet."""
+        self.alias = alias
         self.level = level
         self.stamp = _UNTOLD
         self.told = _NEVER
@@ -333,7 +336,8 @@ class Sight:
         assert entity not in self._entries
         if slot >= 0:
             self._area.stamp(slot)  # raises where there is no such slot
-        entry = self._entries[entity] = _Entry(entity, slot, alias, sent, flags, level)
+        entry = self._entries[entity] = _Entry(entity, slot, sent, flags)
+        entry.begin(alias, level)
         self._table.append(entry)
 
     def remove(self, entity: int) -> None:
@@ -342,6 +346,10 @@ class Sight:
         last = self._table.pop()
         if place < len(self._table):
             self._table[place] = last
+
+    def rename(self, entity: int, alias: int) -> None:
+        """The client knows it by this alias from now on (0: it does not), and was told nothing of it yet."""
+        self._entries[entity].begin(alias, OUTERMOST)
 
     def bind(self, entity: int, slot: int) -> None:
         """Its body is here now (-1: no longer here)."""
@@ -355,6 +363,23 @@ class Sight:
         """Slot, alias, sent and flags; None: the client does not know it."""
         entry = self._entries.get(entity)
         return None if entry is None else (entry.slot, entry.alias, entry.sent, entry.flags)
+
+    def flags(self, entity: int) -> int:
+        """Its flags; -1: the client does not know it."""
+        entry = self._entries.get(entity)
+        return -1 if entry is None else entry.flags
+
+    def slot(self, entity: int) -> int:
+        """Where its body is; -1: it has none here."""
+        return self._entries[entity].slot
+
+    def alias(self, entity: int) -> int:
+        """By which alias the client knows it; 0: none yet."""
+        return self._entries[entity].alias
+
+    def sent(self, entity: int) -> int:
+        """Up to which number the client has it."""
+        return self._entries[entity].sent
 
     def set_sent(self, entity: int, sent: int) -> None:
         """The client has everything up to this number."""

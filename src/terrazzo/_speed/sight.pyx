@@ -404,6 +404,22 @@ cdef bytes _with_alias(int id, int alias, bytes body):
     return message
 
 
+cdef inline uint32_t _home(int32_t entity, int bits) noexcept nogil:
+    """Where an entity is looked for first in a table of so many bits."""
+    return <uint32_t>entity * 2654435769u >> (32 - bits)
+
+
+cdef inline void _begin(Entry* entry, uint16_t alias, uint8_t level) noexcept nogil:
+    """The client was told nothing of it yet."""
+    entry.alias = alias
+    entry.level = level
+    entry.stamp = 0
+    entry.told = entry.waits_since = NEVER
+    entry.is_untold = True
+    entry.is_settled = entry.is_beyond = False
+    entry.angles = 0
+
+
 cdef class Sight:
     """The send table of one witness, whose own body is at `slot`."""
 
@@ -411,48 +427,92 @@ cdef class Sight:
         self._area = area
         self._slot = slot
         self._headlines = headlines
-        self._places = {}
+        self._grow()
 
     def __dealloc__(self):
         free(self._entries)
+        free(self._places)
 
     def __len__(self):
         return self._count
 
-    cdef Entry* _find(self, object entity) except NULL:
-        return &self._entries[<Py_ssize_t>self._places[entity]]
+    cdef Place* _place(self, int32_t entity) noexcept:
+        """Where an entity is in the table, or where it would be."""
+        cdef uint32_t mask = (1u << self._bits) - 1
+        cdef uint32_t at = _home(entity, self._bits)
+        while self._places[at].index and self._places[at].entity != entity:
+            at = (at + 1) & mask
+        return &self._places[at]
+
+    cdef Entry* _known(self, int32_t entity) noexcept:
+        """The entry of an entity, if it has one."""
+        cdef int32_t index = self._place(entity).index
+        return &self._entries[index - 1] if index else NULL
+
+    cdef Entry* _find(self, int32_t entity) except NULL:
+        """The entry of an entity that has one."""
+        cdef Entry* entry = self._known(entity)
+        if entry == NULL:
+            raise KeyError(entity)
+        return entry
+
+    cdef int _grow(self) except -1:
+        """Room for twice as many; the table is at most half full."""
+        cdef Py_ssize_t room = max(2 * self._room, 8), index
+        cdef Place* place
+        self._entries = <Entry*>_grown(self._entries, room * sizeof(Entry))
+        self._places = <Place*>_grown(self._places, 2 * room * sizeof(Place))
+        self._room = room
+        self._bits = 0
+        while 1 << self._bits < 2 * room:
+            self._bits += 1
+        memset(self._places, 0, 2 * room * sizeof(Place))
+        for index in range(self._count):
+            place = self._place(self._entries[index].entity)
+            place.entity, place.index = self._entries[index].entity, <int32_t>index + 1
+        return 0
 
     cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags, uint8_t level=255):
         """The client begins to know an entity, whose body is at `slot` (-1: it has none here now)."""
-        assert entity not in self._places
+        assert self._known(entity) == NULL
         if slot >= 0:
             self._area.check_known(slot)
-        cdef Entry* entry
         if self._count == self._room:
-            self._entries = <Entry*>_grown(self._entries, (2 * self._room + 16) * sizeof(Entry))
-            self._room = 2 * self._room + 16
-        entry = &self._entries[self._count]
+            self._grow()
+        cdef Entry* entry = &self._entries[self._count]
+        cdef Place* place = self._place(entity)
         entry.entity = entity
         entry.slot = slot
-        entry.alias = alias
         entry.sent = sent
         entry.flags = flags
-        entry.stamp = 0
-        entry.told = entry.waits_since = NEVER
-        entry.is_untold = True
-        entry.is_settled = entry.is_beyond = False
-        entry.angles = 0
-        entry.level = level
-        self._places[entity] = self._count
+        _begin(entry, alias, level)
         self._count += 1
+        place.entity, place.index = entity, <int32_t>self._count
 
     cpdef remove(self, int32_t entity):
         """The client knows it no longer."""
-        cdef Py_ssize_t place = self._places.pop(entity)
+        cdef Entry* entry = self._find(entity)
+        cdef Entry* last = &self._entries[self._count - 1]
+        cdef uint32_t mask = (1u << self._bits) - 1
+        cdef uint32_t hole, at
+        if entry != last:
+            self._place(last.entity).index = <int32_t>(entry - self._entries) + 1
+        hole = at = <uint32_t>(self._place(entity) - self._places)
+        if entry != last:
+            entry[0] = last[0]
         self._count -= 1
-        if place != self._count:
-            self._entries[place] = self._entries[self._count]
-            self._places[self._entries[place].entity] = place
+        while True:  # who stands behind the hole, and would be found in or before it, moves up
+            at = (at + 1) & mask
+            if not self._places[at].index:
+                break
+            if (at - _home(self._places[at].entity, self._bits) & mask) >= (at - hole & mask):
+                self._places[hole] = self._places[at]
+                hole = at
+        self._places[hole].index = 0
+
+    cpdef rename(self, int32_t entity, uint16_t alias):
+        """The client knows it by this alias from now on (0: it does not), and was told nothing of it yet."""
+        _begin(self._find(entity), alias, C_OUTERMOST)
 
     cpdef bind(self, int32_t entity, int32_t slot):
         """Its body is here now (-1: no longer here)."""
@@ -464,11 +524,31 @@ cdef class Sight:
 
     cpdef tuple get(self, int32_t entity):
         """Slot, alias, sent and flags; None: the client does not know it."""
-        place = self._places.get(entity)
-        if place is None:
-            return None
-        cdef Entry* entry = &self._entries[<Py_ssize_t>place]
-        return entry.slot, entry.alias, entry.sent, entry.flags
+        cdef Entry* entry = self._known(entity)
+        return None if entry == NULL else (entry.slot, entry.alias, entry.sent, entry.flags)
+
+    cpdef int flags(self, int32_t entity) except? -2:
+        """Its flags; -1: the client does not know it."""
+        cdef Entry* entry = self._known(entity)
+        return -1 if entry == NULL else entry.flags
+
+    cpdef int slot(self, int32_t entity) except? -2:
+        """Where its body is; -1: it has none here."""
+        return self._find(entity).slot
+
+    cpdef int alias(self, int32_t entity) except -1:
+        """By which alias the client knows it; 0: none yet."""
+        return self._find(entity).alias
+
+    cpdef int64_t sent(self, int32_t entity) except? -2:
+        """Up to which number the client has it."""
+        return self._find(entity).sent
+
+    cdef bint _has_body(self, const Entry* entry) noexcept:
+        """Whether the slot is still the entity's."""
+        cdef Area area = self._area
+        cdef int slot = entry.slot
+        return 0 <= slot < area.high and area.flags[slot] & (IS_USED | IS_REMOVED) and area.entities[slot] == entry.entity
 
     cpdef set_sent(self, int32_t entity, int64_t sent):
         """The client has everything up to this number."""
@@ -499,12 +579,10 @@ cdef class Sight:
     cpdef tuple levels(self, int32_t entity):
         """The level that the client has it at, the one it is in by its distance, and that; see the plain form."""
         cdef Entry* entry = self._find(entity)
-        cdef Area area = self._area
-        cdef int slot = entry.slot
         cdef double distance2
-        if not 0 <= slot < area.high or not area.flags[slot] & (IS_USED | IS_REMOVED) or area.entities[slot] != entity:
+        if not self._has_body(entry):
             return entry.level, entry.level, 0.0
-        area.check_known(self._slot)
+        self._area.check_known(self._slot)
         distance2 = self._distance2(entry.slot)
         return entry.level, _level(self._headlines.reach(entry.slot), entry.level, distance2), sqrt(distance2)
 
@@ -514,7 +592,8 @@ cdef class Sight:
 
     def entities(self):
         """All that the client knows, by their numbers."""
-        return sorted(self._places)
+        cdef Py_ssize_t index
+        return sorted([self._entries[index].entity for index in range(self._count)])
 
     cpdef tuple serve(self, int32_t tick, double budget_bytes, double radius):
         """News, told, loose, and how many bytes the last two have; see the plain form."""

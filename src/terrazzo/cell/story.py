@@ -41,7 +41,7 @@ CARRY_TICKS at most. A new client begins with all that can be saved: it has much
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -77,8 +77,8 @@ class Story:
     """The entries of one client."""
 
     __slots__ = (
-        "_awaited", "_away", "_body", "_ends", "_forget_at", "_loose", "_remembered", "_starved", "_tally", "_wishes",
-        "aliases", "deficit", "left", "pending", "sight",
+        "_area", "_awaited", "_away", "_bodies", "_body", "_ends", "_forget_at", "_loose", "_patient_until",
+        "_remembered", "_said", "_starved", "_tally", "_wishes", "aliases", "deficit", "left", "pending", "sight",
     )  # fmt: skip
 
     def __init__(self, body: Body, aliases: Aliases, deficit: float = -inf) -> None:
@@ -95,8 +95,14 @@ class Story:
         self.left: dict[int, tuple[int, float]] = {}
         """Entity → lowest number at which it may be let in again, until when that matters; soonest first."""
         self._body = body
+        self._area = body.space.area
+        self._bodies = body.space.bodies
+        self._said = 0
+        """Bytes that are pending, or may be lost and wait."""
         self._awaited: deque[tuple[float, int, int]] = deque()
         """Announced, and not wanted yet: until when that is waited for, the entity, its alias."""
+        self._patient_until = inf
+        """Of the first of them."""
         self._wishes: deque[int] = deque()
         """Entities to be announced or described, in the order in which they became so."""
         self._ends: dict[int, None] = {}
@@ -140,11 +146,10 @@ class Story:
 
     def pack(self) -> Iterator[PackedSeen]:
         """The entries at rest. Where nothing is left to tell, the client has all that this cell has."""
-        area, bodies = self._body.space.area, self._body.space.bodies
         for entity in self.sight.entities():
             slot, alias, sent, flags = self.entry(entity)
-            other = bodies.get(entity)
-            if other is not None and other.slot == slot and flags & DESCRIBED and area.news(slot) <= sent:
+            other = self._bodies.get(entity)
+            if other is not None and other.slot == slot and flags & DESCRIBED and self._area.news(slot) <= sent:
                 sent = max(sent, other.number)
             away = self._away.get(entity)
             level = self.sight.levels(entity)[0]
@@ -164,10 +169,10 @@ class Story:
     def drop_all(self, now: float) -> None:
         """The client is in another space and has forgotten all of them."""
         for entity in self.sight.entities():
-            _, alias, sent, _ = self.entry(entity)
+            alias = self.sight.alias(entity)
             if alias:
                 self.aliases.rest(alias)
-            self._forget(entity, sent, now)
+            self._forget(entity, self.sight.sent(entity), now)
 
     def on_wants(self, message: ClientWants) -> None:
         """The client has heard of these entities and wants them described; it has heard that those are gone."""
@@ -175,22 +180,30 @@ class Story:
             if not self.aliases.release(alias):
                 self._body.app.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
         for entity, remembered in message.wants:
-            entry = self.sight.get(entity)
-            if entry is not None and entry[1] and not entry[3] & (DESCRIBED | GONE):
-                self._remembered[entity] = remembered
-                self.set_flags(entity, entry[3] | WANTED)
+            flags = self.sight.flags(entity)
+            if flags >= 0 and not flags & (DESCRIBED | GONE) and self.sight.alias(entity):
+                self._remembered.pop(entity, None)
+                if remembered:
+                    self._remembered[entity] = remembered
+                self.set_flags(entity, flags | WANTED)
 
     def _await_want(self, entity: int, alias: int) -> None:
-        self._awaited.append((self._body.app.host.now + WANT_S, entity, alias))
+        until = self._body.app.host.now + WANT_S
+        if not self._awaited:
+            self._patient_until = until
+        self._awaited.append((until, entity, alias))
 
     def _stop_waiting(self, now: float) -> None:
         """What the client had to say of an announcement may be lost with a body or a link: then it is told unasked."""
-        while self._awaited and self._awaited[0][0] <= now:
+        while self._patient_until <= now:
             _, entity, alias = self._awaited.popleft()
-            entry = self.sight.get(entity)
-            if entry is not None and entry[1] == alias and not entry[3] & (DESCRIBED | GONE | WANTED | WITHHELD):
+            self._patient_until = self._awaited[0][0] if self._awaited else inf
+            flags = self.sight.flags(entity)
+            if flags < 0 or flags & (DESCRIBED | GONE | WANTED | WITHHELD):
+                continue
+            if self.sight.alias(entity) == alias:
                 self._body.app.count("described unasked", entity=self._body.id, other=entity)
-                self.set_flags(entity, entry[3] | WANTED)
+                self.set_flags(entity, flags | WANTED)
 
     # Telling.
 
@@ -198,16 +211,17 @@ class Story:
         """Something about the own entity."""
         message = with_alias(OWN, event.told)
         (self.pending if event.manner.is_reliable else self._loose).append(message)
+        self._said += len(message)
         self._tally.add(self._body.kind.page.own[event.subject], 1, len(message))
 
     def say_own(self, subject: int, message: bytes) -> None:
         """The same, of what is no event: a message about this subject of the account."""
-        self.pending.append(message)
-        self._tally.add(self._body.kind.page.own[subject], 1, len(message))
+        self._say(self._body.kind.page.own[subject], message)
 
     def _say(self, row: int, message: bytes) -> None:
-        """Something about another, and where it is counted."""
+        """Something that must not be lost, and where it is counted."""
         self.pending.append(message)
+        self._said += len(message)
         self._tally.add(row, 1, len(message))
 
     def _tell(self, alias: int, event: Event) -> None:
@@ -216,28 +230,27 @@ class Story:
     def update(self, now: float, tick: int, allowed: float, radius: float) -> tuple[list[bytes], list[bytes]]:
         """What is to be said now: reliable messages, and those that may be lost. `allowed` bytes a tick."""
         budget = allowed - max(self.deficit, -allowed * CARRY_TICKS)
-        own = sum(map(len, self.pending)) if self.pending else 0
-        if self._loose:
-            own += sum(map(len, self._loose))
+        own, self._said = self._said, 0
         room = budget - own
         if room <= 0 or self._starved:
             room = self._room(room, allowed)
         if self.left and now >= self._forget_at:
             self._forget_left(now)
-        if self._awaited and self._awaited[0][0] <= now:
+        if self._patient_until <= now:
             self._stop_waiting(now)
-        spent = self._end_all(now) if self._ends else 0
-        if self._wishes and spent < room:
-            spent += self._grant(room - spent)
-        news, told, loose, used = self.sight.serve(tick, room - spent, radius)
+        if self._ends:
+            self._end_all(now)
+        if self._wishes:
+            self._grant(room)
+        news, told, loose, used = self.sight.serve(tick, room - self._said, radius)
         if told:
             self.pending += told
         for entity in news:
-            spent += self._tell_news(entity)
-            if spent >= room:
+            self._tell_news(entity)
+            if self._said >= room:
                 break
-        self.deficit = min(own + spent + used - budget, allowed * CARRY_TICKS)
-        pending, self.pending = self.pending, []
+        self.deficit = min(own + self._said + used - budget, allowed * CARRY_TICKS)
+        pending, self.pending, self._said = self.pending, [], 0
         if self._loose:
             loose, self._loose = self._loose + loose, []
         return pending, loose
@@ -250,83 +263,80 @@ class Story:
         self._starved = 0
         return allowed
 
-    def _grant(self, room: float) -> int:
-        """Announces and describes as many as there is room for; how many bytes that took."""
-        spent = 0
+    def _grant(self, room: float) -> None:
+        """Announces and describes as many as there is room for."""
         for _ in range(len(self._wishes)):
-            if spent >= room:
+            if self._said >= room:
                 break
             entity = self._wishes.popleft()
-            before = len(self.pending)
             if not self._bring_nearer(entity):
                 self._wishes.append(entity)
-            spent += sum(map(len, self.pending[before:]))
-        return spent
 
     def _bring_nearer(self, entity: int) -> bool:
         """The next word about one that is not described yet; False: not now, the body is not here or behind."""
-        entry = self.sight.get(entity)
-        if entry is None or entry[3] & (DESCRIBED | WITHHELD | GONE):
+        flags = self.sight.flags(entity)
+        if flags < 0 or flags & (DESCRIBED | WITHHELD | GONE):
             return True
-        slot, alias, sent, flags = entry
+        alias = self.sight.alias(entity)
         if alias and not flags & WANTED:
             return True
-        other = self._body.space.bodies.get(entity)
-        if other is None or other.slot != slot or other.number < sent:
+        other, slot = self._bodies.get(entity), self.sight.slot(entity)
+        if other is None or other.slot != slot or self._area.number(slot) < self.sight.sent(entity):
             return False
         if not alias:
-            return self._announce(other, sent, flags)
-        self._describe(other, alias, flags)
+            return self._announce(other, entity)
+        self._describe(other, entity, slot, alias, flags)
         return True
 
-    def _announce(self, other: Body, sent: int, flags: int) -> bool:
-        alias = self.aliases.take()
+    def _announce(self, other: Body, entity: int) -> bool:
+        alias, kind = self.aliases.take(), other.kind
         if not alias:
             self._body.app.count("no alias left", entity=self._body.id)
             return False
-        self._rename(other.id, other.slot, alias, sent, flags)
-        self._say(other.kind.page.others[PRESENCE], encode_announce(other.id, alias, other.kind.schema))
-        self._await_want(other.id, alias)
+        self.sight.rename(entity, alias)
+        self._say(kind.page.others[PRESENCE], encode_announce(entity, alias, kind.schema))
+        self._await_want(entity, alias)
         return True
 
-    def _describe(self, other: Body, alias: int, flags: int) -> None:
-        level = self.sight.levels(other.id)[1]
-        row = other.kind.describe(other, level, self._remembered.pop(other.id, 0))
-        described = encode_describe(alias, other.number, other.position, other.direction, row)
-        self._say(other.kind.page.others[DESCRIPTION], described)
+    def _describe(self, other: Body, entity: int, slot: int, alias: int, flags: int) -> None:
+        kind, area, number = other.kind, self._area, self._area.number(slot)
+        level = self.sight.levels(entity)[1]
+        row = kind.describe(other, level, self._remembered.pop(entity, 0))
+        described = encode_describe(alias, number, area.position(slot), area.direction(slot), row)
+        self._say(kind.page.others[DESCRIPTION], described)
         if other.ride is not None:
-            self._tell(alias, other.kind.tell_ride(encode_ride(other.ride)))
-        self.sight.set_sent(other.id, other.number)
-        self.sight.set_level(other.id, level)
-        self.sight.set_flags(other.id, flags & ~WANTED | DESCRIBED)
+            self._tell(alias, kind.tell_ride(encode_ride(other.ride)))
+        self.sight.set_sent(entity, number)
+        self.sight.set_level(entity, level)
+        self.sight.set_flags(entity, flags & ~WANTED | DESCRIBED)
 
-    def _tell_news(self, entity: int) -> int:
-        """The steps that the client has not got, and what it lacks at its new level; how many bytes they are."""
-        other = self._body.space.bodies.get(entity)
-        _, alias, sent, _ = self.entry(entity)
-        if other is None or life_of(other.number) != life_of(sent) or other.number < sent:
-            return 0  # its body was removed or replaced since the last look around: the next one sees to it
-        before = len(self.pending)
+    def _tell_news(self, entity: int) -> None:
+        """The steps that the client has not got, and what it lacks at its new level."""
+        other = self._bodies.get(entity)
+        if other is None:
+            return
+        alias, sent, number = self.sight.alias(entity), self.sight.sent(entity), self._area.number(other.slot)
+        if life_of(number) != life_of(sent) or number < sent:
+            return  # its body was removed or replaced since the last look around: the next one sees to it
         self._tell_since(other, alias, sent)
-        self.sight.set_sent(entity, other.number)
+        self.sight.set_sent(entity, number)
         level, level_now, _ = self.sight.levels(entity)
         if level_now != level:
             self._change_level(other, alias, level, level_now)
-        return sum(map(len, self.pending[before:]))
 
     def _tell_since(self, other: Body, alias: int, sent: int) -> None:
         """The steps after `sent`, as far as they are told to who is so far away; where history is gone, or was not
         kept, each property that has changed since, as it is."""
-        if other.number <= sent:
+        history, kind, slot = other.history, other.kind, other.slot
+        if self._area.number(slot) <= sent or (self._area.news(slot) <= sent and not kind.loose):
             return
-        history, kind = other.history, other.kind
         level, _, distance = self.sight.levels(other.id)
         visible = kind.visible[min(level, len(kind.of_level))]
         if self._repeat(history, alias, sent, level, distance):
             subjects = [place for place in kind.loose if place in visible]
         else:
             subjects = [*visible, *kind.beside]
-        self._catch_up(other, alias, (each for each in subjects if history.has_changed(each, sent)))
+        self._catch_up(other, alias, [each for each in subjects if history.has_changed(each, sent)])
 
     def _repeat(self, history: History, alias: int, sent: int, level: int, distance: float) -> bool:
         """The steps after `sent`; False: they are not known any more."""
@@ -336,7 +346,7 @@ class Story:
                 self._tell(alias, event)
         return events is not None
 
-    def _catch_up(self, other: Body, alias: int, subjects: Iterable[int]) -> None:
+    def _catch_up(self, other: Body, alias: int, subjects: list[int]) -> None:
         for subject in subjects:
             self._tell(alias, other.kind.tell_again(other, subject))
 
@@ -348,66 +358,74 @@ class Story:
         for come in range(level - 1, level_now - 1, -1):
             known = away.pop(come, None)
             places = kind.of_level[come]
-            self._catch_up(other, alias, (at for at in places if known is None or history.has_changed(at, known)))
+            self._catch_up(other, alias, [at for at in places if known is None or history.has_changed(at, known)])
         if not away:
             del self._away[other.id]
         self.sight.set_level(other.id, level_now)
 
     # Leaving.
 
-    def _end_all(self, now: float) -> int:
-        """All that the client has to lose; how many bytes that took."""
+    def _end_all(self, now: float) -> None:
+        """All that the client has to lose."""
         ends, self._ends = self._ends, {}
-        before = len(self.pending)
         for entity in ends:
-            entry = self.sight.get(entity)
-            if entry is None:
+            flags = self.sight.flags(entity)
+            if flags < 0:
                 continue
-            if entry[3] & GONE:
-                self._part(entity, entry, now)
-            elif entry[3] & WITHHELD and entry[1]:
-                self._hide(entity, entry)
-        return sum(map(len, self.pending[before:]))
+            if flags & GONE:
+                self._part(entity, flags, now)
+            elif flags & WITHHELD and self.sight.alias(entity):
+                self._hide(entity, flags)
 
-    def _hide(self, entity: int, entry: Entry) -> None:
+    def _hide(self, entity: int, flags: int) -> None:
         """For the client it leaves; the entry stays."""
-        slot, alias, sent, flags = entry
-        other = self._body.space.bodies.get(entity)
+        other, alias, sent = self._bodies.get(entity), self.sight.alias(entity), self.sight.sent(entity)
         if other is not None and flags & DESCRIBED and life_of(other.number) == life_of(sent):
             self._tell_since(other, alias, sent)
             sent = max(sent, other.number)
         self._close(alias, other)
         self._away.pop(entity, None)
-        self._rename(entity, slot, 0, sent, flags & ~(DESCRIBED | WANTED))
+        self.sight.rename(entity, 0)
+        self.sight.set_sent(entity, sent)
+        self.sight.set_flags(entity, flags & ~(DESCRIBED | WANTED))
 
-    def _part(self, entity: int, entry: Entry, now: float) -> None:
+    def _part(self, entity: int, flags: int, now: float) -> None:
         """It is gone: its last words, then leave, and what has to be remembered of it."""
-        _, alias, sent, flags = entry
-        other, grave = self._body.space.bodies.get(entity), self._body.app.ghosts.graves.get(entity)
-        number = sent
-        if other is not None and life_of(other.number) == life_of(sent):
+        other, alias, sent = self._bodies.get(entity), self.sight.alias(entity), self.sight.sent(entity)
+        if other is not None and life_of(self._area.number(other.slot)) == life_of(sent):
             if flags & DESCRIBED:
                 self._tell_since(other, alias, sent)
-            number = max(sent, other.number)
-        elif grave is not None and life_of(grave.number) == life_of(sent):
-            if flags & DESCRIBED and grave.number > sent:
-                level, _, distance = self.sight.levels(entity)
-                self._repeat(grave.history, alias, sent, level, distance)
-            number = max(sent, grave.number) + grave.is_destroyed
+            number = max(sent, self._area.number(other.slot))
+        else:
+            number = self._repeat_grave(entity, alias, sent, flags)
         if alias:
             self._close(alias, other)
         self._forget(entity, number, now)
 
+    def _repeat_grave(self, entity: int, alias: int, sent: int, flags: int) -> int:
+        """The last words of one whose body is gone; the number up to which it is known."""
+        grave = self._body.app.ghosts.graves.get(entity)
+        if grave is None or life_of(grave.number) != life_of(sent):
+            return sent
+        if flags & DESCRIBED and grave.number > sent:
+            level, _, distance = self.sight.levels(entity)
+            self._repeat(grave.history, alias, sent, level, distance)
+        return int(max(sent, grave.number) + grave.is_destroyed)
+
     def _close(self, alias: int, other: Body | None) -> None:
-        account = self._body.app.account
-        row = account.leave_of_the_gone() if other is None else other.kind.page.others[PRESENCE]
+        if other is None:
+            row = self._body.app.account.leave_of_the_gone()
+        else:
+            row = other.kind.page.others[PRESENCE]
         self._say(row, encode_leave(alias))
         self.aliases.rest(alias)
 
     def _forget(self, entity: int, number: int, now: float) -> None:
         self.sight.remove(entity)
-        self._remembered.pop(entity, None)
-        self._away.pop(entity, None)
+        if self._remembered:
+            self._remembered.pop(entity, None)
+        if self._away:
+            self._away.pop(entity, None)
         self.left.pop(entity, None)
         self.left[entity] = (number, now + LEFT_S)
 
@@ -417,7 +435,3 @@ class Story:
             if self._forget_at > now:
                 break
             del self.left[entity]
-
-    def _rename(self, entity: int, slot: int, alias: int, sent: int, flags: int) -> None:
-        self.sight.remove(entity)
-        self.sight.add(entity, slot, alias, sent, flags)
