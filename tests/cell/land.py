@@ -312,9 +312,9 @@ def _facts(body) -> tuple:
     return layout.row.encode(body.state.values()[: len(layout)]), *place
 
 
-def eventful_land(seed: int | None = None) -> Land:
+def eventful_land(*args, **options) -> Land:
     """In which the positions of avatars are not volatile."""
-    land = Land(seed=seed)
+    land = Land(*args, **options)
     for app in land.cells:
         kind = app.kinds.get(AVATAR.type_id)
         assert kind is not None

@@ -322,7 +322,7 @@ def test_a_position_that_is_not_volatile_is_told_by_events():
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("movers", [(1,), (2,), (1, 2)])
 def test_events_of_places_go_on_when_somebody_migrates(movers, seed):
-    meeting = Meeting(10.0, land=eventful_land(seed))
+    meeting = Meeting(10.0, land=eventful_land(seed=seed))
     land = meeting.land
     for z in (11.0, 12.0, 13.0):
         for entity in movers:

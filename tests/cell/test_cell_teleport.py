@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.cell import teleport
+from terrazzo.cell.history import PLACE
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from terrazzo.world.bsp import BspTree, CellId, Leaf
 from terrazzo.world.rect import Rect
 from tests.cell.cast import MANAGER
-from tests.cell.land import Land
+from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR, HALL_BOUNDS, AvatarCell
 
 
@@ -331,6 +332,41 @@ def test_to_and_fro_on_a_hostile_network(seed):
     for entity in (1, 2, 3):
         assert list(land.part(entity).purse) == list(range(30)), "each call once, in order"
     assert not land.host.words("game error")
+
+
+def test_last_words_are_not_of_another_space():
+    """Its ghost misses a step, asks, and hears how the story went on: elsewhere, where this client is not."""
+    land = eventful_land(3, margin_m=0.0, hall=2)
+    land.create(1, -20.0)
+    watcher = land.create(2, 20.0, is_seen=True)
+    land.settle()
+    land.block(0, 1)
+    land.act(1, "step")
+    land.step()
+    land.act(1, "teleport", "hall", (5.0, 0.0, 5.0))
+    land.step(4)
+    land.put(1, 7.0, 5.0)
+    land.act(1, "step")
+    land.step(40)
+    assert 1 not in watcher.view.others
+    assert watcher.steps[1] == 2, "the rest is told"
+    assert watcher.count("moved") == 0
+
+
+def test_who_comes_back_is_told_where():
+    """The latest place that was told is one of the other space."""
+    land = eventful_land(3, margin_m=0.0, hall=2)
+    land.create(1, -20.0)
+    land.settle()
+    land.act(1, "teleport", "hall", (5.0, 0.0, 5.0))
+    land.step(4)
+    land.put(1, 7.0, 5.0)
+    land.step(2)
+    land.act(1, "teleport", "plain", (30.0, 0.0, 5.0))
+    land.step(4)
+    body = land.real(1).body
+    [place] = [each for each in body.history.since(body.history.floor) if each.subject == PLACE]
+    assert place == body.kind.tell_place((30.0, 0.0, 5.0), body.direction)
 
 
 def test_back_where_an_old_ghost_still_waits_for_its_end():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from terrazzo.cell.body import Body
-from terrazzo.cell.history import adopt
+from terrazzo.cell.history import adopt, record
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import unpack_ride
 from terrazzo.cell.witness import Witness
@@ -131,4 +131,6 @@ def _landed_body(app: CellApp, message: Offload, jump: Jump) -> Body:
     body.ride = unpack_ride(message.ride)
     adopt(body, message.past)
     app.add_body(body)
+    if is_elsewhere and kind.is_eventful:  # the latest place that was told is one of the other space
+        record(body, body.number, [kind.tell_place(body.position, body.direction)])
     return body

@@ -45,7 +45,7 @@ from terrazzo.cell.body import Body
 from terrazzo.cell.copies import apply_step, create_ghost, renew_ghost
 from terrazzo.cell.graves import Graves
 from terrazzo.cell.held import HELD_TURNS_MAX, Held
-from terrazzo.cell.history import adopt
+from terrazzo.cell.history import adopt, without_places
 from terrazzo.cell.mending import GAP_S, Mending
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId, life_of
@@ -222,7 +222,7 @@ class Ghosts:
             if body.epoch > message.epoch:  # a later home has spoken to it: it was created again, which is on its way
                 self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
         elif message.past is not None:
-            adopt(body, message.past)
+            adopt(body, message.past if message.space == body.space.id else without_places(message.past))
             body.number = message.number
             self.end(body, message.epoch, is_destroyed=is_destroyed)
         else:

@@ -44,6 +44,7 @@ from terrazzo.wire.pairs.cell_cell import (
 from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
+    from terrazzo.cell.body import Body
     from terrazzo.cell.cellapp import CellApp
 
 KEEP_M = 10.0
@@ -256,9 +257,7 @@ class Haunts:
         if real.haunts:
             if len(self._ended) >= ENDED_MAX:
                 del self._ended[next(iter(self._ended))]
-            again = DeleteGhost(
-                body.id, body.epoch, body.number, is_destroyed=True, past=body.history.pack(is_whole=True)
-            )
+            again = _last_words(body, is_destroyed=True)
             self._ended[body.id] = Ended(frozenset(real.haunts), again, self._app.host.now + GRAVE_S)
         self.forget(real)
 
@@ -298,8 +297,7 @@ class Haunts:
             if source in real.haunts:
                 self.describe(real, source, is_snapshot=True)
             else:
-                past = real.body.history.pack(is_whole=True)
-                app.send(source, DeleteGhost(entity, real.body.epoch, real.body.number, is_destroyed=False, past=past))
+                app.send(source, _last_words(real.body, is_destroyed=False))
         elif body is not None and body.real_app not in (source, app.me):
             app.send(source, NextReal(entity, body.epoch, body.real_app))
         elif body is None and ended is not None:
@@ -324,3 +322,9 @@ class Haunts:
         """Whether a real of this space has a ghost there."""
         neighbours = self._neighbours.get(space)
         return neighbours is not None and neighbours.has(app)
+
+
+def _last_words(body: Body, *, is_destroyed: bool) -> DeleteGhost:
+    """The end of a ghost that may have missed what was before."""
+    past = body.history.pack(is_whole=True)
+    return DeleteGhost(body.id, body.epoch, body.number, is_destroyed=is_destroyed, past=past, space=body.space.id)

@@ -114,6 +114,12 @@ def adopt(body: Body, past: Past) -> None:
     body.space.area.set_news(body.slot, history.newest)
 
 
+def without_places(past: Past) -> Past:
+    """The past of an entity that is in another space by now, for those who saw it in this one."""
+    steps = (Step(each.number, tuple(e for e in each.events if e.subject not in (PLACE, RIDE))) for each in past.steps)
+    return past._replace(steps=tuple(step for step in steps if step.events))
+
+
 EventOf = Callable[[int, Told], Event]
 """The event of a subject, told in the manner of its type."""
 

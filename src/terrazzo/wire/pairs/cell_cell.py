@@ -106,6 +106,8 @@ class DeleteGhost(Message, frozen=True):
     """The entity itself is gone, everywhere."""
     past: Past | None = None
     """When it is said again after steps may have been lost: its last words."""
+    space: int = 0
+    """Where the entity is by then, if there is a past."""
 
 
 @message(103, max_size=256)
