@@ -264,6 +264,23 @@ def test_the_vehicle_is_destroyed():
     land.settle()
 
 
+def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
+    """Where a vehicle was destroyed once, its next life may be out of sight for a moment when its rider comes."""
+    land = Land(2, margin_m=0.0)
+    land.create(SHIP, -2.0)
+    land.create(RIDER, 3.0)
+    land.settle()
+    board(land)
+    land.step(2)
+    rider = land.real(RIDER)
+    app = rider.body.app
+    ship = app.bodies[SHIP]
+    app.ghosts.end(ship, ship.epoch, is_destroyed=True)
+    app.riding.enter(rider)
+    app.riding.run()
+    assert land.part(RIDER).vehicle == SHIP, "it has just come, and does not know whose grave that is"
+
+
 def test_a_vehicle_that_goes_to_another_space_leaves_its_riders_behind():
     land = Land(2, hall=1)
     land.create(SHIP, -20.0)
@@ -374,7 +391,10 @@ def test_a_rider_stays_inside_the_space():
     board(land)
     sail(land, 499.0)
     land.step(2)
-    assert land.part(RIDER).position == (490.0, 0.0, 0.0)
+    assert land.part(RIDER).position == pytest.approx((500.0, 0.0, 0.0), abs=0.02)
+    sail(land, 499.0, 50.0)
+    land.step(2)
+    assert land.part(RIDER).position == pytest.approx((500.0, 0.0, 50.0), abs=0.02), "it stays beside its vehicle"
     sail(land, 485.0)
     land.step(2)
     assert land.part(RIDER).position == (495.0, 0.0, 0.0)

@@ -365,7 +365,9 @@ def test_who_comes_back_is_told_where():
     land.act(1, "teleport", "plain", (30.0, 0.0, 5.0))
     land.step(4)
     body = land.real(1).body
-    [place] = [each for each in body.history.since(body.history.floor) if each.subject == PLACE]
+    told = body.history.since(body.history.floor)
+    assert told is not None
+    [place] = [each for each in told if each.subject == PLACE]
     assert place == body.kind.tell_place((30.0, 0.0, 5.0), body.direction)
 
 

@@ -15,7 +15,15 @@ from terrazzo.wire.common import RequestRefused
 from terrazzo.wire.ids import ANY_INCARNATION, AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellReady, SpaceTree
+from terrazzo.wire.pairs.cellmgr_cell import (
+    CellAppLoad,
+    CellAppReady,
+    CellEmpty,
+    CellLoad,
+    CellReady,
+    CellRemoved,
+    SpaceTree,
+)
 from terrazzo.world.bsp import BspTree
 from terrazzo.world.rect import Rect
 from tests.fake_host import FakeHost
@@ -230,6 +238,33 @@ def test_a_spare_takes_the_place_of_one_lost_during_the_split():
         (cellapp(2), 2),
         (cellapp(2), 2),
     ]
+
+
+def test_one_lost_during_the_split_forgets_its_tree_when_it_is_back():
+    """Its link was gone, not the app: it still has cells of a tree that nobody else goes by."""
+    cluster = Cluster()
+    cluster.join(cellapp(0), cellapp(1), cellapp(2))
+    cluster.tick()
+    cluster.lose(cellapp(0))
+    cluster.ready(cellapp(1), cellapp(2), version=2)
+    cluster.tick()
+    assert cluster.state() == "ready"
+    cluster.join(cellapp(0))
+    told = [message for peer, message in cluster.tick() if peer == cellapp(0)]
+    assert [(each.space, each.version) for each in told if isinstance(each, SpaceTree)] == [(1, 2), (2, 2)]
+    assert [each for each in told if isinstance(each, CellRemoved)] == [CellRemoved(1, 2), CellRemoved(2, 2)]
+    cluster.hear(cellapp(0), CellEmpty(1, 2), CellEmpty(2, 2))
+    assert cluster.mgr.add_cell("plaza") == cellapp(0)
+
+
+def test_one_lost_during_the_split_that_is_back_before_the_next_has_a_cell_again():
+    cluster = Cluster()
+    cluster.join(cellapp(0), cellapp(1))
+    cluster.tick()
+    cluster.lose(cellapp(0))
+    cluster.join(cellapp(0))
+    said = [message for peer, message in cluster.tick() if peer == cellapp(0)]
+    assert [type(each) for each in said] == [SpaceTree, SpaceTree]
 
 
 def test_a_spare_lost_during_the_split_disturbs_nobody():

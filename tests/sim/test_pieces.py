@@ -264,11 +264,11 @@ def test_a_process_keeps_its_disk_and_the_disk_has_faults_too():
 
 def test_faults_are_drawn_from_the_seed_and_only_the_mortal_die():
     plan = FaultPlan(["a", "b", "c"], mortal=["b"], disks=["c"])
-    drawn = [plan.draw(random.Random(seed), FaultLevel.HARSH, 10.0) for seed in range(30)]
-    assert drawn[0] == plan.draw(random.Random(0), FaultLevel.HARSH, 10.0)
+    drawn = [plan.draw(World(seed).rng, FaultLevel.HARSH, 10.0) for seed in range(30)]
+    assert drawn[0] == plan.draw(World(0).rng, FaultLevel.HARSH, 10.0)
     every = [fault for faults in drawn for fault in faults]
     assert {fault.kind for fault in every} == set(FaultKind)
     assert {fault.a for fault in every if fault.kind in (FaultKind.CRASH, FaultKind.POWER)} == {"b"}
     assert {fault.a for fault in every if fault.kind in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK)} == {"c"}
-    assert plan.draw(random.Random(0), FaultLevel.NONE, 10.0) == []
+    assert plan.draw(World(0).rng, FaultLevel.NONE, 10.0) == []
     assert all(str(fault) for fault in every)

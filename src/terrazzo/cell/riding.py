@@ -37,7 +37,9 @@ from terrazzo.cell.history import PLACE
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
+from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import Direction, Position
+from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
@@ -48,6 +50,8 @@ LOST_S = 2.0
 """So long a vehicle that has gone out of sight is waited for."""
 TOLD_S = 1.0
 """So often a rider is told of whose position is not volatile."""
+EDGE_M = 0.01
+"""So far from the edge of the space it stays: places are rounded."""
 NONE = b""
 
 
@@ -62,6 +66,15 @@ def unpack_ride(data: bytes) -> Ride | None:
     return ride if ride is not None and ride.vehicle else None
 
 
+def inside(bounds: Rect, position: Position) -> Position:
+    """The same point, or the nearest within the bounds: the vehicle is at the very edge, and the rider stays inside."""
+    x, y, z = position
+    if bounds.outside_by(x, z) == 0:
+        return position
+    x0, z0, x1, z1 = bounds.inflate(-EDGE_M)
+    return min(max(x, x0), x1), y, min(max(z, z0), z1)
+
+
 class Riding:
     """Those who ride, of one app's reals."""
 
@@ -70,6 +83,8 @@ class Riding:
         self._riders: dict[int, Real] = {}
         self._lost_at: dict[int, float] = {}
         """Since when the vehicle of a rider has been out of sight."""
+        self._lives: dict[int, int] = {}
+        """In which life it was seen here last: the end of a former one means nothing."""
         self._told: dict[int, tuple[float, Position, Direction]] = {}
         """When a rider was told of whose position is not volatile, and where it was."""
 
@@ -110,6 +125,7 @@ class Riding:
     def enter(self, real: Real) -> None:
         """A real begins here, perhaps as a rider."""
         if real.body.ride is not None:
+            self._forget(real.body.id)
             self._riders[real.body.id] = real
 
     # The tick.
@@ -133,10 +149,11 @@ class Riding:
         assert body.ride is not None
         vehicle = self._app.bodies.get(body.ride.vehicle)
         if vehicle is None or vehicle.space is not body.space:
-            grave = self._app.ghosts.graves.get(body.ride.vehicle)
-            is_over = grave is not None and grave.is_destroyed
+            grave, life = self._app.ghosts.graves.get(body.ride.vehicle), self._lives.get(body.id)
+            is_over = grave is not None and grave.is_destroyed and life_of(grave.epoch) == life
             return not is_over and now < self._lost_at.setdefault(body.id, now) + LOST_S
         self._lost_at.pop(body.id, None)
+        self._lives[body.id] = life_of(vehicle.epoch)
         if vehicle.ride is not None:
             return False
         self._carry(real, vehicle)
@@ -146,10 +163,8 @@ class Riding:
         body, witness = real.body, real.witness
         assert body.ride is not None
         position, direction = place_on(vehicle.position, vehicle.direction, body.ride)
-        if not body.space.allows(position):
-            return  # the vehicle is at the very edge of the space: the rider stays inside
         before = body.position, body.direction
-        body.space.place(body, position, direction)
+        body.space.place(body, inside(body.space.bounds, position), direction)
         if witness is not None and before != (body.position, body.direction) and not witness.knows(vehicle.id):
             witness.say_own(PLACE, encode_moved(body.position, body.direction))
         if body.kind.is_eventful:
@@ -165,4 +180,5 @@ class Riding:
     def _forget(self, entity: int) -> None:
         self._riders.pop(entity, None)
         self._lost_at.pop(entity, None)
+        self._lives.pop(entity, None)
         self._told.pop(entity, None)

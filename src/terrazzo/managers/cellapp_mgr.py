@@ -11,7 +11,8 @@ How the cluster starts, seen from here:
                 shared out over them by area, and each of them gets every tree (SpaceTree).
     SPLITTING   They make their cells and say CellReady. Nothing lives in the spaces yet, so when one of them is lost
                 the manager gathers anew, and the next trees have the next version: a CellReady of an older one is
-                recognised and means nothing.
+                recognised and means nothing. Whoever was lost may have been told of a tree that nobody else goes by:
+                when it is back and has no cell of the new one, it is told to forget that space.
     READY       BaseAppMgr and the BaseApps are told (SpacesReady), those that link later as soon as they do. FindEntry
                 is answered from the trees, to BaseApps and CellApps. Cells are added and retired, borders are moved
                 (`cells.py`): at first by whoever calls `add_cell`, `retire_cell` and `move_border`.
@@ -39,7 +40,7 @@ from terrazzo.wire.app import Host
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady
+from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved
 from terrazzo.wire.requests import Question
 from terrazzo.world.bsp import BspTree, Path
 from terrazzo.world.rect import Axis, checked_bounds
@@ -72,6 +73,8 @@ class CellAppMgr(ClusterApp):
         self._by_id = {space.id: space for space in self._spaces.values()}
         self._apps: dict[AppId, CellAppState] = {}
         self._ground = Cells(self, self._apps)
+        self._strays: dict[AppId, None] = {}
+        """Those who were lost while the spaces were shared out."""
         self._told: dict[AppId, None] = {}
         """BaseApps and BaseAppMgr with whom a link stands."""
         self._is_joining = False
@@ -121,6 +124,8 @@ class CellAppMgr(ClusterApp):
             self.host.log("cellapp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
             if self.state is State.GATHERING and len(self._apps) >= self._cells:
                 self._split()
+            else:
+                self._call_back(source)
         elif known.is_lost:
             known.is_lost = False
             self.host.log("cellapp is back", app=str(source))
@@ -144,6 +149,7 @@ class CellAppMgr(ClusterApp):
         del self._apps[app]
         if self.state is State.SPLITTING and names:
             self.state = State.GATHERING
+            self._strays[app] = None
             for space in self._spaces.values():
                 space.clear()
         self.host.log("cellapp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
@@ -161,7 +167,16 @@ class CellAppMgr(ClusterApp):
         for app in apps:
             for space in self._spaces.values():
                 self.send(app, space.as_message())
+        for app in self._apps:
+            self._call_back(app)
         self._become_ready_if_all_are()
+
+    def _call_back(self, app: AppId) -> None:
+        """One that strayed forgets every space of which it has no cell now."""
+        for space in self._spaces.values():
+            if app in self._strays and space.tree is not None and app not in space.members:
+                self.send(app, space.as_message())
+                self.send(app, CellRemoved(space.id, space.version))
 
     def _spaces_of(self, app: AppId) -> list[SpaceState]:
         """The spaces of whose trees a CellApp is told."""
@@ -177,7 +192,11 @@ class CellAppMgr(ClusterApp):
 
     def _on_cell_empty(self, source: AppId, message: CellEmpty) -> None:
         space = self._by_id.get(message.space)
-        if space is None or source not in self._apps or not self._ground.on_empty(space, source, message.version):
+        if space is None or source not in self._apps:
+            is_expected = False
+        else:
+            is_expected = self._ground.on_empty(space, source, message.version) or source in self._strays
+        if not is_expected:
             self._refuse(source, message)
 
     def _become_ready_if_all_are(self) -> None:

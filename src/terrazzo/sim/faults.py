@@ -5,7 +5,7 @@ list in a report is what remains when leaving out any more would make the failur
 
     BREAK      the connections between a and b break                LAG      they take `amount` seconds longer
     CLOG       what is between a and b stands still                 NARROW   they carry 1/`amount` of what they did
-    PARTITION  nobody in `group` reaches anybody outside            PAUSE    a stands still
+    PARTITION  nobody in `group` reaches the `others`               PAUSE    a stands still
     CRASH      a dies, and is started again after `duration`        POWER    the same, and nobody is told
     SLOW_DISK  a's disk takes `amount` times as long                BAD_DISK a's disk refuses everything
 """
@@ -46,9 +46,13 @@ class Fault:
     duration_s: float = 0.0
     amount: float = 0.0
     group: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Whom the group does not reach; if none is given, anybody outside."""
 
     def __str__(self) -> str:
         words = [f"{self.at:.3f}s", self.kind.value, *(self.group or (self.a, self.b))]
+        if self.others:
+            words += ["from", *self.others]
         if self.duration_s:
             words.append(f"for {self.duration_s:.3f}s")
         if self.amount:
@@ -97,7 +101,7 @@ def _clog(fault: Fault, world: World) -> None:
 
 
 def _partition(fault: Fault, world: World) -> None:
-    outside = [name for name in world.processes if name not in fault.group]
+    outside = fault.others or [name for name in world.processes if name not in fault.group]
     paths = [world.network.path(a, b) for a in fault.group for b in outside]
     for path in paths:
         path.shut += 1
@@ -184,9 +188,19 @@ class FaultPlan:
     """So many times as often as usual …"""
     stretch: float = 1.0
     """… and so many times as long."""
+    name: str = "faults"
+    """Of the stream that they are drawn from."""
+    beside: list[FaultPlan] = field(default_factory=list)
+    """What may go wrong besides, each drawn from a stream of its own."""
 
-    def draw(self, rng: Random, level: FaultLevel, duration_s: float) -> list[Fault]:
-        """The faults of one run. Each world has its own taste: some kinds are left out of it."""
+    def draw(self, stream: Callable[[str], Random], level: FaultLevel, duration_s: float) -> list[Fault]:
+        """The faults of one run."""
+        plans = [self, *self.beside]
+        drawn = [fault for plan in plans for fault in plan._draw(stream(plan.name), level, duration_s)]
+        return sorted(drawn, key=lambda fault: fault.at)
+
+    def _draw(self, rng: Random, level: FaultLevel, duration_s: float) -> list[Fault]:
+        """Each world has its own taste: some kinds are left out of it."""
         kinds = [kind for kind in _WEIGHTS if rng.random() < 0.7 and kind in self.kinds]
         if level is FaultLevel.MILD or not self.mortal:
             kinds = [kind for kind in kinds if kind not in (FaultKind.CRASH, FaultKind.POWER)]
@@ -196,13 +210,13 @@ class FaultPlan:
         if not kinds or len(self.places) < 2:
             return []
         weights = [_WEIGHTS[kind][0] for kind in kinds]
-        drawn = rng.choices(kinds, weights, k=count)
-        return sorted((self._fault(rng, kind, level, duration_s) for kind in drawn), key=lambda fault: fault.at)
+        return [self._fault(rng, kind, level, duration_s) for kind in rng.choices(kinds, weights, k=count)]
 
     def _fault(self, rng: Random, kind: FaultKind, level: FaultLevel, duration_s: float) -> Fault:
         a, b = rng.choice(self.pairs) if self.pairs else rng.sample(self.places, 2)
         at, lasts = rng.uniform(0.0, duration_s), rng.random() ** 2 * _WEIGHTS[kind][1] * _SCALE[level] * self.stretch
         group: tuple[str, ...] = ()
+        others: tuple[str, ...] = ()
         amount = 0.0
         if kind is FaultKind.LAG:
             amount = rng.uniform(0.01, 0.5)
@@ -210,10 +224,11 @@ class FaultPlan:
             amount = 10.0 ** rng.uniform(2, 5)
         elif kind is FaultKind.PARTITION:
             group = tuple(rng.sample(self.places, rng.randrange(1, len(self.places))))
+            others = tuple(each for each in self.places if each not in group) if self.pairs else ()
         elif kind in (FaultKind.CRASH, FaultKind.POWER):
             a, b = rng.choice(self.mortal), ""
         elif kind in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK):
             a, b, amount = rng.choice(self.disks), "", rng.uniform(2.0, 100.0)
         elif kind is FaultKind.PAUSE:
             a, b = rng.choice(self.places) if self.pairs else a, ""
-        return Fault(at, kind, a, b, lasts, amount, group)
+        return Fault(at, kind, a, b, lasts, amount, group, others)

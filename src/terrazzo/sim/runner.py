@@ -73,7 +73,7 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
     try:
         scenario = build_scenario(order.scenario, world, order.mutation)
         duration_s = order.duration_s if order.duration_s is not None else scenario.duration_s
-        drawn = scenario.plan.draw(world.rng("faults"), order.level, duration_s)
+        drawn = scenario.plan.draw(world.rng, order.level, duration_s)
         faults = [fault for number, fault in enumerate(drawn) if number not in order.without]
         for fault in faults:
             world.clock.at(fault.at, fault.apply, world)

@@ -1,8 +1,8 @@
 """What those who live in the seamless scenario do: everything a game can do, all the time, wherever they are.
 
-Each call carries its number and who makes it; whoever hears one tells the judge, who knows what is due. What becomes of
-timers, controllers, teleports, areas and triggers is told to the judge as well. The classes know it as `judge`: each
-world has a judge of its own, and so classes of its own (`game_of`).
+Each call carries its number and who makes it; whoever hears one tells the judge, who knows what is due. The classes
+know it as `judge`: each world has a judge of its own, and so classes of its own (`game_of`). What they have in common
+is in `seamless_beings.py`.
 """
 
 from __future__ import annotations
@@ -13,20 +13,16 @@ from typing import Any
 
 from terrazzo import (
     ALL_CLIENTS,
-    Base,
-    Cell,
     EntityType,
     Game,
     Int32,
     Proxy,
-    Ref,
     UInt32,
     exposed,
     remote,
 )
 from terrazzo.game import LoadedGame, parts_of
-from terrazzo.schema.model import Side
-from terrazzo.schema.refs import Component
+from terrazzo.sim.scenarios.seamless_beings import Being, Home
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_types import (
@@ -44,147 +40,6 @@ BAG_MAX = 8
 TRAIL_MAX = 6
 MARKS_MAX = 4
 TRIGGER_M = 7.0
-
-
-class Being(Cell):
-    """What all bodies have in common: a chain of timers, calls from strangers, teleports, and an end."""
-
-    judge: Judge
-
-    def on_created(self) -> None:
-        """The first life, or the next."""
-        self.judge.refs[self.id] = self.me
-        self._wind()
-        self.begin()
-
-    def begin(self) -> None:
-        """Of a new body."""
-
-    def live(self) -> None:
-        """What it does when its timer fires."""
-
-    def _wind(self) -> None:
-        seconds = self.judge.rng(self.id).uniform(0.02, self.judge.shape.pulse_s)
-        self.judge.duties.wind(self.id, self.timer(seconds), seconds)
-
-    def on_timer(self, number: int) -> None:
-        """The chain goes on."""
-        self.judge.check(self.judge.duties.fire(self.id, number))
-        if self.judge.is_working:
-            self.secret += 1
-            self.live()
-            self._wind()
-
-    def stride(self, length: float) -> None:
-        """One step of its gait, turning as it goes; a long one may cross a whole cell."""
-        rng = self.judge.rng(self.id)
-        x, z = self.judge.gait(self.id).stride(self.space, self.position.x, self.position.z, length)
-        self.position = (x, self.position.y + rng.choice([0.0, 0.0, 0.0, 1.0, -1.0]), z)
-        self.yaw = rng.uniform(-pi, pi)
-
-    # Calls between cell parts.
-
-    def sniff(self) -> None:
-        """Calls the nearest, through the views that this cell has of them."""
-        for other in self.entities_in_range(15.0)[:2]:
-            other.sniffed(self.id, self.judge.calls.make("sniffed", self.id, other.id))
-
-    def shout(self) -> None:
-        """Calls a stranger, wherever it is, and the stranger's base part."""
-        ref = self.judge.someone(self.judge.rng(self.id), self.id)
-        if ref is not None:
-            self.ref(ref).called(self.id, self.judge.calls.make("called", self.id, ref.id))
-            if self.judge.rng(self.id).random() < 0.5:
-                base = Ref(ref.id, Component.BASE, ref.type_id)
-                self.ref(base).heard_of(self.id, self.judge.calls.make("heard_of", self.id, ref.id))
-
-    @remote
-    def sniffed(self, source: Int32, number: UInt32) -> None:
-        """Somebody near calls."""
-        self.judge.check(self.judge.calls.hear("sniffed", source, self.id, number))
-
-    @remote
-    def called(self, source: Int32, number: UInt32) -> None:
-        """Somebody anywhere calls."""
-        self.judge.check(self.judge.calls.hear("called", source, self.id, number))
-
-    @remote
-    def noted(self, number: UInt32) -> None:
-        """The own base part calls."""
-        self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
-
-    def on_call_failed(self, entity: int, method: str, reason: str) -> None:
-        """The callee is gone."""
-        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
-
-    # Teleports.
-
-    def jump(self) -> None:
-        """To any place, or beside anybody."""
-        judge, rng = self.judge, self.judge.rng(self.id)
-        if judge.duties.is_jumping(self.id):
-            return
-        ref = judge.someone(rng, self.id)
-        if ref is not None and rng.random() < 0.4:
-            judge.duties.wish(self.id, f"entity {ref.id}")
-            aside = rng.choice([2.0, 2.0, 30.0])  # which may be beyond the end of the space
-            self.teleport(ref, (rng.uniform(-aside, aside), 0.0, rng.uniform(-aside, aside)))
-        else:
-            space, position = judge.entry(self.id)
-            judge.duties.wish(self.id, space)
-            self.teleport(space, position, (rng.uniform(-pi, pi), 0.0, 0.0))
-
-    def on_teleported(self) -> None:
-        """There."""
-        self.judge.check(self.judge.duties.land(self.id, "arrived"))
-
-    def on_teleport_failed(self, reason: str) -> None:
-        """Still here."""
-        self.judge.check(self.judge.duties.land(self.id, "failed"))
-
-    # Areas.
-
-    def on_entered_aoi(self, other: Any) -> None:
-        """Somebody is near."""
-        self.judge.check(self.judge.duties.enter(self.id, 0, other.id))
-
-    def on_left_aoi(self, entity: int) -> None:
-        """Somebody is near no more."""
-        self.judge.check(self.judge.duties.leave(self.id, 0, entity))
-
-    def on_proximity_entered(self, number: int, other: Any) -> None:
-        """Somebody came into a trigger."""
-        self.judge.check(self.judge.duties.enter(self.id, number, other.id))
-
-    def on_proximity_left(self, number: int, entity: int) -> None:
-        """Somebody left a trigger."""
-        self.judge.check(self.judge.duties.leave(self.id, number, entity))
-
-
-class Home(Base):
-    """What all base parts have in common."""
-
-    judge: Judge
-
-    @remote
-    def heard_of(self, source: Int32, number: UInt32) -> None:
-        """The cell part of anybody calls."""
-        self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
-
-    def on_call_failed(self, entity: int, method: str, reason: str) -> None:
-        """The callee is gone."""
-        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
-
-    def on_cell_lost(self) -> None:
-        """A body that ended gets a successor."""
-        if self.judge.is_working and self.id not in self.judge.bases_over:
-            self.create_cell(*self.judge.entry(self.id))
-
-    def on_cell_failed(self, reason: str) -> None:
-        """It ended as soon as it began, or the ground was torn: it is tried again."""
-        self.judge.failed += 1
-        if self.id not in self.judge.bases_over:
-            self.create_cell(*self.judge.entry(self.id))
 
 
 class AvatarBase(Home, Proxy, of=Avatar):
@@ -361,13 +216,27 @@ class RunnerCell(Being, of=Runner):
 
     def live(self) -> None:
         """Begins something new, if nothing is under way; or gives it up."""
-        rng, duties = self.judge.rng(self.id), self.judge.duties
-        mine = [number for (own, number) in duties.errands if own[0] == self.id]
+        rng, mine = self.judge.rng(self.id), self._errands()
         if mine and rng.random() < 0.1:
-            duties.end(self.id, mine[0], "cancelled")
+            self.judge.duties.end(self.id, mine[0], "cancelled")
             self.cancel(mine[0])
-        elif not mine:
+        elif not mine and not self.vehicle:
             self._go()
+
+    def _errands(self) -> list[int]:
+        return [number for (own, number) in self.judge.duties.errands if own[0] == self.id]
+
+    def rest(self) -> None:
+        """Where there are riders it follows nobody any more: it would never get to who rides on itself."""
+        for (own, number), what in list(self.judge.duties.errands.items()):
+            if own[0] == self.id and what == "follow" and self.judge.whims.ride:
+                self.judge.duties.end(self.id, number, "cancelled")
+                self.cancel(number)
+
+    def on_boarded(self) -> None:
+        """Whatever it was about is given up."""
+        for number in self._errands():
+            self.judge.duties.end(self.id, number, "cancelled")
 
     def _go(self) -> None:
         rng = self.judge.rng(self.id)
@@ -431,16 +300,6 @@ class TrapCell(Being, of=Trap):
         """See Being."""
         super().on_proximity_entered(number, other)
         self.caught += 1
-
-
-def named(method: str) -> str:
-    """The name of a method. Of a callee that nobody here knows any more an app can tell only the number; all types have
-    the methods that strangers call in the same order."""
-    words = method.split(" method ")
-    if len(words) != 2:
-        return method
-    methods = schema()["Avatar"].methods(Side.CELL if words[0] == "cell" else Side.BASE)
-    return methods[int(words[1])].name
 
 
 def game_of(judge: Judge, shape: Shape, *, on_ready: Callable[[Any], None]) -> LoadedGame:

@@ -19,6 +19,7 @@ from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_story import Story
 from terrazzo.sim.scenarios.seamless_types import schema
 from terrazzo.sim.scenarios.seamless_walk import Gait, Ground
+from terrazzo.sim.scenarios.seamless_whims import Whims
 from terrazzo.sim.world import World
 
 Place = tuple[str, tuple[float, float, float]]
@@ -60,6 +61,7 @@ class Judge:
         """How often a base part has called its client."""
         self.calls = Ledger(self)
         self.duties = Duties(lambda: world.clock.now, self._cell_life)
+        self.whims = Whims(world, self._cell_life)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
         self.looked: dict[int, float] = {}

@@ -12,6 +12,9 @@ from terrazzo.sim.scenarios.seamless_view import NEAR_M, inside
 def unrest(judge: Judge, reals: list[Real]) -> tuple[str, int] | None:
     """An area or trigger of which the game was told something that is not so."""
     by_id: dict[int, Real] = {real.body.id: real for real in reals}
+    misplaced = judge.whims.unrest(reals)
+    if misplaced is not None:
+        return misplaced
     for entity, number in judge.triggers.items():
         if entity in by_id:
             problem = _trigger(judge, by_id[entity], number, TRIGGER_M, 0.0, reals)
@@ -32,8 +35,10 @@ def _trigger(judge: Judge, real: Real, number: int, radius: float, hysteresis: f
     body = real.body
     others = [other for other in reals if other is not real and other.body.space.id == body.space.id]
     told = judge.duties.inside.get(Area(body.id, judge.life("cell", body.id), number), set())
-    must = inside(real, others, radius)
-    may = inside(real, others, radius + hysteresis + 2 * NEAR_M)
+    there = {other.body.id for other in others}
+    added = judge.whims.added(body.id).keys() & there if number == 0 else set()
+    must = inside(real, others, radius) | added
+    may = inside(real, others, radius + hysteresis + 2 * NEAR_M) | added
     if must - told:
         return f"area {number} of entity {body.id} was not told of {sorted(must - told)}"
     if told - may:

@@ -20,10 +20,12 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from terrazzo.cell.body import Body
-from terrazzo.cell.history import Event
+from terrazzo.cell.history import RIDE, Event
+from terrazzo.cell.riding import pack_ride
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Property
+from terrazzo.sync.riding import decode_ride
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
 Fact = tuple[str, bytes | int]
@@ -37,6 +39,7 @@ class Row(NamedTuple):
     position: Position
     direction: Direction
     space: int
+    ride: bytes
 
 
 class Stay(NamedTuple):
@@ -186,6 +189,7 @@ class Story:
         self.marks[number] = len(self.others.facts)
         if told:
             self.told[number] = told
+            self.places += [Stay(now, row.space, place) for place in alighted(told)]
         if not self.places or self.places[-1][1:] != (row.space, row.position):
             self.places.append(Stay(now, row.space, row.position))
         return None
@@ -198,10 +202,16 @@ class Story:
         return self.places[max(first, 0) :]
 
     def told_between(self, low: int, high: int) -> list[Event]:
-        """What the steps after `low`, up to `high`, told other clients, but for what a later one has replaced."""
-        events = [each for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
-        last = {each.subject: at for at, each in enumerate(events)}
-        return [each for at, each in enumerate(events) if not each.manner.is_latest or last[each.subject] == at]
+        """What the steps after `low`, up to `high`, told other clients, but for what a later step has replaced."""
+        steps = [(number, each) for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
+        last = {each.subject: number for number, each in steps}
+        return [each for number, each in steps if not each.manner.is_latest or last[each.subject] == number]
+
+
+def alighted(told: list[Event]) -> list[Position]:
+    """Where it alighted in a step; it may have gone on in the same one."""
+    rides = [decode_ride(each.told.body) for each in told if each.subject == RIDE]
+    return [ride.position for ride in rides if not ride.vehicle]
 
 
 def values_of(layout: Layout, values: list[object]) -> dict[str, bytes]:
@@ -213,4 +223,4 @@ def row_of(body: Body) -> Row:
     """What a ghost of this body is, or would be."""
     layout = body.kind.schema.ghost_layout
     properties = layout.row.encode(body.state.values()[: len(layout)])
-    return Row(properties, body.position, body.direction, body.space.id)
+    return Row(properties, body.position, body.direction, body.space.id, pack_ride(body))

@@ -17,6 +17,7 @@ from terrazzo.cell.real import Real
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
+from terrazzo.sync.riding import encode_ride, place_on
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
     Called,
@@ -31,6 +32,7 @@ from terrazzo.sync.view_events import (
     Violation,
 )
 from terrazzo.wire.ids import life_of
+from terrazzo.wire.pairs.base_cell import Position
 
 PLACE_M = 1e-3
 """Places travel as 32-bit floats."""
@@ -56,6 +58,7 @@ class ViewJudge:
         self._past: dict[tuple[int, int], int] = {}
         """Where it was when an entity left, by entity and life."""
         self._answers = 0
+        self._own = 0
 
     def on_event(self, event: Event, view: View) -> None:
         """The client was told something."""
@@ -90,6 +93,7 @@ class ViewJudge:
         check(isinstance(span, Span), "P4", what, self.name, seen.id)
         assert isinstance(span, Span)
         self._at[seen.id] = (story, span)
+        self._own = seen.id
 
     def _on_entered(self, seen: Seen) -> None:
         stories = self._judge.stories.get(seen.id, [])
@@ -107,6 +111,14 @@ class ViewJudge:
         what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before}"
         check(mark >= before, "P4", what, self.name, seen.id)
         self._at[seen.id] = (story, Span(mark, mark))
+        self._check_shown(seen)
+
+    def _check_shown(self, seen: Seen) -> None:
+        """Nobody is shown who has been withheld for long."""
+        own, now = self._own, self._judge.world.clock.now
+        is_hidden = self._judge.whims.withheld(own).get(seen.id, inf) < now - LATELY_S
+        what = f"{self.name} was shown {seen}, which is withheld from it"
+        check(not (is_hidden and self._judge.shape.is_peaceful), "P4", what, self.name, seen.id)
 
     def _on_left(self, seen: Seen, view: View) -> None:
         story, at = self._at.pop(seen.id)
@@ -119,6 +131,8 @@ class ViewJudge:
         """Whether the two were apart lately, or one of them is no more, or the client sees less far than before."""
         now = self._judge.world.clock.now
         if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > now - LATELY_S:
+            return True
+        if self._judge.whims.was_touched(own.entity, story.entity, now - LATELY_S):
             return True
         radius = self._judge.radii.get(own.entity, self._judge.shape.area_radius_m)
         apart = radius + self._judge.appeal(story.type) - NEAR_M
@@ -159,15 +173,31 @@ class ViewJudge:
 
     def _on_moved(self, seen: Seen, view: View) -> None:
         own = view.player
-        if seen is own or own is None:
+        if own is None or self._check_ride(seen, view) or seen is own:
             return
         story, _ = self._at[seen.id]
-        error = packing_m(seen, own)
+        error = packing_m(seen, view)
         for _, space, place in reversed(story.places[-PLACES_MAX:]):
             if space == view.space and all(abs(a - b) <= error for a, b in zip(place, seen.position, strict=True)):
                 return
         what = f"{self.name} was told that {seen} is at {seen.position} in {view.space}, where it never was"
         check(False, "P4", what, self.name, seen.id)
+
+    def _check_ride(self, seen: Seen, view: View) -> bool:
+        """Whoever rides on what this client sees is where that is, at a seat that it had; whether it does."""
+        if seen.ride is None:
+            return False
+        what = f"{self.name} was told that {seen} rides at {seen.ride}, which it never did"
+        check(self._judge.whims.has_ridden(seen.id, encode_ride(seen.ride)), "P4", what, self.name, seen.id)
+        vehicle = view.find(seen.ride.vehicle)
+        if vehicle is None:
+            return False
+        if vehicle.ride is not None:
+            return True  # it has just boarded something itself, and will be lost to its own riders
+        place = place_on(vehicle.position, vehicle.direction, seen.ride)
+        what = f"{self.name} sees {seen} at {seen.position}, which is not its seat on {vehicle}: {place}"
+        check(place == (seen.position, seen.direction), "P4", what, self.name, seen.id)
+        return True
 
     # At rest.
 
@@ -177,8 +207,9 @@ class ViewJudge:
         assert own is not None
         if view.space != real.body.space.id:
             return f"{self.name} thinks it is in space {view.space}"
-        if any(abs(a - b) > PLACE_M for a, b in zip(own.position, real.body.position, strict=True)):
-            return f"{self.name} thinks it is at {own.position}, it is at {real.body.position}"
+        error, place = PLACE_M if vehicle_of(own, view) is None else packing_m(own, view), place_of(own, real, view)
+        if any(abs(a - b) > error for a, b in zip(own.position, place, strict=True)):
+            return f"{self.name} thinks it is at {own.position}, it is at {place}"
         there: dict[int, Real] = {
             each.body.id: each for each in reals if each.body.space.id == real.body.space.id and each is not real
         }
@@ -187,33 +218,45 @@ class ViewJudge:
             return f"{self.name} does not see entities {sorted(must - view.others.keys())}"
         if view.others.keys() - may:
             return f"{self.name} still sees entities {sorted(view.others.keys() - may)}"
-        problem = self._difference(own, real, own, is_own=True)
+        problem = self._difference(own, real, view)
         for entity, seen in view.others.items():
-            problem = problem or self._difference(seen, there[entity], own, is_own=False)
+            problem = problem or self._difference(seen, there[entity], view)
         return problem
 
     def area(self, real: Real, others: list[Real]) -> tuple[set[int], set[int]]:
         """Who must be in the area of a real's client, and who may be."""
         radius = self._judge.radii.get(real.body.id, self._judge.shape.area_radius_m)
         seen = [other for other in others if other.body.kind.schema.on_client]
-        return inside(real, seen, radius), inside(
-            real, seen, radius + real.body.app.game.policy.area_hysteresis_m + 2 * NEAR_M
+        farther = radius + real.body.app.game.policy.area_hysteresis_m + 2 * NEAR_M
+        there: set[int] = {other.body.id for other in seen}
+        shown = self._judge.whims.shown
+        return (
+            shown(real.body.id, inside(real, seen, radius), there),
+            shown(real.body.id, inside(real, seen, farther), there),
         )
 
-    def _difference(self, seen: Seen, real: Real, own: Seen, *, is_own: bool) -> str | None:
+    def _difference(self, seen: Seen, real: Real, view: View) -> str | None:
+        """Of one entity at rest."""
+        if seen.ride != real.body.ride:
+            return f"{self.name} sees {seen} ride {seen.ride}, it rides {real.body.ride}"
+        is_own = seen is view.player
+        wrong = self._wrong_words(seen, real, view, is_own=is_own)
+        return wrong if wrong is not None or is_own else self._misplaced(seen, real, view)
+
+    def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
+        """What it has not heard."""
         story, at = self._at[seen.id]
         due = (story.own if is_own else story.others).due(at)
-        if due is not None:
-            return f"{self.name} has not heard {due[0]} of {seen} (fact {at.low})"
-        if is_own:
-            return None
-        error = packing_m(seen, own)
-        if any(abs(a - b) > error for a, b in zip(seen.position, real.body.position, strict=True)):
-            return f"{self.name} sees {seen} at {seen.position}, it is at {real.body.position}"
-        if (
-            seen.schema.volatile.yaw is not None
-            and abs((seen.yaw - real.body.direction[0] + pi) % (2 * pi) - pi) > ANGLE
-        ):
+        return None if due is None else f"{self.name} has not heard {due[0]} of {seen} (fact {at.low})"
+
+    def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
+        """Where it is not, or where it does not look."""
+        error, place = packing_m(seen, view), place_of(seen, real, view)
+        if any(abs(a - b) > error for a, b in zip(seen.position, place, strict=True)):
+            return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
+        carrier = vehicle_of(seen, view) or seen
+        off = abs((seen.yaw - real.body.direction[0] + pi) % (2 * pi) - pi)
+        if carrier.schema.volatile.yaw is not None and off > ANGLE:
             return f"{self.name} sees {seen} look at {seen.yaw}, it looks at {real.body.direction[0]}"
         return None
 
@@ -229,10 +272,31 @@ def inside(real: Real, others: list[Real], radius: float) -> set[int]:
     return {entity for entity, distance in away.items() if distance <= radius - NEAR_M}
 
 
-def packing_m(seen: Seen, own: Seen) -> float:
-    """How far off a packed place may be: it has eight bits of its distance from the viewer."""
-    away = max(abs(a - b) for a, b in zip(seen.position, own.position, strict=True))
-    return 0.1 + (away + 10.0) / 128
+def vehicle_of(seen: Seen, view: View) -> Seen | None:
+    """What carries an entity before the eyes of this client."""
+    return None if seen.ride is None else view.find(seen.ride.vehicle)
+
+
+def place_of(seen: Seen, real: Real, view: View) -> Position:
+    """Where a client sees an entity at rest: where it is; on a vehicle that it knows at the seat, which may be beyond
+    the bounds of the space: the client does not know them."""
+    vehicle = None if vehicle_of(seen, view) is None or seen.ride is None else real.body.app.bodies[seen.ride.vehicle]
+    if vehicle is None or seen.ride is None:
+        return real.body.position
+    return place_on(vehicle.position, vehicle.direction, seen.ride)[0]
+
+
+def packing_m(seen: Seen, view: View) -> float:
+    """How far off a packed place may be: it has eight bits of its distance from the viewer. On a vehicle it is that of
+    the vehicle, and of how it has turned, of which the client may know nothing."""
+    own, vehicle = view.player, vehicle_of(seen, view)
+    assert own is not None
+    carrier = vehicle or seen
+    away = max(abs(a - b) for a, b in zip(carrier.position, own.position, strict=True))
+    if vehicle is None or seen.ride is None:
+        return 0.1 + (away + 10.0) / 128
+    turned = 2.0 if vehicle.schema.volatile.yaw is None else ANGLE
+    return 0.1 + (away + 10.0) / 128 + turned * hypot(seen.ride.position[0], seen.ride.position[2])
 
 
 def values(seen: Seen, track: Track) -> dict[str, bytes]:

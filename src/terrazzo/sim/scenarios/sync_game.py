@@ -13,7 +13,8 @@ from typing import Any
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, Proxy, UInt32, build, exposed, remote
 from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side
-from terrazzo.sim.scenarios.seamless_game import Being, Home, policy_of
+from terrazzo.sim.scenarios.seamless_beings import Being, Home
+from terrazzo.sim.scenarios.seamless_game import policy_of
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_walk import Ground

@@ -18,7 +18,17 @@ from terrazzo.cell.real import Real
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story
-from terrazzo.sim.scenarios.seamless_view import LATELY_S, NEAR_M, PLACE_M, ViewJudge, encoded, packing_m, values
+from terrazzo.sim.scenarios.seamless_view import (
+    LATELY_S,
+    NEAR_M,
+    PLACE_M,
+    ViewJudge,
+    encoded,
+    packing_m,
+    place_of,
+    values,
+    vehicle_of,
+)
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.scenarios.sync_hearing import Hearing, Manner, Wrong, manners_of
 from terrazzo.sync.view import View
@@ -36,7 +46,6 @@ class SyncView(ViewJudge):
         super().__init__(name, judge)
         assert isinstance(judge, SyncJudge)
         self._sync = judge
-        self._own = 0
         self._hearings: dict[int, Hearing] = {}
         self._told_at: dict[tuple[int, str], float] = {}
         """When it heard of a property, or method, of an entity."""
@@ -79,7 +88,6 @@ class SyncView(ViewJudge):
     def _on_own(self, seen: Seen) -> None:
         super()._on_own(seen)
         story, span = self._at[seen.id]
-        self._own = seen.id
         manners = manners_of(seen.schema, is_own=True)
         self._hearings[seen.id] = hearing = Hearing(story, story.own, manners, span.low, span.high)
         for name, value in values(seen, story.own).items():
@@ -103,6 +111,7 @@ class SyncView(ViewJudge):
             self._describe(seen, hearing, name, value, mark)
         self._hearings[seen.id] = hearing
         self._at[seen.id] = (story, Span(mark, mark))
+        self._check_shown(seen)
 
     def _describe(self, seen: Seen, hearing: Hearing, name: str, value: bytes, mark: int) -> None:
         track = hearing.story.others
@@ -167,9 +176,8 @@ class SyncView(ViewJudge):
 
     # At rest.
 
-    def _difference(self, seen: Seen, real: Real, own: Seen, *, is_own: bool) -> str | None:
-        hearing = self._hearings[seen.id]
-        away = hypot(real.body.position[0] - own.position[0], real.body.position[2] - own.position[2])
+    def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
+        hearing, away = self._hearings[seen.id], away_of(real, view)
         due = hearing.due()
         if due is not None and seen.id not in self._sync.gaps:
             return f"{self.name} has not heard {hearing.facts[due][0]} of {seen} (fact {due})"
@@ -177,7 +185,7 @@ class SyncView(ViewJudge):
             problem = self._wrong_value(seen, name, hearing, away)
             if problem is not None:
                 return f"{self.name} {problem} {name} of {seen}"
-        return None if is_own else self._misplaced(seen, real, own, away)
+        return None
 
     def _wrong_value(self, seen: Seen, name: str, hearing: Hearing, away: float) -> str | None:
         """Of one property at rest."""
@@ -199,16 +207,27 @@ class SyncView(ViewJudge):
             return None if value in known or value == self._default(seen, name) else "has an unknown"
         return "has an old"
 
-    def _misplaced(self, seen: Seen, real: Real, own: Seen, away: float) -> str | None:
-        reach = seen.schema.volatile.position
-        if reach is not None and away > reach - NEAR_M:
+    def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
+        vehicle = vehicle_of(seen, view)
+        if vehicle is None and seen.ride is not None and seen.schema.volatile.position is None:
+            return None  # it is told of by its ride alone
+        reach = (vehicle or seen).schema.volatile.position
+        if reach is not None and away_of(real, view) > reach - NEAR_M:
             return None
-        error = PLACE_M if reach is None else packing_m(seen, own)
-        if any(abs(a - b) > error for a, b in zip(seen.position, real.body.position, strict=True)):
-            return f"{self.name} sees {seen} at {seen.position}, it is at {real.body.position}"
+        error = PLACE_M if reach is None and vehicle is None else packing_m(seen, view)
+        place = place_of(seen, real, view)
+        if any(abs(a - b) > error for a, b in zip(seen.position, place, strict=True)):
+            return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
         return None
 
     def _default(self, seen: Seen, name: str) -> bytes:
         layout = seen.state.layout
         at = layout.index[name]
         return layout.codecs[at].encode(layout.properties[at].new_default())
+
+
+def away_of(real: Real, view: View) -> float:
+    """How far a real is from where a client is."""
+    own = view.player
+    assert own is not None
+    return hypot(real.body.position[0] - own.position[0], real.body.position[2] - own.position[2])

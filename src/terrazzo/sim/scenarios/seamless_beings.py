@@ -1,0 +1,270 @@
+"""What all who live in the seamless and the sync scenario have in common.
+
+They live by timers, walk, call each other, jump, ride on each other, and hide others from their clients or show them.
+What becomes of all that is told to the judge.
+"""
+
+from __future__ import annotations
+
+from math import pi
+from random import Random
+from typing import Any
+
+from terrazzo import Base, Cell, Int32, Ref, UInt32, remote
+from terrazzo.errors import UsageError
+from terrazzo.schema.model import Side
+from terrazzo.schema.refs import Component
+from terrazzo.sim.oracle import Broken
+from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_types import schema
+from terrazzo.sim.scenarios.seamless_whims import Added
+from terrazzo.sync.riding import encode_ride
+from terrazzo.wire.ids import life_of
+
+BOARD_M = 8.0
+REFUSALS = ("has riders itself", "rides itself", "away from a vehicle")
+"""What nobody can know before it boards."""
+LATELY_S = 5.0
+"""Without faults nothing is later than this."""
+
+
+class Being(Cell):
+    """What all bodies have in common: a chain of timers, calls from strangers, teleports, and an end."""
+
+    judge: Judge
+
+    def on_created(self) -> None:
+        """The first life, or the next."""
+        self.judge.refs[self.id] = self.me
+        self._wind()
+        self.begin()
+
+    def begin(self) -> None:
+        """Of a new body."""
+
+    def live(self) -> None:
+        """What it does when its timer fires."""
+
+    def _wind(self) -> None:
+        seconds = self.judge.rng(self.id).uniform(0.02, self.judge.shape.pulse_s)
+        self.judge.duties.wind(self.id, self.timer(seconds), seconds)
+
+    def on_timer(self, number: int) -> None:
+        """The chain goes on."""
+        self.judge.check(self.judge.duties.fire(self.id, number))
+        if self.judge.is_working:
+            self.secret += 1
+            self.live()
+            self.indulge()
+            self._wind()
+        else:
+            self.rest()
+
+    def rest(self) -> None:
+        """What it does when its timer fires for the last time."""
+
+    def stride(self, length: float) -> None:
+        """One step of its gait, turning as it goes; a long one may cross a whole cell. Who rides is carried."""
+        if self.vehicle:
+            return
+        rng = self.judge.rng(self.id)
+        x, z = self.judge.gait(self.id).stride(self.space, self.position.x, self.position.z, length)
+        self.position = (x, self.position.y + rng.choice([0.0, 0.0, 0.0, 1.0, -1.0]), z)
+        self.yaw = rng.uniform(-pi, pi)
+
+    # Calls between cell parts.
+
+    def sniff(self) -> None:
+        """Calls the nearest, through the views that this cell has of them."""
+        for other in self.entities_in_range(15.0)[:2]:
+            other.sniffed(self.id, self.judge.calls.make("sniffed", self.id, other.id))
+
+    def shout(self) -> None:
+        """Calls a stranger, wherever it is, and the stranger's base part."""
+        ref = self.judge.someone(self.judge.rng(self.id), self.id)
+        if ref is not None:
+            self.ref(ref).called(self.id, self.judge.calls.make("called", self.id, ref.id))
+            if self.judge.rng(self.id).random() < 0.5:
+                base = Ref(ref.id, Component.BASE, ref.type_id)
+                self.ref(base).heard_of(self.id, self.judge.calls.make("heard_of", self.id, ref.id))
+
+    @remote
+    def sniffed(self, source: Int32, number: UInt32) -> None:
+        """Somebody near calls."""
+        self.judge.check(self.judge.calls.hear("sniffed", source, self.id, number))
+
+    @remote
+    def called(self, source: Int32, number: UInt32) -> None:
+        """Somebody anywhere calls."""
+        self.judge.check(self.judge.calls.hear("called", source, self.id, number))
+
+    @remote
+    def noted(self, number: UInt32) -> None:
+        """The own base part calls."""
+        self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
+
+    def on_call_failed(self, entity: int, method: str, reason: str) -> None:
+        """The callee is gone."""
+        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
+
+    # Teleports.
+
+    def jump(self) -> None:
+        """To any place, or beside anybody."""
+        judge, rng = self.judge, self.judge.rng(self.id)
+        if judge.duties.is_jumping(self.id):
+            return
+        ref = judge.someone(rng, self.id)
+        if ref is not None and rng.random() < 0.4:
+            judge.duties.wish(self.id, f"entity {ref.id}")
+            aside = rng.choice([2.0, 2.0, 30.0])  # which may be beyond the end of the space
+            self.teleport(ref, (rng.uniform(-aside, aside), 0.0, rng.uniform(-aside, aside)))
+        else:
+            space, position = judge.entry(self.id)
+            judge.duties.wish(self.id, space)
+            self.teleport(space, position, (rng.uniform(-pi, pi), 0.0, 0.0))
+
+    def on_teleported(self) -> None:
+        """There."""
+        self.judge.whims.land(self.id)
+        self.judge.check(self.judge.duties.land(self.id, "arrived"))
+
+    def on_teleport_failed(self, reason: str) -> None:
+        """Still here."""
+        self.judge.check(self.judge.duties.land(self.id, "failed"))
+
+    # Areas.
+
+    def on_entered_aoi(self, other: Any) -> None:
+        """Somebody is near."""
+        self.judge.check(self.judge.duties.enter(self.id, 0, other.id))
+        whims = self.judge.whims
+        if whims.hide and whims.rng(self.id).random() < whims.hide:
+            self.hide(other)
+
+    def on_left_aoi(self, entity: int) -> None:
+        """Somebody is near no more."""
+        self.judge.check(self.judge.duties.leave(self.id, 0, entity))
+        added, other = self.judge.whims.leave(self.id, entity), self.entity(entity)
+        if other is not None and added == added_of(other):
+            what = f"entity {entity} left the area of {self.id}, to which it was added, and is known there"
+            self.judge.check(Broken("P4", what, self.id, entity))
+
+    def on_proximity_entered(self, number: int, other: Any) -> None:
+        """Somebody came into a trigger."""
+        self.judge.check(self.judge.duties.enter(self.id, number, other.id))
+
+    def on_proximity_left(self, number: int, entity: int) -> None:
+        """Somebody left a trigger."""
+        self.judge.check(self.judge.duties.leave(self.id, number, entity))
+
+    # What it does now and then.
+
+    def indulge(self) -> None:
+        """Rides, or alights; shows its client somebody, or hides him."""
+        whims = self.judge.whims
+        rng = whims.rng(self.id)
+        if whims.ride and rng.random() < whims.ride:
+            self._ride(rng)
+        if whims.show and self.has_client and rng.random() < whims.show:
+            self._show(rng)
+
+    def _ride(self, rng: Random) -> None:
+        if self.vehicle and rng.random() < 0.7:
+            self.alight()
+            self.judge.whims.alight(self.id)
+            return
+        seat = rng.choice([None, (rng.uniform(-3, 3), rng.choice([0.0, 1.5]), rng.uniform(-3, 3))])
+        near = [each for each in self.entities_in_range(BOARD_M) if not each.vehicle]
+        vehicle = self.vehicle or (rng.choice(near).id if near else 0)
+        if self.entity(vehicle) is None:
+            return
+        try:
+            self.board(vehicle, seat, rng.choice([None, (rng.uniform(-pi, pi), 0.0, 0.0)]))
+        except UsageError as problem:
+            if not any(each in str(problem) for each in REFUSALS):
+                raise
+        else:
+            assert self._body.ride is not None
+            self.judge.whims.board(self.id, encode_ride(self._body.ride))
+            self.on_boarded()
+
+    def on_boarded(self) -> None:
+        """It rides from now on."""
+
+    def on_vehicle_lost(self) -> None:
+        """It stands."""
+        self.judge.check(self.judge.whims.lose(self.id, has_reason=self._has_lost))
+
+    def _has_lost(self, vehicle: int) -> bool:
+        """Whether a vehicle may be out of sight."""
+        judge, story = self.judge, self.judge.story(vehicle)
+        since = judge.world.clock.now - LATELY_S
+        is_fine = judge.shape.is_peaceful and story is not None and not story.is_over
+        return not is_fine or judge.whims.was_upset(vehicle, since)
+
+    def _show(self, rng: Random) -> None:
+        whims, inside = self.judge.whims, self.entities_in_aoi()
+        what = rng.random()
+        if what < 0.5 and inside:
+            self.hide(rng.choice(inside))
+        elif what < 0.8:
+            ref = self.judge.someone(rng, self.id)
+            other = None if ref is None else self.entity(ref.id)
+            if other is not None and other._body.kind.schema.on_client:
+                self.add_to_aoi(other)
+                whims.add(self.id, other.id, added_of(other))
+        elif whims.added(self.id):
+            other = rng.choice(list(whims.added(self.id)))
+            self.remove_from_aoi(other)
+            whims.remove(self.id, other)
+
+    def hide(self, other: Any) -> None:
+        """Hides somebody from its client; or shows him, if he is hidden."""
+        whims, is_hidden = self.judge.whims, self.is_withheld_from_client(other)
+        if is_hidden != (other.id in whims.withheld(self.id)):
+            what = f"entity {other.id} is withheld from the client of {self.id}: {is_hidden}, which is not so"
+            self.judge.check(Broken("P4", what, self.id, other.id))
+        self.withhold_from_client(other, not is_hidden)
+        whims.withhold(self.id, other.id, is_withheld=not is_hidden)
+
+
+def added_of(other: Any) -> Added:
+    """What there is of an entity that is added to an area."""
+    return Added(life_of(other._body.number), other.space)
+
+
+class Home(Base):
+    """What all base parts have in common."""
+
+    judge: Judge
+
+    @remote
+    def heard_of(self, source: Int32, number: UInt32) -> None:
+        """The cell part of anybody calls."""
+        self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
+
+    def on_call_failed(self, entity: int, method: str, reason: str) -> None:
+        """The callee is gone."""
+        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
+
+    def on_cell_lost(self) -> None:
+        """A body that ended gets a successor."""
+        if self.judge.is_working and self.id not in self.judge.bases_over:
+            self.create_cell(*self.judge.entry(self.id))
+
+    def on_cell_failed(self, reason: str) -> None:
+        """It ended as soon as it began, or the ground was torn: it is tried again."""
+        self.judge.failed += 1
+        if self.id not in self.judge.bases_over:
+            self.create_cell(*self.judge.entry(self.id))
+
+
+def named(method: str) -> str:
+    """The name of a method. Of a callee that nobody here knows any more an app can tell only the number; all types have
+    the methods that strangers call in the same order."""
+    words = method.split(" method ")
+    if len(words) != 2:
+        return method
+    methods = schema()["Avatar"].methods(Side.CELL if words[0] == "cell" else Side.BASE)
+    return methods[int(words[1])].name
