@@ -85,6 +85,19 @@ def test_a_new_life_comes_while_the_old_one_is_ending():
     assert land[0].bodies[1].number == LIFE
 
 
+def test_what_is_held_for_a_former_life_does_not_end_the_next():
+    """The ghost is gone with its cell, its deletion is still held; then the entity is born again, here."""
+    land = Land(1)
+    land[0].on_message(A, create(0, 3))
+    land[0].on_message(A, delete(0, 5, is_destroyed=True))
+    body = land[0].bodies[1]
+    land[0].ghosts.remove(body, body.epoch, is_destroyed=False)
+    land.create(1, 10.0)
+    land.step(int(3 * GAP_S * 10))
+    assert land.home(1) == 0
+    land.act(1, "step")
+
+
 def test_a_creation_whose_turn_never_comes_is_taken_in_the_end():
     land = Land(1)
     land[0].on_message(A, create(0, 3))

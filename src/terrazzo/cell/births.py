@@ -101,7 +101,7 @@ class Births:
             return f"entity {message.entity} has a cell part here already: destroy it first"
         if (body is not None and body.epoch >= first) or (grave is not None and grave.epoch >= first):
             return f"entity {message.entity} had a later life than {message.life}: count lives up"
+        app.ghosts.on_landed(message.entity)  # what is held is about a former life, even where its ghost is gone
         if body is not None:
-            app.ghosts.on_landed(body.id)
             app.ghosts.end(body, body.epoch, is_destroyed=True)
         return None
