@@ -9,6 +9,7 @@ from terrazzo.cell.account import Account, To, name_of
 from terrazzo.cell.history import PLACE, RIDE
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostPlaces, Parcel, UpdateGhost
+from tests.cell.hearing import overhear
 from tests.cell.land import Land
 from tests.cell.plain import AVATAR
 from tests.speed.forms import FORMS, form_of
@@ -95,27 +96,18 @@ def test_the_sums_are_what_was_sent(seed, monkeypatch):
     heard = dict.fromkeys(("clients", "ghosts"), 0)
 
     def listen(app):
-        send, serve = app.outbox.send, app.feed.serve
+        send = app.outbox.send
 
         def sent(peer, message):
             if isinstance(message, TO_GHOSTS):
                 heard["ghosts"] += len(REGISTRY.encode(message))
             return send(peer, message)
 
-        def served(real, *args):
-            update = type(real.witness).update
-
-            def updated(*args):
-                messages, loose = update(*args)
-                heard["clients"] += sum(map(len, messages)) + sum(map(len, loose))
-                return messages, loose
-
-            with monkeypatch.context() as patch:
-                patch.setattr(type(real.witness), "update", updated)
-                serve(real, *args)
+        def hear(entity, reliable, loose):
+            heard["clients"] += reliable + loose
 
         monkeypatch.setattr(app.outbox, "send", sent)
-        monkeypatch.setattr(app.feed, "serve", served)
+        overhear(app.feed, hear)
 
     for app in land.cells:
         listen(app)

@@ -8,38 +8,33 @@ from terrazzo._speed.sight import REFRESH
 from terrazzo.cell.aliases import Aliases
 from terrazzo.cell.feed import SCALE_S, THROTTLE_MIN
 from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
-from terrazzo.cell.witness import Witness
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ALIAS_MAX, split_message
+from tests.cell.hearing import overhear
 from tests.cell.land import TICK_S, Land
 from tests.cell.screen import Screen
 
 
 class Meter:
-    """Bytes for one client, tick by tick."""
+    """Bytes for one client, each time that it is served."""
 
     def __init__(self, land: Land, entity: int) -> None:
-        self.land = land
-        self.witness = land.witness(entity)
         self.reliable: list[int] = []
         self.places: list[int] = []
-        self._patch = pytest.MonkeyPatch()
-        self._update = Witness.update
+        self._feed = land[0].feed
         self._entity = entity
 
     def __enter__(self) -> Meter:
-        def update(witness, now, tick, allowed):
-            messages, places = self._update(witness, now, tick, allowed)
-            if witness is self.witness:
-                self.reliable.append(sum(map(len, messages)))
-                self.places.append(sum(map(len, places)))
-            return messages, places
+        def hear(entity, reliable, places):
+            if entity == self._entity:
+                self.reliable.append(reliable)
+                self.places.append(places)
 
-        self._patch.setattr(Witness, "update", update)
+        self._end = overhear(self._feed, hear)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._patch.undo()
+        self._end()
 
     @property
     def total(self) -> int:
@@ -206,12 +201,12 @@ def test_an_app_that_is_behind_tells_less_and_recovers():
     feed = land[0].feed
     assert feed.throttle == 1.0
     seen = []
-    for _ in range(8):
+    for _ in range(10):
         land.host.now += 0.15
         land[0].on_tick()
         seen.append(feed.throttle)
     assert seen == sorted(seen, reverse=True)
-    assert seen[-1] == THROTTLE_MIN
+    assert seen[-1] == pytest.approx(THROTTLE_MIN)
     for _ in range(int(SCALE_S / TICK_S) + 1):
         land.step()
     assert feed.throttle == 1.0
@@ -222,8 +217,8 @@ def test_one_long_pause_is_no_reason_to_starve_everybody():
     land.step(5)
     land.host.now += 60.0
     land[0].on_tick()
-    assert land[0].feed.throttle == pytest.approx(THROTTLE_MIN)
-    land.step(int(SCALE_S / TICK_S) + 1)
+    assert 0.9 < land[0].feed.throttle < 1.0
+    land.step()
     assert land[0].feed.throttle == 1.0
 
 
@@ -232,11 +227,11 @@ def test_a_throttled_app_tells_its_clients_less():
     totals = []
     for throttle in (1.0, THROTTLE_MIN):
         land[0].feed.throttle = throttle
-        vars(land[0].feed)["_set_throttle"] = lambda now: None
+        vars(land[0].feed)["_set_throttle"] = lambda aim: None
         land.step(CARRY_TICKS)
         with Meter(land, 1) as meter:
             for tick in range(40):
                 shuffle(land, 40, tick)
                 land.step()
         totals.append(meter.total)
-    assert totals[1] < totals[0] / 2
+    assert totals[1] < totals[0] / 5

@@ -1,61 +1,100 @@
-"""An app with more to do than it has time for: it tells its clients less, and nobody's story stops."""
+"""An app with more to do than it has time for: it tells its clients less, ticks are in time, nobody's story stops."""
 
-from terrazzo.cell.feed import EVERY_MAX, FULL, THROTTLE_MIN
-from tests.cell.land import Land
+import pytest
 
+from terrazzo.cell.feed import FULL, LOOK_EVERY, SCALE_S, THROTTLE_MIN
+from tests.cell.land import TICK_S, Land
 
-def land_with(load):
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land[0].cpu_load = lambda: load
-    return land, screen
+WAIT_MAX = round(1 / THROTTLE_MIN)
+"""Ticks."""
 
 
-def served(land, ticks):
-    """How often the one client was served."""
-    count = 0
-    serve = land[0].feed.serve
+class Core:
+    """The core of the one app of a land, whose clients are 1, 2, …: each time that one is served takes so long."""
 
-    def counted(real):
-        nonlocal count
-        count += 1
-        serve(real)
+    def __init__(self, clients, serve_s, rest_s=0.0):
+        self.land = Land(1)
+        for entity in range(1, clients + 1):
+            self.land.create(entity, float(entity % 50), is_seen=True)
+        self.land.settle()
+        self.app = self.land[0]
+        self.serve_s, self.rest_s = serve_s, rest_s
+        self.used_s = 0.0
+        self.served = []
+        self.app.cpu_s = lambda: self.used_s
+        self._serve = self.app.feed.serve
+        vars(self.app.feed)["serve"] = self._count
 
-    vars(land[0].feed)["serve"] = counted
-    land.step(ticks)
-    del vars(land[0].feed)["serve"]
-    return count
+    def _count(self, real):
+        self.used_s += self.serve_s
+        self.served.append(real.body.id)
+        self._serve(real)
+
+    def ticks(self, count):
+        """Who is served in each of them, and how long it takes."""
+        ticks = []
+        for _ in range(count):
+            self.served, before = [], self.used_s
+            self.used_s += self.rest_s
+            self.land.step()
+            ticks.append((self.served, self.used_s - before))
+        return ticks
 
 
-def test_a_full_core_is_throttled_until_each_client_is_served_every_third_tick():
-    land, _ = land_with(FULL)
-    land.step(20)
-    assert land[0].feed.throttle == 1.0
-    assert served(land, 12) == 12
-    land[0].cpu_load = lambda: 1.3
-    land.step(30)
-    assert land[0].feed.throttle == THROTTLE_MIN
-    assert served(land, 12) == 12 / EVERY_MAX
+def test_with_time_for_all_everybody_is_served_in_each_tick():
+    core = Core(20, serve_s=0.8 * TICK_S / 20)
+    assert [sorted(served) for served, _ in core.ticks(10)] == [list(range(1, 21))] * 10
+    assert core.app.feed.throttle == 1.0
 
 
-def test_a_little_too_much_throttles_slowly_and_a_little_room_grows_slowly():
-    land, _ = land_with(FULL + 0.04)
-    land.step(10)
-    assert 0.85 < land[0].feed.throttle < 0.95
-    assert served(land, 4) == 4
-    before = land[0].feed.throttle
-    land[0].cpu_load = lambda: FULL - 0.04
-    land.step(2)
-    assert before < land[0].feed.throttle < 1.0
+@pytest.mark.parametrize("too_many", [1.1, 1.5, 2.0, 4.0])
+def test_with_too_many_clients_no_tick_is_late_and_all_have_their_turns(too_many):
+    clients, rest_s = 80, 0.3 * TICK_S
+    core = Core(clients, serve_s=(too_many - 0.3) * TICK_S / clients, rest_s=rest_s)
+    ticks = core.ticks(60)
+    assert max(spent for _, spent in ticks) <= FULL * TICK_S + LOOK_EVERY * core.serve_s
+    counts = [sum(served.count(entity) for served, _ in ticks[20:]) for entity in range(1, clients + 1)]
+    assert max(counts) - min(counts) <= 1
+    assert min(counts) >= 40 * 0.5 * 0.6 / (too_many - 0.3)
+    assert all(len(set(served)) == len(served) for served, _ in ticks)
+
+
+def test_without_any_time_nobody_waits_for_longer_than_that():
+    core = Core(7, serve_s=TICK_S, rest_s=2 * TICK_S)
+    core.ticks(WAIT_MAX + 5)
+    ticks = core.ticks(3 * WAIT_MAX)
+    assert min(sum(served.count(entity) for served, _ in ticks) for entity in range(1, 8)) >= 3
+    assert core.app.feed.throttle < 0.2
+
+
+def test_one_tick_without_time_changes_little():
+    core = Core(20, serve_s=0.5 * TICK_S / 20)
+    core.rest_s = TICK_S
+    core.ticks(1)
+    core.rest_s = 0.0
+    first, second = core.ticks(2)
+    assert len(first[0]) >= 18
+    assert len(second[0]) == 20
+    assert core.app.feed.throttle == 1.0
+
+
+def test_a_throttle_opens_when_there_is_time_again():
+    core = Core(40, serve_s=3 * TICK_S / 40)
+    core.ticks(20)
+    assert core.app.feed.throttle <= 0.5
+    core.serve_s = 0.0
+    core.ticks(round(SCALE_S / TICK_S) + 1)
+    assert core.app.feed.throttle == 1.0
+    assert [len(served) for served, _ in core.ticks(2)] == [40, 40]
 
 
 def test_whoever_is_throttled_hears_everything_in_the_end_and_once():
-    land, screen = land_with(2.0)
-    land.step(30)
+    core = Core(2, serve_s=2 * TICK_S, rest_s=2 * TICK_S)
+    core.ticks(WAIT_MAX + 5)
+    screen = core.land.base.screens[1]
     for step in range(1, 20):
-        land.base.call(2, "step")
-        land.step(1)
+        core.land.base.call(2, "step")
+        core.ticks(1)
         assert screen.steps.get(2, 0) <= step
-    land.step(EVERY_MAX + 3)
+    core.ticks(WAIT_MAX + 3)
     assert screen.count("on_stepped", 2) == 19

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.cell.story import IN_AREA, WANT_S
-from terrazzo.cell.witness import Witness
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 from tests.cell.arrivals import arrive
@@ -130,10 +129,11 @@ def test_story_22_who_is_not_there_after_a_jump_is_not_waited_for():
     assert screen.events == [("player",), ("enter", 2), ("moved", (0.0, 0.0, 0.0))]
 
 
-def test_what_the_client_never_wanted_is_described_after_a_while(monkeypatch):
+def test_what_the_client_never_wanted_is_described_after_a_while():
     """Its answer may be lost with a body or a link; nobody stays announced for ever."""
-    monkeypatch.setattr(Witness, "on_wants", lambda self, message: None)
     land = Land(1)
+    tell = land.base.tell
+    vars(land.base)["tell"] = lambda entity, message: isinstance(message, ClientWants) or tell(entity, message)
     screen = land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
     land.step(int(WANT_S / TICK_S) - 2)

@@ -38,7 +38,6 @@ cdef class Ranges:
 
 
 cdef struct Headline:
-    const Reach* reach
     int64_t before
     int64_t number
     int32_t entity
@@ -46,13 +45,14 @@ cdef struct Headline:
 
 cdef class Headlines:
     cdef Headline* _headlines
+    cdef const Reach** _reaches
     cdef readonly Tally tally
     cdef list _told     # (messages, their manners or None, their rows in the tally)
     cdef set _ranges    # that `reach` points into
     cdef Py_ssize_t _room
 
     cdef int _make_room(self, Py_ssize_t slot) except -1
-    cdef const Reach* reach(self, Py_ssize_t slot) noexcept
+    cdef const Reach* reach(self, Py_ssize_t slot) noexcept nogil
     cdef tuple find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest)
 
 

@@ -326,6 +326,7 @@ cdef inline bint _is_due(const Reach* reach, const Entry* entry, uint32_t stamp,
 
 
 cdef Ranges ANYWHERE = Ranges(float("inf"))
+cdef const Reach* NO_RANGES = &ANYWHERE.reach
 
 
 cdef inline void _count(Tally tally, Py_ssize_t row, int64_t size) noexcept:
@@ -345,6 +346,7 @@ cdef class Headlines:
 
     def __dealloc__(self):
         free(self._headlines)
+        free(self._reaches)
 
     cdef int _make_room(self, Py_ssize_t slot) except -1:
         cdef Py_ssize_t room, at
@@ -354,8 +356,9 @@ cdef class Headlines:
             room = 2 * slot + 64
             self._headlines = <Headline*>_grown(self._headlines, room * sizeof(Headline))
             memset(self._headlines + self._room, 0, (room - self._room) * sizeof(Headline))
+            self._reaches = <const Reach**>_grown(self._reaches, room * sizeof(Reach*))
             for at in range(self._room, room):
-                self._headlines[at].reach = &ANYWHERE.reach
+                self._reaches[at] = &ANYWHERE.reach
             self._told.extend([None] * (room - self._room))
             self._room = room
         return 0
@@ -364,10 +367,10 @@ cdef class Headlines:
         """A body of a type that is told as far as this; see the plain form."""
         self._make_room(slot)
         self._ranges.add(ranges)
-        self._headlines[slot].reach = &ranges.reach
+        self._reaches[slot] = &ranges.reach
 
-    cdef const Reach* reach(self, Py_ssize_t slot) noexcept:
-        return self._headlines[slot].reach if slot < self._room else &ANYWHERE.reach
+    cdef const Reach* reach(self, Py_ssize_t slot) noexcept nogil:
+        return self._reaches[slot] if slot < self._room else NO_RANGES
 
     def set(self, Py_ssize_t slot, int32_t entity, int64_t before, int64_t number, told, manners=None, rows=()):
         """The step of this number told this; see the plain form."""
@@ -618,7 +621,8 @@ cdef class Sight:
         cdef bint has_news, is_due
         cdef Entry* entry
         cdef const Reach* reach
-        cdef Py_ssize_t index
+        cdef const Reach** reaches = self._headlines._reaches
+        cdef Py_ssize_t index, known = self._headlines._room
         cdef int slot
         news_count = due_count = 0
         for index in range(self._count):
@@ -628,7 +632,7 @@ cdef class Sight:
                 continue
             if not area.flags[slot] & (IS_USED | IS_REMOVED):
                 area.check_known(slot)
-            reach = self._headlines.reach(slot)
+            reach = reaches[slot] if slot < known else NO_RANGES
             east, north = <double>area.xs[slot] - x, <double>area.zs[slot] - z
             distance2 = east * east + north * north
             has_news = area.newest[slot] > entry.sent

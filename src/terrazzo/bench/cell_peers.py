@@ -129,8 +129,9 @@ class Meter:
 
     @property
     def total(self) -> float:
-        """Of all phases."""
-        return sum(self.seconds.values())
+        """Of all phases, with the one that runs."""
+        running = time.process_time() - self._since if self._phase else 0.0
+        return sum(self.seconds.values()) + running
 
 
 class Carrier(ClusterApp):
@@ -141,6 +142,8 @@ class Carrier(ClusterApp):
         self.switchboard = Switchboard(me, host, self.outbox, self)
         self.reliable_bytes = 0
         self.places_bytes = 0
+        self.updates: dict[int, int] = {}
+        """How often each client was told where others are."""
         self.heard: set[int] = set()
         """Whose client heard something since it was last asked."""
         self.refused = 0
@@ -207,4 +210,5 @@ class Carrier(ClusterApp):
     def _on_updates(self, source: AppId, message: ClientUpdates) -> None:
         for update in message.updates:
             self.heard.add(update.entity)
+            self.updates[update.entity] = self.updates.get(update.entity, 0) + 1
             self.places_bytes += sum(map(len, update.messages))

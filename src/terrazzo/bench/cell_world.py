@@ -71,7 +71,7 @@ class World:
         parts: Any = {"Walker": {Side.BASE: WalkerBase, Side.CELL: WalkerCell}}
         loaded = LoadedGame(SCHEMA, game, parts)
         ids = [AppId(AppKind.CELL_APP, index, 1) for index in range(cells)]
-        self.cells = [CellApp(each, self.clock, loaded, cpu_load=self._load, **options) for each in ids]
+        self.cells = [CellApp(each, self.clock, loaded, cpu_s=self._cpu_s, **options) for each in ids]
         self.carriers = [Carrier(AppId(AppKind.BASE_APP, index, 1), self.clock) for index in range(carriers)]
         self.tree = BspTree.build(bounds, ids)
         for cell in self.cells:
@@ -82,6 +82,7 @@ class World:
         self._apps: dict[AppId, ClusterApp] = {each.me: each for each in (*self.cells, *self.carriers)}
         self._post: list[tuple[AppId, AppId, bytes]] = []
         self._number = 0
+        self._is_measured = True
         self._wrap_phases()
         self._populate()
 
@@ -117,12 +118,15 @@ class World:
 
     def settle(self, ticks: int) -> None:
         """Until everybody knows everybody around; what that takes does not count."""
+        self._is_measured = False
         for _ in range(ticks):
             self.tick(may_be_late=False)
+        self._is_measured = True
         self.meter.seconds.clear()
         self.tick_s.clear()
         for carrier in self.carriers:
             carrier.reliable_bytes = carrier.places_bytes = 0
+            carrier.updates.clear()
 
     def run(self, ticks: int) -> None:
         """So many ticks."""
@@ -150,10 +154,9 @@ class World:
         self._deliver(to_cells=False)
         self.clock.now += max(TICK_S, spent / len(self.cells)) if may_be_late else TICK_S
 
-    def _load(self) -> float:
-        """As much of a core as a CellApp used lately."""
-        lately = self.tick_s[-5:]
-        return sum(lately) / len(lately) / TICK_S / len(self.cells) if lately else 0.0
+    def _cpu_s(self) -> float:
+        """What a CellApp has used so far of its core; nothing while all settles, which is not to be waited for."""
+        return self.meter.total / len(self.cells) if self._is_measured else 0.0
 
     def _collect(self, app: ClusterApp) -> None:
         for peer, bundles in app.outbox.drain():

@@ -102,8 +102,10 @@ class CellApp(ClusterApp):
         tick_s: float = TICK_S,
         client_bits_s: float = CLIENT_BITS_S,
         cpu_load: Callable[[], float] = lambda: 0.0,
+        cpu_s: Callable[[], float] = lambda: 0.0,
         limits: ChannelLimits | None = None,
     ) -> None:
+        """`cpu_load` is the part of a core that this process uses; `cpu_s` the seconds that it has used so far."""
         super().__init__(me, host)
         self.game = game
         self.account = Account()
@@ -138,6 +140,7 @@ class CellApp(ClusterApp):
         self.feed = Feed(self, client_bits_s)
         self._mail = Mail(self)
         self.cpu_load = cpu_load
+        self.cpu_s = cpu_s
         self._load_at = host.now + LOAD_S
         self._doomed: dict[int, Real] = {}
         self._numbers: dict[AppId, int] = {}

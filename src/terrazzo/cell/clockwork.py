@@ -33,8 +33,7 @@ class Clockwork:
         """One tick."""
         now = self._app.host.now
         seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
-        reals = self._app.reals.values()
-        walking = [real for real in reals if real.controllers.running and not real.is_doomed]
+        walking = [real for real in self._app.reals.values() if real.controllers.running and not real.is_doomed]
         ended: list[Ended] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):

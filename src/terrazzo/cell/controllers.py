@@ -15,7 +15,7 @@ A step is measured by time, not by ticks, so a late tick costs no way. Whoever f
 bodies here. After an offload that body may come a moment later than the follower, so a goal that is not to be seen is
 looked for at its last place for LOST_S before it counts as gone.
 
-These are plain Python, about two microseconds for a step: five thousand walkers are a tenth of a core.
+These are plain Python: a step is a few operations on floats, and a body that neither walks nor turns costs nothing.
 """
 
 from __future__ import annotations

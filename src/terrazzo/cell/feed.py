@@ -1,20 +1,29 @@
 """What goes from witnesses to clients: reliable messages through the entity channel, places straight to the BaseApp.
 
 Each client is allowed so many bits a second; its witness keeps to that (`cell/witness.py`). When the app has more to do
-than it has time for, all clients are told less, and soon as much as before when it has time again:
+than it has time for, ticks are not late: clients are told less. Each tick they are served in turn as long as there is
+time, and who was left over is the first in the next one:
 
-    throttle    1 … THROTTLE_MIN      shrinks while the load of this process's core is above FULL, the faster the
-                                      further it is above; grows while it is below; shrinks fast when ticks come late
+    │◀────────────────────────── tick_s ──────────────────────────▶│
+    │ messages, game, areas, steps │ clients, in turn │ frames │   │
+    │ ── measured since the last client was served ──▶│ FULL       │
 
-First the budget of bytes shrinks: far things are told of less often. When that is not enough each client is served in
-every second, third or fourth tick: what it has to hear is the same, in fewer and larger portions. Ticks are not late.
+    throttle    1 … THROTTLE_MIN    the part of the clients that a tick serves; and the part of its bytes that each of
+                                    them gets, whenever it is its turn. With less of them the far is told of less
+                                    often, the near as before (`_speed/sight`), and each is served sooner
+
+The time is that of this process's core (`cpu_s`), which the host measures. Ticks may be late in spite of that, when the
+machine has no core to give: then the throttle shrinks, too. It grows again as soon as there is time. So many clients as
+THROTTLE_MIN says are served in any case: nobody waits for longer than a second or so.
 """
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from terrazzo.cell.real import Real
+from terrazzo.cell.witness import Witness
 from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -27,16 +36,16 @@ TO_CLIENT_BYTES = 32_768
 UPDATES_MAX = 256
 """Clients in one message of places."""
 THROTTLE_MIN = 0.1
-BYTES_MIN = 0.4
-"""The budget of bytes shrinks to this part of it: sending less saves little more."""
 SCALE_S = 1.0
-"""From one end to the other, when ticks come late; and back, with a load of half a core."""
+"""The throttle goes from one end to the other in this time."""
 LATE = 1.2
 """A tick that takes this many times its length is late."""
 FULL = 0.9
-"""So much of a core's time may be used."""
-EVERY_MAX = 4
-"""Each client is served every so many ticks, at worst."""
+"""So much of a tick's time may be used when the last client is served: frames follow."""
+WAITED_MAX = 10
+"""Ticks for which a client that waited gets its bytes at once."""
+LOOK_EVERY = 16
+"""Clients between two looks at the time."""
 
 
 class Feed:
@@ -47,35 +56,59 @@ class Feed:
         self._app = app
         self._tick_bytes = bits_s / 8 * app.tick_s
         self._last_at: float | None = None
+        self._done_cpu_s = 0.0
+        """When the last client of the tick before was served."""
+        self._first = 0
+        """Whose turn it is: so many clients are before it."""
+        self._turns = 0.0
+        """The part of a client that the throttle has left over."""
         self._updates: dict[AppId, list[ClientUpdate]] = {}
 
     def serve_all(self) -> None:
-        """All clients, once a tick; fewer when the app is throttled."""
-        self._set_throttle(self._app.host.now)
-        every, tick = self._every, self._app.tick
-        for real in self._app.reals.values():
-            if real.witness is not None and (every == 1 or (real.body.id + tick) % every == 0):
-                self.serve(real)
+        """As many clients as there is time for, from where the tick before has ended."""
+        cpu_s = self._app.cpu_s
+        clients = [real for real in self._app.reals.values() if real.witness is not None]
+        is_late = self._is_late(self._app.host.now)
+        served, first, most = 0, self._first, self._most(len(clients))
+        least = ceil(most * THROTTLE_MIN / self.throttle - 1e-9)
+        until = self._done_cpu_s + FULL * self._app.tick_s
+        while served < most:
+            if served >= least and (served - least) % LOOK_EVERY == 0 and cpu_s() >= until:
+                break
+            self.serve(clients[(first + served) % len(clients)])
+            served += 1
+        self._first = (first + served) % max(len(clients), 1)
+        self._done_cpu_s = cpu_s()
+        if is_late:
+            self._set_throttle(THROTTLE_MIN)
+        else:
+            self._set_throttle(1.0 if self._done_cpu_s < until else served / max(len(clients), 1))
 
-    def _set_throttle(self, now: float) -> None:
-        if self._last_at is not None:
-            passed_s = now - self._last_at
-            is_late = passed_s > LATE * self._app.tick_s
-            aim = -1.0 if is_late else (FULL - self._app.cpu_load()) / (FULL - 0.5)
-            change = aim * passed_s / SCALE_S * (1.0 - THROTTLE_MIN)
-            self.throttle = max(THROTTLE_MIN, min(1.0, self.throttle + change))
-        self._last_at = now
+    def _is_late(self, now: float) -> bool:
+        last, self._last_at = self._last_at, now
+        return last is not None and now - last > LATE * self._app.tick_s
 
-    @property
-    def _every(self) -> int:
-        """How often each client is served: 1, each tick."""
-        return min(EVERY_MAX, int(1.0 / self.throttle + 0.5))
+    def _most(self, clients: int) -> int:
+        """How many clients may be served in this tick, at best."""
+        self._turns = min(self._turns, 1.0) + self.throttle * clients
+        most = min(int(self._turns + 1e-9), clients)
+        self._turns -= most
+        return most
+
+    def _set_throttle(self, aim: float) -> None:
+        """Towards what would be right now: one long tick is no reason to starve everybody."""
+        step = self._app.tick_s / SCALE_S * (1.0 - THROTTLE_MIN)
+        self.throttle += max(-step, min(step, max(aim, THROTTLE_MIN) - self.throttle))
 
     def serve(self, real: Real) -> None:
         """Tells the client of a real what it is to hear now."""
-        witness, app = real.witness, self._app
-        assert witness is not None
-        allowed = self._tick_bytes * max(self.throttle, BYTES_MIN) * self._every
+        assert real.witness is not None
+        self._serve(real, real.witness)
+
+    def _serve(self, real: Real, witness: Witness) -> None:
+        app = self._app
+        waited, witness.served = app.tick - witness.served, app.tick
+        allowed = self._tick_bytes * self.throttle * max(1, min(waited, WAITED_MAX))
         messages, places = witness.update(app.host.now, app.tick, allowed)
         if places:
             update = ClientUpdate(real.body.id, witness.number, tuple(places))

@@ -62,7 +62,10 @@ class Mail:
             self._read(real, source, REGISTRY.decode_nested(payload))
 
     def _read(self, real: Real, source: PartId, message: object) -> None:
-        if isinstance(message, CallCell):
+        if type(message) is ClientWants and source == real.body.base_part:  # by far the most
+            if real.witness is not None:
+                real.witness.on_wants(message)
+        elif isinstance(message, CallCell):
             self._call(real, source, message)
         elif isinstance(message, Answer):
             if not self._app.awaiting.on_answer(real.body.part, source, message):
@@ -83,10 +86,7 @@ class Mail:
 
     def _obey(self, real: Real, message: Message) -> bool:
         """What only the own base may say; False when it is nothing of that kind."""
-        if isinstance(message, ClientWants):
-            if real.witness is not None:
-                real.witness.on_wants(message)
-        elif isinstance(message, SetWitness):
+        if isinstance(message, SetWitness):
             self._set_witness(real, message)
         elif isinstance(message, DestroyReal):
             self._app.doom(real)

@@ -51,6 +51,7 @@ class Witness:
 
     __slots__ = (
         "_doubts", "_interest", "_patience_until", "_story", "body", "hysteresis", "number", "radius",
+        "served",
     )  # fmt: skip
 
     def __init__(self, body: Body, number: int, radius: float, hysteresis: float, story: Story) -> None:
@@ -63,6 +64,8 @@ class Witness:
         self._doubts: dict[int, None] = {}
         """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
         self._patience_until = 0.0
+        self.served = body.app.tick - 1
+        """In which tick (`cell/feed.py`)."""
 
     # Coming and going.
 
@@ -140,8 +143,8 @@ class Witness:
 
     def knows(self, entity: int) -> bool:
         """Whether the client has its description."""
-        entry = self._story.get(entity)
-        return entry is not None and bool(entry[3] & DESCRIBED)
+        flags = self._story.sight.flags(entity)
+        return flags >= 0 and bool(flags & DESCRIBED)
 
     def tell_own(self, event: Event) -> None:
         """The own entity changed, or its client is called."""
@@ -169,7 +172,8 @@ class Witness:
 
     def entities(self) -> list[int]:
         """Who is in the area, the client may know of it or not."""
-        return [entity for entity in self._story.sight.entities() if not self._story.entry(entity)[3] & GONE]
+        sight = self._story.sight
+        return [entity for entity in sight.entities() if not sight.flags(entity) & GONE]
 
     def add_manual(self, entity: int) -> None:
         """In the area from now on, wherever it is, as long as it has a body here."""
@@ -177,48 +181,48 @@ class Witness:
         if other is None or other is self.body or not other.kind.schema.on_client:
             what = "another one, known in this cell, whose type has a client part"
             raise UsageError(f"entity {entity} cannot be added to the area of {self.body.label}: that takes {what}")
-        self._let_in(other, MANUAL)
+        self._let_in(other, MANUAL, self._story.sight.flags(other.id))
         self._doubt(entity)
 
     def remove_manual(self, entity: int) -> None:
         """No longer in the area because the game said so."""
-        entry = self._story.get(entity)
-        if entry is not None and entry[3] & MANUAL:
-            self._story.set_flags(entity, entry[3] & ~MANUAL)
+        flags = self._story.sight.flags(entity)
+        if flags >= 0 and flags & MANUAL:
+            self._story.set_flags(entity, flags & ~MANUAL)
             self._doubt(entity)
 
     def withhold(self, entity: int, is_withheld: bool) -> None:
         """Is in the area, but the client is not to know; as long as it is in the area."""
-        entry = self._story.get(entity)
-        if entry is None or entry[3] & GONE:
+        flags = self._story.sight.flags(entity)
+        if flags < 0 or flags & GONE:
             raise UsageError(f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi")
-        self._story.set_flags(entity, entry[3] | WITHHELD if is_withheld else entry[3] & ~WITHHELD)
+        self._story.set_flags(entity, flags | WITHHELD if is_withheld else flags & ~WITHHELD)
 
     def is_withheld(self, entity: int) -> bool:
         """Whether the client is not to know of it."""
-        entry = self._story.get(entity)
-        return entry is not None and bool(entry[3] & WITHHELD)
+        flags = self._story.sight.flags(entity)
+        return flags >= 0 and bool(flags & WITHHELD)
 
     # What happens around (`cell/interests.py`).
 
     def enter(self, other: Body) -> None:
         """See Watcher."""
-        schema = other.kind.schema
-        if self._story.get(other.id) is not None:
-            self._let_in(other, IN_AREA)
+        flags, schema = self._story.sight.flags(other.id), other.kind.schema
+        if flags >= 0:
+            self._let_in(other, IN_AREA, flags)
         elif schema.on_client and not schema.is_manual_aoi:
             if self._story.may_enter(other):
-                self._let_in(other, IN_AREA)
+                self._let_in(other, IN_AREA, flags)
             else:
                 self._doubt(other.id)
 
     def leave(self, entity: int) -> None:
         """See Watcher."""
-        entry = self._story.get(entity)
-        if entry is None:
+        flags = self._story.sight.flags(entity)
+        if flags < 0:
             self._doubts.pop(entity, None)
         else:
-            self._story.set_flags(entity, entry[3] & ~IN_AREA)
+            self._story.set_flags(entity, flags & ~IN_AREA)
             self._doubt(entity)
 
     def judge(self, now: float) -> bool:
@@ -236,44 +240,45 @@ class Witness:
 
     def _is_in_doubt(self, entity: int, other: Body | None, now: float) -> bool:
         """Decides about one, see the module; whether it must be judged again."""
-        entry = self._story.get(entity)
-        if entry is None:
+        sight = self._story.sight
+        flags = sight.flags(entity)
+        if flags < 0:
             is_late = other is not None and not self._story.may_enter(other)
             if other is not None and not is_late:
-                self._let_in(other, IN_AREA)
+                self._let_in(other, IN_AREA, flags)
             return is_late
-        slot, _, sent, flags = entry
         if flags & GONE:
             return False
+        slot, sent = sight.slot(entity), sight.sent(entity)
         if other is None:
             grave = self.body.app.ghosts.graves.get(entity)
             is_awaited = now < self._patience_until and (grave is None or grave.number < sent)
             if not is_awaited:
                 self._let_go(entity, flags)
             elif slot >= 0:
-                self._story.sight.bind(entity, -1)
+                sight.bind(entity, -1)
             return is_awaited
         if other.slot != slot:
-            self._story.sight.bind(entity, other.slot)
-        if flags & DESCRIBED and life_of(other.number) > life_of(sent):
+            sight.bind(entity, other.slot)
+        number = other.number
+        if flags & DESCRIBED and life_of(number) > life_of(sent):
             self._let_go(entity, flags)
             return bool(flags & IN_AREA)
         if flags & (IN_AREA | MANUAL):
             return not flags & IN_AREA
-        if flags & DESCRIBED and other.number < sent:
+        if flags & DESCRIBED and number < sent:
             return True
         self._let_go(entity, flags)
         return False
 
-    def _let_in(self, other: Body, flag: int) -> None:
+    def _let_in(self, other: Body, flag: int, flags: int) -> None:
         """It is in the area, for this reason; perhaps for one more, or it was about to go."""
-        entry = self._story.get(other.id)
-        if entry is None:
+        if flags < 0:
             self._story.add(other, flag)
         else:
-            self._story.set_flags(other.id, (entry[3] | flag) & ~GONE)
+            self._story.set_flags(other.id, (flags | flag) & ~GONE)
             self._doubt(other.id)
-        if entry is None or entry[3] & GONE:
+        if flags < 0 or flags & GONE:
             self.body.app.interests.call(self.body, "on_entered_aoi", other.view)
 
     def _let_go(self, entity: int, flags: int) -> None:

@@ -258,6 +258,7 @@ class CellMember(AppMember):
             tick_s=self.config.tick_s,
             client_bits_s=self.config.cell.client_kbit_s * 1000,
             cpu_load=CpuLoad(),
+            cpu_s=time.process_time,
         )
         return self.app
 

@@ -1,0 +1,22 @@
+# C types for feed.py. What is not named here is called as in Python, and may be replaced in an object.
+import cython
+
+from terrazzo.cell.witness cimport Witness
+
+
+cdef class Feed:
+    cdef dict __dict__
+    cdef public double throttle
+    cdef object _app
+    cdef double _tick_bytes
+    cdef object _last_at
+    cdef double _done_cpu_s
+    cdef double _turns
+    cdef long _first
+    cdef public dict _updates
+
+    cdef bint _is_late(self, double now) except -1
+    @cython.locals(most=cython.long)
+    cdef long _most(self, long clients) except -1
+    @cython.locals(tick=cython.long, waited=cython.long, allowed=cython.double, messages=list, places=list)
+    cdef _serve(self, object real, Witness witness)
