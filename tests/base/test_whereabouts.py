@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from terrazzo.base.cellside import Body
 from terrazzo.wire.common import Request
+from terrazzo.wire.entity_messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallCell
 from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
-from tests.base.base_harness import BASE_ID, BASE_MGR, BYE, CELL_ID, EVENTS, READY, Town
+from tests.base.base_harness import BASE_ID, BASE_MGR, BYE, CELL_ID, EVENTS, READY, Town, cell_data
 
 FAR = AppId(AppKind.CELL_APP, 9, 1)
 
@@ -60,20 +61,43 @@ def test_of_a_cell_part_that_nobody_has_heard_of_nothing_is_said():
     assert isinstance(where(town, proxy.id), str)
 
 
-def test_an_ended_entity_is_named_as_long_as_its_mailbox_can_answer():
+def test_an_ended_entity_is_named_until_every_peer_knows():
     town = Town()
     proxy, session = town.playing()
+    other = PartId(EntityId(77), Part.CELL)
+    town.app.switchboard.learn(other, 0, FAR)
+    town.app.switchboard.send(proxy.part_id, other, REGISTRY.encode(CallCell(0, b"")))
     town.hear(session, BYE)
     town.settle()
     town.cell.end(proxy.id)
     town.step(20)
     assert proxy.id not in town.app.bases
+    assert where(town, proxy.id) == Located(Home(0, BASE_ID)), "it has last words; its cell part has not"
+    town.app.switchboard.gone(other, "no such entity")
+    assert where(town, proxy.id) == Located()
+
+
+def test_a_cell_part_that_has_ended_is_named_until_its_last_word_is_noted():
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.say(proxy.id, cell_data(is_last=True))
+    town.settle()
     answer = where(town, proxy.id)
     assert isinstance(answer, Located)
-    assert answer.base == Home(0, BASE_ID)
     assert answer.cell is not None, "its last home tells what was delivered"
-    town.step(1500, 0.1)
-    assert where(town, proxy.id) == Located()
+    town.cell.board.destroy(proxy.cell.part)
+    town.settle()
+    assert where(town, proxy.id) == Located(Home(0, BASE_ID))
+
+
+def test_of_one_that_has_ended_and_is_nowhere_any_more_there_is_no_cell_part():
+    """Its base may be waiting for its note, and has lost sight of it: somebody else's frame went astray."""
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.say(proxy.id, cell_data(is_last=True))
+    town.settle()
+    town.app.switchboard.on_message(CELL_ID, Astray(proxy.cell.part))
+    assert where(town, proxy.id) == Located(Home(0, BASE_ID))
 
 
 def test_for_others_the_manager_is_asked_once_and_the_call_arrives():

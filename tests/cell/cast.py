@@ -178,10 +178,10 @@ class FakeManager(ClusterApp):
         base, cell = (PartId(EntityId(message.entity), part) for part in (Part.BASE, Part.CELL))
         place = self._base.switchboard.places.get(cell)
         box = self._base.switchboard.boxes.get(base)
+        home = None
+        if place is not None and place.app is not None and box is not None and cell in box.channels:
+            home = Home(place.version, place.app)
         self.requests.answer(
             question,
-            Located(
-                None if box is None else Home(box.version, BASE),
-                None if place is None or place.app is None else Home(place.version, place.app),
-            ),
+            Located(None if box is None else Home(box.version, BASE), home),
         )

@@ -131,7 +131,7 @@ def test_the_callee_is_destroyed_before_it_is_asked(land):
     land.do(3, lambda part: part.destroy())
     land.act(1, "ask", 3, "tell_luck", 5, timeout=30.0)
     land.settle()
-    assert failed(land, 1, CallUndelivered) == "tell_luck of 3.cell: destroyed"
+    assert failed(land, 1, CallUndelivered) == "tell_luck of 3.cell: it has no cell part"
 
 
 def test_an_answer_that_does_not_decode_or_that_nobody_asked_for(land):

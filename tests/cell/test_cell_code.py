@@ -152,7 +152,7 @@ def test_a_call_to_one_that_was_destroyed_meanwhile_comes_back(land):
     land.do(1, lambda part: part.entity(3).hit(1))
     land.settle()
     (failed,) = [each for each in land.part(1).events if each[0] == 3]
-    assert failed[2] == "destroyed"
+    assert failed[2] == "it has no cell part"
 
 
 def test_exposed_methods_only(land):

@@ -171,7 +171,7 @@ def test_who_asks_the_wrong_one_is_told_who_has_the_real():
     body = land[1].bodies[1]
     assert land.queues[land[0].me, stranger] == [NextReal(1, body.epoch, land[1].me)]
     past = body.history.pack()
-    assert land.queues[land[1].me, stranger] == [DeleteGhost(1, body.epoch, body.number, False, past)]
+    assert land.queues[land[1].me, stranger] == [DeleteGhost(1, body.epoch, body.number, False, past, 1)]
     assert (land[2].me, stranger) not in land.queues
 
 
@@ -186,3 +186,18 @@ def test_there_are_bits_for_so_many_neighbours():
     assert not neighbours.has(apps[3])
     assert neighbours.take(apps[-1]) == 3
     assert neighbours.app_of(3) == apps[-1]
+
+
+def test_one_neighbour_too_many_is_counted_and_told_with_advice():
+    land = Land(1)
+    land.create(1, -50.0)
+    real, haunts = land.real(1), land[0].haunts
+    apps = [AppId(AppKind.CELL_APP, 100 + number, 1) for number in range(NEIGHBOURS_MAX + 1)]
+    for app in apps:
+        haunts.create(real, app)
+    assert real.haunts.keys() == set(apps[:-1])
+    [(words, count)] = [(words, count) for words, count in land[0].counts.items() if "need ghosts" in words]
+    assert count == 1
+    [facts] = [facts for event, facts in land.host.logged if event == words]
+    assert facts["app"] == str(apps[-1])
+    assert "ghost_distance_m" in str(facts["advice"])

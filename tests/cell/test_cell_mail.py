@@ -37,7 +37,7 @@ def test_what_comes_after_the_end_is_given_back_to_each_caller(land, monkeypatch
     assert land.home(1) is None
     assert victim.taken == [4, 5]
     assert [each for each in land.part(2).events if each[0] == 1] == [(1, "hit", "destroyed")]
-    assert [each for each in land.part(3).events if each[0] == 1] == [(1, "hit", "destroyed")]
+    assert [each for each in land.part(3).events if each[0] == 1] == [(1, "hit", "it has no cell part")]
 
 
 def test_the_data_of_a_real(land):

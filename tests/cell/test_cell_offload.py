@@ -7,11 +7,12 @@ from math import inf
 import msgspec
 import pytest
 
+from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Jump, Offload, OffloadRefused, Onloaded
 from tests.cell.land import Land
-from tests.cell.plain import AvatarCell
+from tests.cell.plain import AVATAR, AvatarCell
 
 STILL = (0.0, 0.0, 0.0)
 
@@ -119,6 +120,27 @@ def test_a_copy_that_comes_when_it_has_moved_on_is_only_confirmed():
     for app in land.cells[1:]:
         app.on_message(land[0].me, copy)
         assert not app.reals
+
+
+def test_a_copy_of_one_that_has_ended_is_confirmed_whatever_has_become_of_the_ground():
+    """It was taken in, so it must not be refused: its former home would bring it back to life."""
+    land = Land(margin_m=0.0, hall=1)
+    land.create(1, -5.0)
+    land.create(2, 20.0)
+    land.settle()
+    send_off(land, 1, 1, Jump(2, (0.0, 0.0, 0.0), STILL))
+    copy = land[0].offloads.kept[1].message
+    land.settle()
+    assert land.home(1) == 1
+    land.do(1, lambda part: part.destroy())
+    land.settle()
+    land.do(2, lambda part: part.ref(Ref(1, Component.CELL, AVATAR.type_id)).hit(1))
+    land.settle()
+    del land[1].spaces[2]
+    land[1].on_message(land[0].me, copy)
+    land.tick(land[1])
+    answers = [each for each in land.queues[land[1].me, land[0].me] if isinstance(each, Onloaded | OffloadRefused)]
+    assert answers == [Onloaded(1, copy.epoch)]
 
 
 def test_what_does_not_decode_is_brought_back():

@@ -319,6 +319,31 @@ def test_a_rider_that_is_teleported_rides_no_longer(where):
     land.settle()
 
 
+def test_who_comes_back_from_another_space_rides_no_longer_and_stands_there():
+    """A client on the cell it comes back to has not heard that it left; where it alighted was in the other space."""
+    land = Land(3, margin_m=0.0, hall=2)
+    land.create(SHIP, -20.0)
+    land.create(RIDER, -18.0)
+    watcher = land.create(WATCHER, 20.0, is_seen=True)
+    land.settle()
+    board(land)
+    land.settle()
+    assert watcher.view.others[RIDER].ride is not None
+    land.act(RIDER, "teleport", "hall", (5.0, 0.0, 5.0))
+    land.block(0, 1)
+    land.block(2, 1)
+    land.step(4)
+    assert land.home(RIDER) == 2
+    land.blocked.discard((land[2].me, land[1].me))
+    land.queues[land[2].me, land[1].me].clear()
+    land.act(RIDER, "teleport", "plain", (30.0, 0.0, 5.0))
+    land.step(8)
+    assert land.home(RIDER) == 1
+    assert watcher.view.others[RIDER].ride is None
+    assert watcher.view.others[RIDER].position == (30.0, 0.0, 5.0)
+    assert ("moved", (5.0, 0.0, 5.0)) not in watcher.events
+
+
 def test_a_teleport_that_fails_leaves_it_aboard():
     land = Land(2)
     land.create(SHIP, -20.0)

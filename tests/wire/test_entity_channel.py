@@ -193,18 +193,15 @@ def test_destroyed_the_peer_is_told_exactly_what_was_not_delivered():
     assert town["A"].boxes[X].channels == {}
 
 
-def test_a_call_to_what_ended_long_ago_fails():
+def test_a_call_to_what_has_ended_fails_when_the_resolver_says_so():
     town = pair(stub_s=1.0)
     town["B"].destroy(Y)
-    town["A"].send(X, Y, b"0")
-    town.settle(0.5)
-    assert town.homes["A"].failed == [(X, Y, [b"0"], "destroyed")]
-    town.settle(3.0)
-    town["A"].send(X, Y, b"1")
-    town.settle(1.0)
-    assert Y in town.homes["A"].located, "its tombstone is gone: the resolver must say"
-    town["A"].gone(Y, "no such entity")
-    assert town.homes["A"].failed[1:] == [(X, Y, [b"1"], "no such entity")]
+    for number, seconds in ((0, 0.5), (1, 3.0)):  # while it is remembered, and after
+        town["A"].send(X, Y, b"%d" % number)
+        town.settle(seconds)
+        assert Y in town.homes["A"].located, "perhaps it lives again: the resolver must say"
+        town["A"].gone(Y, "no such entity")
+        assert town.homes["A"].failed[number:] == [(X, Y, [b"%d" % number], "no such entity")]
 
 
 def test_two_that_were_destroyed_stop_talking():

@@ -138,6 +138,32 @@ def test_two_who_believe_a_part_to_be_with_the_other_find_out():
     assert part in town.homes["C"].located, "so C had to ask"
 
 
+def test_a_note_for_the_former_life_is_not_said_to_the_later():
+    """The base hears once more that the former is over, and before it can note that, the first word of the later."""
+    town = with_base()
+    town["A"].destroy(X)
+    town.settle(2.0)
+    town["A"].create(X, life=1)
+    town["A"].learn(BASE, 0, town.id("B"))
+    town["A"].pin(X, BASE)
+    town["A"].send(X, BASE, b"last words")
+    town["A"].destroy(X)
+    town.tick("A")
+    town["B"].on_message(town.id("A"), Frame(BASE, X, town.id("A"), 0, 0, 0, is_over=True))
+    town["B"].learn(X, first_of_life(1), town.id("A"))
+    town["B"].pin(BASE, X)
+    town.deliver("A", "B")
+    town.tick("B")
+    town.deliver("B", "A")
+    assert X in town["A"].boxes, "nobody has noted its end"
+    taken = []
+    for _ in range(20):
+        town.settle(0.25)
+        taken += town.take(BASE)
+    assert taken == [b"last words"]
+    assert town.homes["A"].ended == [X, X]
+
+
 def test_a_late_note_of_the_former_end_does_not_end_the_later_life():
     """Both lives are at A, and the later ends as well, before its base has heard a word of it."""
     town = with_base()

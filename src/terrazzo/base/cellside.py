@@ -306,7 +306,8 @@ class CellSide:
         switchboard = self._app.switchboard
         place = switchboard.places[self.part]
         if self.state is Body.NONE:
-            if place.app is None:  # until then its mailbox, which is ending, answers for itself
+            # Until it has said its last word its mailbox, which is ending, answers for itself.
+            if place.app is None or not self._has_channel:
                 switchboard.gone(self.part, "it has no cell part")
         elif self._failure and place.app is None:
             failure = self._failure

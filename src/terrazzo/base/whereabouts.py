@@ -3,9 +3,9 @@
 Of the entities whose bases are here it knows for sure: it answers Locate, and says `gone` to its own switchboard. For
 all others it asks BaseAppMgr (`wire/locator.py`).
 
-A base that has ended is still named as long as its mailbox, or the memory of it, tells those who write to it that it is
-over, and exactly what was delivered; the same goes for the last known home of a cell part. Of a cell part that is just
-being made nothing is said: whoever asks is to ask again.
+A base that is ending is still named, and so is the last known home of a cell part that has not said its last word:
+their mailboxes tell those who have written to them exactly what was delivered. When that is done, there is no such
+part. Of a cell part that is just being made nothing is said: whoever asks is to ask again.
 """
 
 from __future__ import annotations
@@ -52,18 +52,16 @@ class Whereabouts:
         asked = question.message
         assert isinstance(asked, Locate)
         base, cell = (PartId(EntityId(asked.entity), part) for part in Part)
-        version = self._app.switchboard.version_of(base)
-        if version is None:
+        box = self._app.switchboard.boxes.get(base)
+        if box is None:
             self._app.requests.answer(question, Located())
             return
         place = self._app.switchboard.places.get(cell)
         entity = self._app.bases.get(base.entity)
-        state = Body.NONE if entity is None else entity.cell.state
-        is_known = place is not None and place.app is not None
-        if state in (Body.FINDING, Body.CREATING) or (state is not Body.NONE and not is_known):
-            self._app.requests.refuse(question, _UNSETTLED)
-        elif place is not None and place.app is not None:
-            answer = Located(Home(version, self._app.me), Home(place.version, place.app))
-            self._app.requests.answer(question, answer)
+        state, home = Body.NONE if entity is None else entity.cell.state, Home(box.version, self._app.me)
+        if state is Body.NONE and (place is None or place.app is None or cell not in box.channels):
+            self._app.requests.answer(question, Located(home))
+        elif place is not None and place.app is not None and state not in (Body.FINDING, Body.CREATING):
+            self._app.requests.answer(question, Located(home, Home(place.version, place.app)))
         else:
-            self._app.requests.answer(question, Located(Home(version, self._app.me)))
+            self._app.requests.refuse(question, _UNSETTLED)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from terrazzo.cell.body import Body
-from terrazzo.cell.history import adopt, record
+from terrazzo.cell.history import RIDE, adopt, record
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import unpack_ride
 from terrazzo.cell.witness import Witness
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.entity_messages import PackedPart
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, Jump, Offload
@@ -51,7 +52,10 @@ def problem_of(app: CellApp, message: Offload) -> str | None:
 
 def is_known(app: CellApp, message: Offload) -> bool:
     """Whether it was taken in before, so that this is a copy, whatever has become of the ground since."""
-    place = app.switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
+    part = PartId(EntityId(message.entity), Part.CELL)
+    version, place = app.switchboard.version_of(part), app.switchboard.places.get(part)
+    if version is not None and version >= message.epoch:
+        return True
     return place is not None and place.version >= message.epoch and place.app is not None
 
 
@@ -131,6 +135,16 @@ def _landed_body(app: CellApp, message: Offload, jump: Jump) -> Body:
     body.ride = unpack_ride(message.ride)
     adopt(body, message.past)
     app.add_body(body)
-    if is_elsewhere and kind.is_eventful:  # the latest place that was told is one of the other space
-        record(body, body.number, [kind.tell_place(body.position, body.direction)])
+    if is_elsewhere:
+        _tell_place(body)
     return body
+
+
+def _tell_place(body: Body) -> None:
+    """What was told of its places is about another space: whoever knew it in this one, before that, is told anew."""
+    kind, events = body.kind, []
+    if body.history.has_changed(RIDE, -1):
+        events.append(kind.tell_ride(encode_ride(Ride(0, body.position, body.direction))))
+    if kind.is_eventful:
+        events.append(kind.tell_place(body.position, body.direction))
+    record(body, body.number, events)

@@ -280,6 +280,9 @@ class Channel:
         elif incoming is not None:
             self._undo(incoming, incoming.untaken)
             self.incoming = None
+        # What was still to be said to the former life must not pass for a word to this one.
+        self.is_noted = self.is_waited_for = False
+        self.closed = self.renew = None
         self.send_again()
         self.attempts = 0
 

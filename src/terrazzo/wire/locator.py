@@ -13,7 +13,8 @@ follow each other by themselves.
 A part is `gone` only when the answer says so, and that is only when every BaseApp was asked and none has the entity, or
 when its base says that it has no cell part. Where somebody did not answer, nothing is concluded: what waits for the
 part goes on waiting, and the switchboard asks again. One question at a time is asked for an entity, however many of
-its parts are sought by however many callers.
+its parts are sought by however many callers. An answer is as old as its question: it says nothing of what was sent to
+the part since, perhaps by somebody who has heard that it lives again.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Locator:
         self._app = app
         self._switchboard = switchboard
         self._sought: dict[int, set[Part]] = {}
+        self._asked_at: dict[int, float] = {}
 
     def on_link_up(self, peer: AppId) -> None:
         """The app has a link: perhaps with the manager."""
@@ -65,6 +67,7 @@ class Locator:
         elif self.manager is not None and len(self._sought) < ASKED_MAX:
             self.asked += 1
             self._sought[part.entity] = {part.part}
+            self._asked_at[part.entity] = self._app.host.now
             self._app.requests.ask(
                 self.manager,
                 Locate(part.entity),
@@ -74,7 +77,7 @@ class Locator:
             )
 
     def _on_located(self, entity: EntityId, answer: Message) -> None:
-        sought = self._sought.pop(entity)
+        sought, asked_at = self._sought.pop(entity), self._asked_at.pop(entity)
         if not isinstance(answer, Located):
             self._app.host.log("not located", entity=entity, why=f"the answer is {type(answer).__name__}")
             return
@@ -83,11 +86,11 @@ class Locator:
             if home is not None:
                 self._switchboard.learn(PartId(entity, kind), home.version, home.app)
             elif answer.base is None:
-                self._switchboard.gone(PartId(entity, kind), "there is no such entity (any more)")
+                self._switchboard.gone(PartId(entity, kind), "there is no such entity (any more)", asked_at)
             else:
-                self._switchboard.gone(PartId(entity, kind), "it has no cell part")
+                self._switchboard.gone(PartId(entity, kind), "it has no cell part", asked_at)
 
     def _on_failed(self, entity: EntityId, failure: Failure, why: str) -> None:
         """Nobody knows for now; the switchboard asks again while something waits for it."""
-        del self._sought[entity]
+        del self._sought[entity], self._asked_at[entity]
         self._app.host.log("not located", entity=entity, why=why or failure.value)

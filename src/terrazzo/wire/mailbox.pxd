@@ -10,6 +10,7 @@ cdef class Mailbox:
     cdef public dict channels
     cdef public bint is_ending
     cdef public set open
+    cdef public dict strays
 
     cpdef admit_held(self, Py_ssize_t inbox_max)
     cpdef object draw_generation(self, double now, long long above=*)

@@ -13,7 +13,7 @@ Letter = tuple[PartId, int, bytes]
 class Mailbox:
     """One part's end of all its channels; what moves when the part moves."""
 
-    __slots__ = ("channels", "generation", "horizon", "inbox", "is_ending", "open", "part", "version")
+    __slots__ = ("channels", "generation", "horizon", "inbox", "is_ending", "open", "part", "strays", "version")
 
     def __init__(self, part: PartId, version: int = 0) -> None:
         self.part = part
@@ -25,6 +25,8 @@ class Mailbox:
         self.is_ending = False
         self.open: set[PartId] = set()
         """While it is ending: peers to be done with before those of its pinned channels hear that it is over."""
+        self.strays: dict[AppId, None] = {}
+        """While it is ending: where frames of strangers came from, to be told when it has ended."""
 
     def admit_held(self, inbox_max: int) -> None:
         """What waited behind a full inbox comes in."""

@@ -6,6 +6,7 @@ each part it has to do with: the highest version it knows and the app of that ve
     frame for a part that lives here        → its channel takes it in
     frame for a part that left              → the place it left behind is the forwarding stub: passed on, hop counted
     frame for a part unknown here           → Astray, to the app that passed the frame on
+    frame of a stranger for one that ended  → as if it was unknown: it may live again elsewhere, in a later life
     our own frame, place known              → to that app            our own frame, place unknown → locate()
 
 So old homes forward for `stub_s`; who has moved tells its peers (see `channel.py`); and when neither helps (a
@@ -16,7 +17,8 @@ is called when no place is known, when frames go astray, and when several attemp
 A forward never goes back to the app it came from, and ends after `hops_max` hops; what is lost so is sent again.
 
 The resolver may say `gone` of a destroyed part only after `on_ended`, or when its last home is dead: until then the
-ending mailbox itself answers, and it alone knows exactly what was delivered.
+ending mailbox itself answers, and it alone knows exactly what was delivered. It answers only those with whom it has a
+channel, so it comes to an end; then all others hear that they went astray.
 
 Work is done at the tick: the app takes the mail of the parts that have some (`with_mail`, `taking`), and `on_tick`
 sends one round of frames for each channel that has something to say (a dict keeps them in order: runs must repeat), and
@@ -241,12 +243,17 @@ class Switchboard:
             if channel.awaits_answer:
                 self._retry_at(channel, self._host.now)
 
-    def gone(self, part: PartId, reason: str) -> None:
-        """There is no such part any more; whoever waits for it is told."""
+    def gone(self, part: PartId, reason: str, asked_at: float = inf) -> None:
+        """There is no such part any more; whoever waits for it is told. What was sent after the question was asked is
+        not meant: the part may have been made since it was answered. For that it is asked again."""
         place = self.places.get(part)
         if place is None or part in self.boxes:
             return
         for channel in list(place.channels.values()):
+            if channel.touched_at > asked_at:
+                place.locate_at = -inf
+                self._retry_at(channel, self._host.now)
+                continue
             lost = channel.outgoing.buffer if channel.outgoing is not None else []
             self._forget(channel)
             if lost:
@@ -265,10 +272,16 @@ class Switchboard:
         """`app` is declared dead: nothing lives there any more."""
         for place in self.places.values():
             if place.app == app:
-                place.app = None
-                for channel in place.channels.values():
-                    if channel.awaits_answer:
-                        self._retry_at(channel, self._host.now)
+                self._lose(place)
+
+    def _lose(self, place: Place) -> None:
+        """A part is not where it was thought to be: who waits for it asks soon, even if it was asked for just now."""
+        now = self._host.now
+        place.app = None
+        place.locate_at = min(place.locate_at, now + self.limits.resend_s / 4)
+        for channel in place.channels.values():
+            if channel.awaits_answer:
+                self._retry_at(channel, max(now, place.locate_at))
 
     def on_message(self, source: AppId, message: Frame | Astray) -> None:
         """A message of this channel's kind from another app."""
@@ -277,10 +290,7 @@ class Switchboard:
             return
         place = self.places.get(message.part)
         if place is not None and place.app == source and message.part not in self.boxes:
-            place.app = None
-            for channel in place.channels.values():
-                if channel.awaits_answer:
-                    self._retry_at(channel, self._host.now)
+            self._lose(place)
 
     def on_tick(self) -> None:
         """Sends what is to be sent; repeats, retires and forgets what is due."""
@@ -309,12 +319,8 @@ class Switchboard:
 
     def _on_frame(self, frame: Frame, via: AppId) -> None:
         box = self.boxes.get(frame.to)
-        if box is None:
-            ended = self._ended.get(frame.to)
-            if ended is not None and life_of(frame.heard) <= life_of(ended[0]):
-                self._repeat_end(frame)
-            else:
-                self._pass_on(frame, via)
+        if box is None or (box.is_ending and frame.source not in box.channels):
+            self._on_stray(frame, via)
             return
         known = self.places.get(frame.source)
         if known is not None and life_of(frame.version) < life_of(known.version):
@@ -335,11 +341,25 @@ class Switchboard:
         elif channel.owes_frame or not channel.pinned or channel.has_unsent(self.limits):
             self._mark(channel)  # nothing else could have changed of a channel that is kept for good
 
-    def _repeat_end(self, frame: Frame) -> None:
+    def _on_stray(self, frame: Frame, via: AppId) -> None:
+        """A frame for a part that is not here, or has ended, or ends and has no channel with whoever speaks."""
+        box, version, stream = self.boxes.get(frame.to), self.version_of(frame.to), frame.stream
+        # Who has something to be delivered may find a later life. The other part of the same entity counts the lives.
+        is_stranger = stream is not None and not stream.is_last and frame.source.entity != frame.to.entity
+        if box is not None and frame.is_over:
+            is_stranger = False  # those who end together must not wait for each other
+        if version is not None and life_of(frame.heard) <= life_of(version) and not is_stranger:
+            self._repeat_end(frame, version)
+        elif box is not None:
+            box.strays[via] = None
+        else:
+            self._pass_on(frame, via)
+
+    def _repeat_end(self, frame: Frame, version: int) -> None:
         """Says once more, for a part that has ended, that it is over; but two that have ended need not go on."""
         if frame.is_noted:
             return
-        box = Mailbox(frame.to, self._ended[frame.to][0])
+        box = Mailbox(frame.to, version)
         box.is_ending = True
         channel = self._channel_type(box, frame.source, pinned=False, now=self._host.now)
         channel.on_frame(frame, self._host.now, self.limits)
@@ -370,10 +390,16 @@ class Switchboard:
             return
         self.counts["astray"] += 1
         self._host.log("astray", part=frame.to, source=frame.source, via=via)
-        if via != self.me and (place is None or place.app in (None, self.me, via)):
+        if place is None or place.app in (None, self.me, via):
             # To whoever passed it on: it forgets its stub, and the next copy finds out one hop earlier. If the part is
             # on its way from here to there, it arrives before this does.
-            self._outbox.send(via, Astray(frame.to))
+            self._say_astray(frame.to, via)
+
+    def _say_astray(self, part: PartId, to: AppId) -> None:
+        if to != self.me:
+            self._outbox.send(to, Astray(part))
+        elif part in self.places:
+            self._lose(self.places[part])
 
     # Frames out.
 
@@ -533,6 +559,8 @@ class Switchboard:
         if box.is_ending and not box.channels and self.boxes.get(box.part) is box:
             del self.boxes[box.part]
             self._ended[box.part] = (box.version, self._host.now + self.limits.stub_s)
+            for app in box.strays:
+                self._say_astray(box.part, app)
             self._exchange.on_ended(box.part)
 
     def _sweep(self, now: float) -> None:

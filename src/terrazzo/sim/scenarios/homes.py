@@ -303,15 +303,15 @@ class HomeApp:
 
     def locate(self, part: PartId) -> None:
         """See Exchange."""
-        place = self.switchboard.places[part]
-        if self._directory is None or (place.version >= 0 and not self._habits.has_resolver):
+        place, asked_at = self.switchboard.places[part], self._host.now
+        if self._directory is None:
             return
 
         def located(answer: Message) -> None:
             assert isinstance(answer, Located)
             if answer.app is None:
-                self.switchboard.gone(part, "gone")
-            else:
+                self.switchboard.gone(part, "gone", asked_at)
+            elif place.version < 0 or self._habits.has_resolver:
                 self.switchboard.learn(part, answer.version, answer.app)
 
         self.requests.ask(

@@ -2,11 +2,12 @@
 
     PENDING ──comes──▶ HEARD          once, and in the order in which the caller's life made them
        │ a later one came first
-       ├──────────────▶ SKIPPED       only when the callee's part has had an end: then it must be reported
-       └──reported────▶ REPORTED      only when the callee's part has had an end; it must never come afterwards
+       ├──────────────▶ SKIPPED       then it must be reported
+       └──reported────▶ REPORTED      it must never come afterwards
 
-Which life of the callee a call was meant for is not asked: the caller may have seen a former one, and its call may find
-the next one, or hear of the end.
+A call may miss its callee only if the callee's part was not there at some moment since the call was made. Which life of
+the callee it was meant for is not asked: the caller may have seen a former one, and its call may find the next one, or
+hear of the end.
 
 Calls of clients are reported to nobody. Those on the own entity come as long as it has the body they were made for;
 those on another one may be dropped: the BaseApp knows that it leaves the area before the client does.
@@ -14,6 +15,7 @@ those on another one may be dropped: the BaseApp knows that it leaves the area b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -51,6 +53,7 @@ class Call:
 
     method: str
     source_life: int
+    made_at: float
     fate: Fate = Fate.PENDING
 
 
@@ -63,18 +66,19 @@ class Lives(Protocol):
     def is_over(self, side: str, entity: int, life: int) -> bool:
         """Whether that life of that part has ended."""
 
-    def has_died(self, side: str, entity: int) -> bool:
-        """Whether any life of that part has ended."""
+    def was_away(self, side: str, entity: int, since: float) -> bool:
+        """Whether at some moment since then there was no such part."""
 
 
 class Ledger:
     """All calls, by way, caller and callee."""
 
-    def __init__(self, lives: Lives) -> None:
+    def __init__(self, now: Callable[[], float], lives: Lives) -> None:
         self.calls: dict[Key, list[Call]] = {}
         self.heard: dict[str, int] = {}
         """How many have come, by way."""
         self.reported = 0
+        self._now = now
         self._lives = lives
         self._open: dict[Key, int] = {}
         """How many of the first calls need not be looked at any more."""
@@ -83,7 +87,7 @@ class Ledger:
         """The number of a call that is about to be made."""
         way = WAYS[method]
         calls = self.calls.setdefault((way, source, target), [])
-        calls.append(Call(method, self._lives.life(way.split()[0], source)))
+        calls.append(Call(method, self._lives.life(way.split()[0], source), self._now()))
         return len(calls)
 
     def hear(self, method: str, source: int, target: int, number: int) -> Broken | None:
@@ -101,7 +105,7 @@ class Ledger:
         for at in range(self._open.get(key, 0), number - 1):
             before = calls[at]
             if before.fate is Fate.PENDING and before.source_life == call.source_life:
-                if not self._may_skip(key):
+                if not self._may_miss(key, before):
                     return Broken("P2", f"{name} came, {before.method} {at + 1} was due", source, target)
                 before.fate = Fate.SKIPPED
         call.fate = Fate.HEARD
@@ -116,10 +120,9 @@ class Ledger:
         for call in self.calls.get(key, [])[self._open.get(key, 0) :]:
             is_it = call.method == method and call.source_life == life
             if is_it and call.fate in (Fate.PENDING, Fate.SKIPPED):
-                if not self._lives.has_died(way.split()[-1], target):
-                    return Broken(
-                        "P2", f"{way}, {source} → {target}: {method} was given up, but it lives", source, target
-                    )
+                if not self._may_miss(key, call):
+                    what = f"{way}, {source} → {target}: {method} was given up, but it was there all the time"
+                    return Broken("P2", what, source, target)
                 call.fate = Fate.REPORTED
                 self.reported += 1
                 return None
@@ -134,16 +137,16 @@ class Ledger:
                     return f"{key[0]}, {key[1]} → {key[2]}: {call.method} {at + 1} is {call.fate.value}", *key[1:]
         return None
 
-    def _may_skip(self, key: Key) -> bool:
+    def _may_miss(self, key: Key, call: Call) -> bool:
         way, source, target = key
         is_lost_view = way == "client to cell" and source != target
-        return is_lost_view or self._lives.has_died(way.split()[-1], target)
+        return is_lost_view or self._lives.was_away(way.split()[-1], target, call.made_at)
 
     def _may_vanish(self, key: Key, call: Call) -> bool:
         """Nobody is left to be told, and nobody to hear it."""
         way, source, _ = key
         is_nobody_told = way in OF_CLIENTS or self._lives.is_over(way.split()[0], source, call.source_life)
-        return is_nobody_told and self._may_skip(key)
+        return is_nobody_told and self._may_miss(key, call)
 
     def _settle(self, key: Key, calls: list[Call]) -> None:
         at = self._open.get(key, 0)

@@ -15,6 +15,7 @@ from terrazzo import Ref
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_duties import Duties
+from terrazzo.sim.scenarios.seamless_haste import Haste
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_story import Story
 from terrazzo.sim.scenarios.seamless_types import schema
@@ -59,9 +60,10 @@ class Judge:
         self.bases_over: set[int] = set()
         self.answers: dict[int, int] = {}
         """How often a base part has called its client."""
-        self.calls = Ledger(self)
+        self.calls = Ledger(lambda: world.clock.now, self)
         self.duties = Duties(lambda: world.clock.now, self._cell_life)
         self.whims = Whims(world, self._cell_life)
+        self.haste = Haste(lambda: world.clock.now, self._cell_life, is_swift=shape.is_swift)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
         self.looked: dict[int, float] = {}
@@ -94,10 +96,17 @@ class Judge:
         return -1 if story is None else story.life
 
     def has_died(self, side: str, entity: int) -> bool:
-        """See Lives."""
+        """Whether any life of that part has ended."""
         return (
             entity in self.bases_over if side != "cell" else any(each.is_over for each in self.stories.get(entity, ()))
         )
+
+    def was_away(self, side: str, entity: int, since: float) -> bool:
+        """See Lives."""
+        if side != "cell":
+            return entity in self.bases_over
+        story = self.story(entity)
+        return story is None or story.is_over or story.places[0].since >= since
 
     def is_over(self, side: str, entity: int, life: int) -> bool:
         """See Lives."""

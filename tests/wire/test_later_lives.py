@@ -1,0 +1,105 @@
+"""Who calls a part must not hear of its end when it lives again: no memory of a former life answers for a later one."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from terrazzo.wire.ids import EntityId, Part, PartId, first_of_life
+from tests.wire.entity_harness import Town, X, Y, Z, pair
+
+
+def test_a_call_to_where_a_former_life_ended_finds_the_later_one():
+    town = pair()
+    town["B"].destroy(Y)
+    town.settle(1.0)
+    assert town.homes["B"].ended == [Y]
+    town["C"].create(Y, life=1)
+    town["A"].send(X, Y, b"0")
+    town.settle(2.0)
+    assert town.homes["A"].failed == [], "B remembers the former life only"
+    assert Y in town.homes["A"].located
+    town["A"].learn(Y, first_of_life(1), town.id("C"))
+    town.settle(2.0)
+    assert town.take(Y) == [b"0"]
+
+
+def test_a_later_life_that_has_moved_on_is_found_through_where_it_began():
+    town = pair()
+    town["B"].destroy(Y)
+    town.settle(1.0)
+    town["B"].create(Y, life=1)
+    town.move(Y, "B", "C")
+    town["A"].send(X, Y, b"0")
+    town.settle(3.0)
+    assert town.homes["A"].failed == []
+    assert town.take(Y) == [b"0"]
+
+
+def test_a_caller_beside_a_part_that_has_ended_asks_as_well():
+    town = pair()
+    town["A"].create(Z)
+    town["A"].destroy(Z)
+    town.settle(1.0)
+    town["A"].send(X, Z, b"0")
+    town.settle(3.0)
+    assert town.homes["A"].failed == []
+    assert Z in town.homes["A"].located
+    town["A"].gone(Z, "no such entity")
+    assert town.homes["A"].failed == [(X, Z, [b"0"], "no such entity")]
+
+
+def test_strangers_do_not_keep_a_part_from_ending_and_hear_of_it_then():
+    """It waits for one peer that is out of reach; meanwhile others call it, again and again."""
+    town = pair()
+    town["C"].create(Z)
+    town["A"].learn(Z, 0, town.id("C"))
+    town.blocked.update({("A", "C"), ("C", "A")})
+    town["A"].send(X, Z, b"promised")
+    town["A"].destroy(X)
+    for number in range(20):
+        stranger = PartId(EntityId(100 + number), Part.CELL)
+        town["D"].create(stranger)
+        town["D"].send(stranger, X, b"too late")
+        town.settle(0.2)
+    assert town["A"].boxes[X].channels.keys() == {Z}
+    assert X not in town.homes["D"].located
+    town.blocked.clear()
+    for _ in range(5):
+        town.settle(1.0)
+        town.take(Z)
+    assert town.homes["A"].ended == [X]
+    assert X in town.homes["D"].located, "as soon as it has ended, D hears that it is not there"
+
+
+def test_three_that_end_together_do_not_wait_for_each_other():
+    """Each has said something to the next, which did not come before all of them ended."""
+    ring = [PartId(EntityId(number), Part.CELL) for number in range(1, 4)]
+    town = Town()
+    homes = dict(zip(ring, "ABC", strict=True))
+    for part, letter in homes.items():
+        town[letter].create(part)
+        town.introduce(part, letter)
+    for part, following in pairwise([*ring, ring[0]]):
+        town[homes[part]].send(part, following, b"farewell")
+    for part, letter in homes.items():
+        town[letter].destroy(part)
+    town.settle(3.0)
+    assert [town.homes[letter].ended for letter in "ABC"] == [[part] for part in ring]
+
+
+def test_an_answer_says_nothing_of_what_was_sent_after_the_question():
+    town = pair()
+    town["A"].create(Z)
+    part = PartId(EntityId(77), Part.CELL)
+    town["A"].send(X, part, b"before")
+    town.settle(0.1)
+    assert town.homes["A"].located == [part]
+    asked_at = town.host.now
+    town.host.now += 0.1
+    town["A"].send(Z, part, b"after")
+    town["A"].gone(part, "no such entity", asked_at)
+    assert town.homes["A"].failed == [(X, part, [b"before"], "no such entity")]
+    town.settle(0.2)
+    assert town.homes["A"].located == [part, part], "so it is asked again"
+    town["A"].gone(part, "no such entity", town.host.now)
+    assert town.homes["A"].failed[1:] == [(Z, part, [b"after"], "no such entity")]
