@@ -34,6 +34,10 @@ CATCHERS = {
 }  # fmt: skip
 """A seed that finds each mutation out in a short run; longer ones are tried when the world has changed since."""
 LONG_CATCHERS = {"forget-epoch": 7, "no-tombstone": 7}
+PEACEFUL = ("skip-forward",)
+"""What faults would hide: where something is lost anyway, sending it again is no wonder."""
+SHAPED = ("forget-left",)
+"""What is too rare in drawn worlds (`test_shaped.py`)."""
 
 
 @pytest.mark.parametrize("seed", [*range(3), *KEPT])
@@ -92,7 +96,16 @@ def test_the_same_seed_gives_the_same_trace_in_another_process():
     assert run(Order("seamless", 3, duration_s=SHORT_S), Keep.HASH).digest not in digests
 
 
-@pytest.mark.parametrize("name", [name for name, each in MUTATIONS.items() if each.scenario == "seamless"])
+OF_FAULTS = [name for name, each in MUTATIONS.items() if each.scenario == "seamless" and name not in PEACEFUL + SHAPED]
+
+
+@pytest.mark.parametrize("name", PEACEFUL)
+def test_what_faults_would_hide_is_caught_in_peace(name):
+    failures = (run(Order("skeleton", seed, FaultLevel.NONE, None, name)).failure for seed in range(SEEDS_MAX))
+    assert next(failure.promise for failure in failures if failure is not None) == "P2"
+
+
+@pytest.mark.parametrize("name", OF_FAULTS)
 def test_every_mutation_is_caught(name):
     hints = [(CATCHERS[name], SHORT_S)] if name in CATCHERS else [(LONG_CATCHERS.get(name, 0), None)]
     for seed, duration_s in (*hints, *((seed, None) for seed in range(SEEDS_MAX))):

@@ -181,6 +181,11 @@ def _calls_twice(app: CellApp) -> None:
     instead(app._mail, "_read", lambda read, *args: [read(*args) for _ in range(2)])
 
 
+def _skips_forward(app: CellApp) -> None:
+    """What comes for a real that has left is not passed on: it comes when it is sent again."""
+    instead(app.switchboard, "_pass_on", lambda pass_on, *args: None)
+
+
 def _loses_refused(app: CellApp) -> None:
     """A jump that is refused is forgotten: nobody has the entity."""
 
@@ -257,6 +262,17 @@ def _forgets_seen(app: CellApp) -> None:
     instead(app.offloads, "_pack", pack)
 
 
+def _forgets_left(app: CellApp) -> None:
+    """It is not remembered up to where the client has seen what left: a copy that is behind brings it back older."""
+
+    def serve(before: Any, real: Real) -> None:
+        before(real)
+        if real.witness is not None:
+            real.witness._story.left.clear()
+
+    instead(app.feed, "serve", serve)
+
+
 def _sent_too_much(app: CellApp) -> None:
     """A witness arrives believing that its client has more than it has."""
 
@@ -300,12 +316,14 @@ CELL_HARMS: dict[str, Harm] = {
     "land-twice": _lands_twice,
     "leave-channel-behind": _leaves_channel_behind,
     "call-twice": _calls_twice,
+    "skip-forward": _skips_forward,
     "lose-refused": _loses_refused,
     "double-leave": _leaves_twice,
     "never-leave": _never_leaves,
     "stutter": _stutters,
     "reuse-alias-at-once": _reuses_alias,
     "forget-seen": _forgets_seen,
+    "forget-left": _forgets_left,
     "send-too-little": _sent_too_much,
     "forget-timers": lambda app: _offloads(app, timers=()),
     "early-timers": _hurries_timers,

@@ -84,6 +84,21 @@ def _shuffles(app: CellApp) -> None:
     change_messages(app, swapped)
 
 
+def _merges_late(app: CellApp) -> None:
+    """What only the latest counts of is merged with the next step: it comes after what happened later."""
+
+    def close_steps(before: Any) -> None:
+        late = {real: real._latest for real in app.haunts.open.values() if real._latest and real.body.number % 2}
+        for real in late:
+            real._latest = {}
+        before()
+        for real, latest in late.items():
+            real._latest = latest
+            app.haunts.open[real.body.id] = real
+
+    instead(app.haunts, "close_steps", close_steps)
+
+
 def _skips_stamps(app: CellApp) -> None:
     """Nobody knows when a property changed: who remembers the entity gets nothing new of it."""
 
@@ -149,6 +164,7 @@ SYNC_HARMS: dict[str, Harm] = {
     "tell-hidden": _tells_hidden,
     "drop-nested": _drops_nested,
     "shuffle-changes": _shuffles,
+    "merge-late": _merges_late,
     "skip-stamps": _skips_stamps,
     "drop-levels": _drops_levels,
     "call-from-afar": _calls_from_afar,

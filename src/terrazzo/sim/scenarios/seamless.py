@@ -7,8 +7,9 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
 
     seamless_shape.py      what is drawn from the seed      seamless_judge.py     what the game's code tells
     seamless_types.py      the entities                     seamless_story.py     what each entity did
-    seamless_game.py       what they do                     seamless_calls.py     P2
-    seamless_walk.py       how they walk                    seamless_duties.py    what happens once; seamless_rest.py
+    seamless_game.py       what they do;                    seamless_calls.py     P2; seamless_haste.py
+    seamless_beings.py     what they have in common         seamless_duties.py    what happens once; seamless_rest.py
+    seamless_walk.py       how they walk                    seamless_whims.py     what is shown by hand, who rides
     seamless_ground.py     how the ground moves             seamless_truth.py     P1, P3
     seamless_players.py    who plays them, and P5           seamless_view.py      P4
 
@@ -17,6 +18,7 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from terrazzo.errors import UsageError
@@ -65,7 +67,8 @@ class Seamless:
             client_bits_s=shape.client_bits_s,
             on_start=self._on_start,
         )
-        stretch_paths(world, world.rng("seamless paths"))
+        if not shape.is_swift:
+            stretch_paths(world, world.rng("seamless paths"))
         self.ground.begin(self.cluster)
         self.players = [
             self.player_type(self.cluster, self.judge, self.truth, f"player-{n}") for n in range(1, shape.players + 1)
@@ -125,7 +128,7 @@ class Seamless:
 @scenario("seamless")
 def seamless(world: World, mutation: str | None) -> Seamless:
     """See the module."""
-    return Seamless(world, large(world.rng("seamless"), world.level), mutation)
+    return Seamless(world, hastened(world, large(world.rng("seamless"), world.level)), mutation)
 
 
 @scenario("skeleton")
@@ -133,4 +136,9 @@ def skeleton(world: World, mutation: str | None) -> Seamless:
     """See the module."""
     if world.level is not FaultLevel.NONE:
         raise UsageError("the skeleton scenario knows no faults: run it with --faults none, or run seamless")
-    return Seamless(world, small(world.rng("skeleton")), mutation)
+    return Seamless(world, hastened(world, small(world.rng("skeleton"))), mutation)
+
+
+def hastened(world: World, shape: Shape) -> Shape:
+    """Half of the worlds without faults have short ways."""
+    return replace(shape, is_swift=shape.is_peaceful and world.rng("haste").random() < 0.5)

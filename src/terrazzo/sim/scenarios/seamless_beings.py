@@ -102,6 +102,7 @@ class Being(Cell):
     def noted(self, number: UInt32) -> None:
         """The own base part calls."""
         self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
+        self.judge.check(self.judge.haste.hear(self.id, number))
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
         """The callee is gone."""

@@ -63,15 +63,20 @@ class AvatarBase(Home, Proxy, of=Avatar):
         """From the own client; answered by both parts."""
         self.judge.check(self.judge.calls.hear("ask", self.id, self.id, number))
         self.client.on_noted(self.judge.answer(self.id))
-        if self.has_cell:
-            self.cell.noted(self.judge.calls.make("noted", self.id, self.id))
+        self._nod()
 
     @remote
     def note(self, number: UInt32) -> None:
         """From the own cell part; answered."""
         self.judge.check(self.judge.calls.hear("note", self.id, self.id, number))
+        self._nod()
+
+    def _nod(self) -> None:
+        """Calls the own cell part."""
         if self.has_cell:
-            self.cell.noted(self.judge.calls.make("noted", self.id, self.id))
+            number = self.judge.calls.make("noted", self.id, self.id)
+            self.judge.haste.make(self.id, number)
+            self.cell.noted(number)
 
 
 class AvatarCell(Being, of=Avatar):

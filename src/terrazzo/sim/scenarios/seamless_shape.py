@@ -41,6 +41,8 @@ class Shape:
     client_bits_s: float
     fault_rate: float = 1.0
     fault_stretch: float = 1.0
+    is_swift: bool = False
+    """All ways are short (`seamless_haste.py`)."""
 
     @property
     def spaces(self) -> list[Space]:

@@ -209,8 +209,6 @@ class SyncView(ViewJudge):
 
     def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
         vehicle = vehicle_of(seen, view)
-        if vehicle is None and seen.ride is not None and seen.schema.volatile.position is None:
-            return None  # it is told of by its ride alone
         reach = (vehicle or seen).schema.volatile.position
         if reach is not None and away_of(real, view) > reach - NEAR_M:
             return None
