@@ -28,7 +28,8 @@
 //     }
 //
 // Without set_nested_bag or set_slice_bag such a change comes to set_bag, with the whole value as it was before. A
-// property of a component is told as set_health_hp.
+// property of a component is told as set_health_hp, a call of its method comes to this.health.on_hurt, and to onCall as
+// "health.on_hurt"; entity.cell.health.heal(5) calls one on the server.
 //
 // `schema` is what terrazzo.schema.export.export_schema gave, `serverKey` the cluster's public key (hex or bytes). A
 // failed login rejects with one sentence for the user. The parts of this file, each standing on those before:
@@ -721,6 +722,12 @@ class Method {
     reader.end(`the arguments of ${this.name}`);
     return args;
   }
+}
+
+/** "health.heal" as the name and the component that has it; null: the entity itself. */
+function splitName(name) {
+  const at = name.indexOf(".");
+  return at < 0 ? [name, null] : [name.slice(at + 1), name.slice(0, at)];
 }
 
 class EntityType {
@@ -1559,7 +1566,9 @@ export class Entity {
     this.cell = {};
     this.base = {};
     const add = (part, method, needsBody) => {
-      part[method.name] = (...args) => send(method.encodeCall(id, args), method.reliable, needsBody);
+      const [name, component] = splitName(method.name);
+      const owner = component === null ? part : (part[component] ??= {});
+      owner[name] = (...args) => send(method.encodeCall(id, args), method.reliable, needsBody);
     };
     for (const method of type.cellMethods) if (isPlayer || method.allClients) add(this.cell, method, true);
     for (const method of type.baseMethods) if (isPlayer) add(this.base, method, false);
@@ -2227,8 +2236,10 @@ function confined(what, act) {
 /** The events that are about an entity: first its part hears of them, then the page's handlers, `after`. */
 export function partEvents(classes, after) {
   const run = (entity, name, ...args) => {
-    if (!hasMethod(entity.part, name)) return;
-    confined(`${entity.type} ${entity.id}: ${name}`, () => entity.part[name](...args));
+    const [method, component] = splitName(name);
+    const owner = component === null ? entity.part : entity.part?.[component];
+    if (!hasMethod(owner, method)) return;
+    confined(`${entity.type} ${entity.id}: ${name}`, () => owner[method](...args));
   };
   const make = (entity) => {
     if (!Object.hasOwn(classes, entity.type)) return;

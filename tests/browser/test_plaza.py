@@ -1,110 +1,20 @@
-"""The plaza as a person meets it: real processes, a real browser, two people in two tabs.
-
-Chromium comes from Debian's packages (`make test` installs it when it may); without it this file is skipped.
-Pictures of both pages are left in the folder that TERRAZZO_PICTURES names, if it names one.
-"""
+"""The plaza as a person meets it: real processes, a real browser, two people in two tabs."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-ROOT = Path(__file__).parent.parent.parent
-BROWSER = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-)
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+from tests.browser.pages import NEEDS, join, open_page, picture, position, say, wait_for_log, walk
 
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium: as root, `make test` installs Debian's"),
-    pytest.mark.skipif(bool(os.environ.get("TERRAZZO_PURE")), reason="once is enough: the compiled run has it"),
-]
-
-
-@pytest.fixture(scope="module")
-def plaza(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the page of a plaza with four cells and thirty bots."""
-    data = tmp_path_factory.mktemp("plaza")
-    command = [sys.executable, "-c", "from terrazzo.cli.main import main; main()", "run", "examples/plaza",
-               "--cells", "4", "--bases", "2", "--bots", "30", "--data", str(data)]  # fmt: skip
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert process.stdout is not None
-    said: list[str] = []
-    for line in process.stdout:
-        said.append(line)
-        if "ready" in line:
-            break
-    found = re.search(r"http://[\d.:]+/", "".join(said))
-    assert found, "".join(said)
-    try:
-        yield found.group()
-    finally:
-        process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=30)
-        assert process.returncode == 0, "".join(said) + rest
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=BROWSER, args=ARGUMENTS)
-        yield opened
-        opened.close()
-
-
-def picture(page: Page, name: str) -> None:
-    folder = os.environ.get("TERRAZZO_PICTURES")
-    if folder:
-        page.screenshot(path=str(Path(folder) / f"{name}.png"))
-
-
-def open_page(browser: Browser, address: str) -> Page:
-    page = browser.new_context(viewport={"width": 1100, "height": 750}, bypass_csp=True).new_page()
-    page.on("pageerror", lambda problem: pytest.fail(f"the page raised {problem}"))
-    page.goto(address)
-    return page
-
-
-def join(browser: Browser, plaza: str, name: str) -> Page:
-    page = open_page(browser, plaza + "play")
-    page.fill("#who", name)
-    page.fill("#password", "a secret of mine")
-    page.click("#join")
-    page.get_by_text("You are in the plaza.").first.wait_for(timeout=30_000)
-    return page
-
-
-def wait_for_log(page: Page, pattern: str, seconds: int = 60) -> None:
-    page.wait_for_function(
-        "pattern => new RegExp(pattern, 'm').test(document.getElementById('log').innerText)",
-        arg=pattern, timeout=seconds * 1000,
-    )  # fmt: skip
-
-
-def position(page: Page) -> tuple[float, float]:
-    found = re.search(r"(-?\d+), (-?\d+)", page.inner_text("#figures"))
-    assert found, page.inner_text("#figures")
-    return float(found[1]), float(found[2])
+pytestmark = NEEDS
 
 
 def test_two_people_walk_talk_and_cross_a_border(plaza: str, browser: Browser) -> None:
     ann, ben = join(browser, plaza, "Ann"), join(browser, plaza, "Ben")
     wait_for_log(ann, r"^Ben comes into sight")
     wait_for_log(ben, r"^Ann comes into sight")
-    ann.fill("#words", "Good day to you")
-    ann.keyboard.press("Enter")
+    say(ann, "Good day to you")
     wait_for_log(ben, r"^Ann: Good day to you")
     ann.click("#world", position={"x": 5, "y": 5}, force=True)
     picture(ben, "ben")
@@ -127,19 +37,6 @@ def test_two_people_walk_talk_and_cross_a_border(plaza: str, browser: Browser) -
     ann.keyboard.up(back)
     ann.click("#leave")
     wait_for_log(ben, r"^Ann is out of sight")
-
-
-def walk(page: Page, axis: int, goal: float) -> None:
-    """Along x (0) or z (1), until the figures show that it is there or past it."""
-    is_up = position(page)[axis] < goal
-    key = ("ad", "sw")[axis][is_up]
-    page.keyboard.down(key)
-    page.wait_for_function(
-        "([axis, goal, sign]) => sign * (Number(/(-?\\d+), (-?\\d+)/.exec("
-        "document.getElementById('figures').innerText)[axis + 1]) - goal) >= 0",
-        arg=[axis, goal, 1 if is_up else -1], timeout=30_000,
-    )  # fmt: skip
-    page.keyboard.up(key)
 
 
 def go_through(page: Page, space: str) -> None:

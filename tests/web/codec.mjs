@@ -82,7 +82,8 @@ function live(messages) {
   return { told, answers, known: states, space: view.space, late: view.late };
 }
 
-/** What the parts of entities hear, if they have methods of these names; those of `failing` throw, too. */
+/** What the parts of entities hear, if they have methods of these names (`component.name` for one of a component);
+ * those of `failing` throw, too. */
 function hear({ messages, names, failing }) {
   const heard = [];
   class Part {
@@ -91,7 +92,9 @@ function hear({ messages, names, failing }) {
     }
   }
   for (const name of names) {
-    Part.prototype[name] = function record(...args) {
+    const words = name.split(".");
+    const owner = words.length > 1 ? (Part.prototype[words[0]] ??= {}) : Part.prototype;
+    owner[words.at(-1)] = function record(...args) {
       heard.push([name, args.map(portable)]);
       if (failing.includes(name)) throw new Error(name);
     };
@@ -137,6 +140,15 @@ const ACTIONS = {
   call({ entity, side, method, args }) {
     const found = schema.byName.get(entity)[`${side}Methods`].find((each) => each.name === method);
     return { hex: toHex(found.encodeCall(7, args)) };
+  },
+  /** What the player sends when the page calls the function at this path, "cell.say". */
+  sends({ messages, path, args }) {
+    const sent = [];
+    const about = Object.fromEntries(["onPlayer", "onViolation"].map((name) => [name, () => {}]));
+    const view = new View(schema, about, (message) => sent.push(toHex(message)));
+    for (const message of messages) view.apply(fromHex(message));
+    path.split(".").reduce((owner, name) => owner[name], view.player)(...args);
+    return { sent };
   },
   body({ hex }) {
     parseBody(fromHex(hex));

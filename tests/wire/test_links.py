@@ -244,7 +244,7 @@ def test_story_30_a_process_that_was_held_up_forgives_its_peers(net):
         (b"\xc1", Refusal.BUNDLE_MALFORMED),
         (b"\x91\x92\xcd\x7f\xff\x90", Refusal.UNKNOWN),
         (b"\x91\x92\x0b\x90", Refusal.MALFORMED),
-        (says(Welcome(A)), Refusal.UNEXPECTED),
+        (says(Welcome(A, 0)), Refusal.UNEXPECTED),
     ],
 )
 def test_bad_bytes_from_a_peer_are_counted_and_reported(net, data, reason):
@@ -261,10 +261,10 @@ def test_bad_bytes_from_a_peer_are_counted_and_reported(net, data, reason):
     "words",
     [
         says(note(1)),
-        says(Welcome(A)),
+        says(Welcome(A, 0)),
         HEARTBEAT,
-        says(Hello(A, B, 12345)),
-        says(Hello(A, B._replace(index=9), REGISTRY.digest())),
+        says(Hello(A, B, 12345, 1)),
+        says(Hello(A, B._replace(index=9), REGISTRY.digest(), 1)),
     ],
 )
 def test_who_does_not_greet_properly_gets_no_link(net, words):
@@ -280,5 +280,5 @@ def test_a_stranger_with_another_build_is_told_why(net):
     a, b = End(net, A), End(net, B)
     net.far[7] = (a.links, 8)
     b.links.on_accepted(7)
-    b.links.on_data(7, says(Hello(A, B, 12345)))
+    b.links.on_data(7, says(Hello(A, B, 12345, 1)))
     assert b.written == [says(Refused(LinkRefusal.PROTOCOL))]

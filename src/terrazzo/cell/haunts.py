@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from terrazzo.cell.account import DESCRIPTION, PRESENCE
 from terrazzo.cell.graves import GRAVE_S
 from terrazzo.cell.history import PLACE
-from terrazzo.cell.neighbours import Neighbours
+from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
 from terrazzo.cell.real import Real
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import (
@@ -265,7 +265,10 @@ class Haunts:
         space, now = real.body.space, self._app.host.now
         bit = self._neighbours.setdefault(space.id, Neighbours()).take(app)
         if bit is None:
-            self._app.count("more neighbours than can be", space=space.id, app=str(app))
+            self._app.count(
+                f"more than {NEIGHBOURS_MAX} apps need ghosts from this one: what is here is not seen there",
+                space=space.id, app=str(app), advice="run fewer CellApps, or give the game a smaller ghost_distance_m",
+            )  # fmt: skip
             return None
         haunt = real.haunts[app] = Haunt(bit, now, now)
         self._set_mask(real)

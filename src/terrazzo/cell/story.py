@@ -131,9 +131,10 @@ class Story:
         return known is None or other.number >= known[0]
 
     def add(self, other: Body, flag: int) -> None:
-        """A new entry, of which the client will be told."""
-        self.left.pop(other.id, None)
-        self.sight.add(other.id, other.slot, 0, other.number, flag)
+        """A new entry, of which the client will be told; when the body is as new as what it has seen of it before."""
+        known = self.left.pop(other.id, None)
+        number = other.number if known is None else max(other.number, known[0])
+        self.sight.add(other.id, other.slot, 0, number, flag)
         self._wishes.append(other.id)
 
     def set_flags(self, entity: int, flags: int) -> None:

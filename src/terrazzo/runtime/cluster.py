@@ -193,6 +193,9 @@ class Cluster:
         self.is_ready = True
         self._write_file(sockets)
         self._say(f"The world is ready after {time.monotonic() - self._began_at:.1f} s.")
+        for console in [each.report for each in self._members if each.order.kind == CONSOLE]:
+            if console is not None:
+                self._say(f"Look at it: {console.text}  Play: {console.text}play  End it: Ctrl-C")
         if self._config.apps.bots:
             await self._launch(self._order(BOTS, 0, sockets, self._bots()))
             self._write_file(sockets)

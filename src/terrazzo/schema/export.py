@@ -18,7 +18,7 @@ client must know, the same things that the digest is taken over, and nothing tha
 `type` of a property is what the entity's own client gets of it, `other_type` what other clients do. `message_id` of a
 property is None where it has none of its own (it then comes as a change with a path). `default` is
 the encoded value, in hex: whoever can decode the type can decode it. `all_clients`: any client that sees the entity may
-call.
+call. A property or a method of a component has the name `component.name`.
 
 A type is a dict with a `kind`, and an `alias` if it was written by one:
 
@@ -145,7 +145,7 @@ def _export_property(numbered: NumberedProperty) -> dict[str, Any]:
 def _export_method(numbered: NumberedMethod, side: Side) -> dict[str, Any]:
     method = numbered.method
     return {
-        "name": method.name,
+        "name": method.name if method.component is None else f"{method.component}.{method.name}",
         "message_id": numbered.message_id,
         "sub_id": numbered.sub_id,
         "args": [{"name": each.name, "type": export_type(each.type)} for each in method.args],

@@ -20,18 +20,20 @@ class LinkRefusal(IntEnum):
 
 @message(1, max_size=256)
 class Hello(Message, frozen=True):
-    """First words of whoever dialled."""
+    """First words of whoever dialled; `dial` counts the dials of its life."""
 
     me: AppId
     to: AppId
     digest: int
+    dial: int
 
 
 @message(2, max_size=256)
 class Welcome(Message, frozen=True):
-    """The link stands from here on."""
+    """The link stands from here on; own dials up to `dial` are given up for it."""
 
     me: AppId
+    dial: int
 
 
 @message(3, max_size=256)

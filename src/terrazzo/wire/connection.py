@@ -50,12 +50,13 @@ class State(Enum):
 class Connection:
     """One connection, dialled by either side."""
 
-    __slots__ = ("heard_at", "number", "peer", "since", "state", "wrote_at")
+    __slots__ = ("dial", "heard_at", "number", "peer", "since", "state", "wrote_at")
 
-    def __init__(self, number: int, state: State, peer: AppId | None, now: float) -> None:
+    def __init__(self, number: int, state: State, peer: AppId | None, now: float, *, dial: int = 0) -> None:
         self.number = number
         self.state = state
         self.peer = peer
+        self.dial = dial  # the how-manieth of ours; 0 when they dialled
         self.since = self.heard_at = self.wrote_at = now
 
 

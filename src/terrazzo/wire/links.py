@@ -22,7 +22,10 @@ The rules:
   of its own death: `fenced` becomes true and the driver ends the process (story 26).
 - *Crossing.* When both dial at once, the dial of the smaller id wins: the smaller one refuses the other's Hello, the
   larger one drops its own dial on the other's Hello. A Hello from a peer with which a link is up means that the peer
-  has lost it: the old one is lost here as well, then the new one stands.
+  has lost it: the old one is lost here as well, then the new one stands. Unless it is an old one: connections overtake
+  each other, and the Hello of a dial that was dropped may come after the Welcome for which it was dropped. So dials
+  are counted; a Hello says its number, a Welcome the last one of those that are given up, and what is not above the
+  greatest number heard from a peer is refused.
 - *Silence.* A quiet link carries heartbeats. A peer that is not heard for `silence_s` is lost. A driver that was itself
   held up (a tick that came late) forgives its peers the time it did not listen (story 30).
 """
@@ -78,6 +81,8 @@ class Links:
         self._connections: dict[int, Connection] = {}
         self._newest: dict[Slot, int] = {}
         self._fences: dict[Slot, int] = {}
+        self._dials = 0
+        self._heard: dict[AppId, int] = {}  # the last dial of each peer that was answered or given up
         self._ticked_at = host.now
         self._watched_at = host.now
 
@@ -127,7 +132,7 @@ class Links:
         if connection is None or connection.state is not State.DIALLING or connection.peer is None:
             return
         connection.state = State.GREETING
-        self._say(connection, Hello(me=self.me, to=connection.peer, digest=self._digest))
+        self._say(connection, Hello(me=self.me, to=connection.peer, digest=self._digest, dial=connection.dial))
 
     def on_closed(self, number: int) -> None:
         """A connection ended, or a dial failed."""
@@ -200,8 +205,8 @@ class Links:
             self._forget(link.connection)
         connection.peer = peer
         link.connection = connection
-        self._say(connection, Welcome(self.me))
-        self._stand(link)
+        self._say(connection, Welcome(self.me, self._dials))
+        self._stand(link, hello.dial)
 
     def _reason_against(self, hello: Hello) -> LinkRefusal | None:
         peer = hello.me
@@ -217,7 +222,8 @@ class Links:
         if peer.incarnation < self._newest.get(peer.slot, 0) or peer.slot == self.me.slot:
             return LinkRefusal.STALE
         link = self._links.get(peer)
-        if link is not None and link.connection is not None and not link.is_up and self.me < peer:
+        is_ours_better = link is not None and link.connection is not None and not link.is_up and self.me < peer
+        if is_ours_better or hello.dial <= self._heard.get(peer, 0):
             return LinkRefusal.CROSSING
         return None
 
@@ -239,7 +245,7 @@ class Links:
                 self._forget(known.connection)
         link.peer = connection.peer = peer
         self._links[peer] = link
-        self._stand(link)
+        self._stand(link, welcome.dial)
 
     def _on_refused(self, connection: Connection, refused: Refused) -> None:
         peer = connection.peer
@@ -252,12 +258,14 @@ class Links:
             self.fenced = True
         self._lose(peer, refused.reason.name)
 
-    def _stand(self, link: Link) -> None:
-        """The greeting is done: older lives of the peer end, and what waited leaves."""
+    def _stand(self, link: Link, heard: int) -> None:
+        """The greeting is done: older lives and dials of the peer end, and what waited leaves."""
         connection = link.connection
         assert connection is not None
         peer = link.peer
         self._newest[peer.slot] = peer.incarnation
+        self._heard = {known: dial for known, dial in self._heard.items() if known.slot != peer.slot or known == peer}
+        self._heard[peer] = max(heard, self._heard.get(peer, 0))
         for old in [old for old in self._links if old.slot == peer.slot and old != peer]:
             if old.incarnation != ANY_INCARNATION:
                 self._lose(old, "a newer incarnation is here")
@@ -280,7 +288,10 @@ class Links:
         now = self._host.now
         link.redial_at = now + self._limits.redial_s
         number = self._transport.dial(link.peer)
-        link.connection = self._connections[number] = Connection(number, State.DIALLING, link.peer, now)
+        self._dials += 1
+        link.connection = self._connections[number] = Connection(
+            number, State.DIALLING, link.peer, now, dial=self._dials
+        )
 
     def _send(self, peer: AppId, bundles: list[bytes]) -> None:
         if self._is_refused(peer):

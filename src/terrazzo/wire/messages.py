@@ -88,6 +88,7 @@ class Registry:
         self._plain_kinds: list[_Kind] = []  # those that need no look at their size
         self._whole: msgspec.msgpack.Decoder[list[_Wrapped]] | None = None
         self._single: msgspec.msgpack.Decoder[_Wrapped] | None = None
+        self._digest: int | None = None
 
     def register(self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX) -> None:
         """Gives `kind` its number, for ever; a number or a type given twice is a mistake of ours."""
@@ -97,6 +98,7 @@ class Registry:
         if kind in self._by_type:
             raise UsageError(f"{kind.__name__} is registered already, as {self._by_type[kind].number}")
         self._by_number[number] = self._by_type[kind] = _Kind(number, kind, max_size)
+        self._digest = None
         if max_size >= min(MESSAGE_MAX, _size_max(msgspec.inspect.type_info(kind))):
             self._plain_kinds.append(self._by_number[number])
             self._whole = self._single = None
@@ -183,12 +185,15 @@ class Registry:
 
     def digest(self) -> int:
         """A number that differs when two builds do not speak the same messages."""
+        if self._digest is not None:
+            return self._digest
         words = []
         for number in sorted(self._by_number):
             kind = self._by_number[number].type
             fields = ",".join(f"{field.name}:{field.type!r}" for field in msgspec.structs.fields(kind))
             words.append(f"{number} {kind.__name__}({fields})")
-        return zlib.crc32("\n".join(words).encode())
+        self._digest = zlib.crc32("\n".join(words).encode())
+        return self._digest
 
 
 def _size_max(info: msgspec.inspect.Type) -> float:

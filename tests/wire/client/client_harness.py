@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
+from terrazzo._speed import packet
 from terrazzo.wire.client import (
     CLIENT,
     SERVER,
@@ -162,3 +163,21 @@ class EndpointPair:
     def down(self) -> Session:
         assert self.server_session is not None
         return self.server_session
+
+
+def channel(**settings) -> Channel:
+    """One over UDP, begun at time 0."""
+    return Channel(UDP, Settings(**settings), 0.0)
+
+
+def frames(body: bytes) -> packet.Body:
+    """What a packet holds."""
+    return packet.decode_body(body)
+
+
+def deliver(source: Channel, target: Channel, now: float) -> list[bytes]:
+    """Everything that source has to send, at once, without loss."""
+    got = []
+    for number, body in source.poll(now):
+        got += target.on_packet(number, body, now)
+    return got

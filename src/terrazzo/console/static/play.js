@@ -1,7 +1,7 @@
 // The page to play in: a form, then the world around the player.
 //
 //     form ──login──▶ Client (/client/terrazzo.js) ──events──▶ Game: who is where, what is said ──every frame──▶ canvas
-//                                     ◀──move, say, pick up── keys, clicks
+//                                     ◀──move, say, strike── keys, clicks
 //
 // The player's own body is moved here at once and told to the server, which has the last word (onMoved). Others glide
 // from place to place as the server tells. Each failure is one sentence, on the form or in the log.
@@ -9,7 +9,7 @@
 import { Client } from "/client/terrazzo.js";
 import { element, fetchJson, Rhythm, Glide, shortName } from "./common.js";
 import { Steps } from "./walk.js";
-import { Painter } from "./world.js";
+import { HURT_MS, Painter } from "./world.js";
 
 const find = (id) => document.getElementById(id);
 const GROUND_MS = 1500; // how often borders are asked for
@@ -30,7 +30,7 @@ function reachable(url) {
 // One stay in the world ----------------------------------------------------------------------------------------------
 
 class Game {
-  bodies = new Map(); // id → {entity, glide, rhythm, speech}
+  bodies = new Map(); // id → {entity, glide, rhythm, speech, hurt}
   ground = null; // the space the player is in, as the console knows it
   #cluster;
   #client;
@@ -49,7 +49,7 @@ class Game {
       onLeave: (entity) => this.#onLeave(entity),
       onSpace: (entity) => this.#onSpace(entity),
       onMoved: (entity) => this.#onMoved(entity),
-      onChange: (entity, name) => this.#onChange(entity, name),
+      onChange: (entity, name, change) => this.#onChange(entity, name, change),
       onCall: (entity, name, args) => this.#onCall(entity, name, args),
       onClosed: (sentence) => this.#onClosed(sentence),
     });
@@ -67,13 +67,15 @@ class Game {
       return address.href;
     };
     await this.#client.login({ url: login, serverKey, name, password, schema, gameUrl });
-    this.#steps.listen({
+    const keys = {
       KeyE: () => this.#do("pick_up"),
       KeyF: () => this.#do("go_through"),
       KeyR: () => this.#do("strike_nearest"),
+      KeyT: () => this.#do("take_side", 1 - (this.#client.player?.properties.side ?? 0)),
       KeyC: () => this.#do("paint", this.#nextPaint()),
       Enter: () => find("words").focus(),
-    });
+    };
+    this.#steps.listen(keys, (px, py) => this.#click(px, py));
     showStage(true);
     this.#showNotice("You are in. Your body is on its way.");
     this.#groundTimer = setInterval(() => this.#learnGround(), GROUND_MS);
@@ -97,6 +99,13 @@ class Game {
     else if (!call(...args)) log("Not now: you have no body, or the connection is full.", "bad");
   }
 
+  /** A click on somebody of another side is a blow, and so nothing else. */
+  #click(px, py) {
+    const enemy = this.#client.player?.cell.strike ? this.#painter.enemyAt(px, py) : null;
+    if (enemy) this.#do("strike", enemy.id);
+    return enemy !== null;
+  }
+
   #nextPaint() {
     const now = PAINTS.indexOf(this.#client.player?.properties.colour);
     return PAINTS[(now + 1) % PAINTS.length];
@@ -104,6 +113,7 @@ class Game {
 
   #walk(seconds) {
     const player = this.#client.player;
+    if (player.properties.health <= 0) return;
     const [x, , z] = player.position;
     const step = this.#steps.next(x, z, Math.min(seconds, 0.25), this.#cluster.top_speed);
     if (!step) return;
@@ -120,7 +130,10 @@ class Game {
       this.#noteCell();
     }
     this.#frameAt = now;
-    for (const body of this.bodies.values()) if (body.speech && now > body.speech.until) body.speech = null;
+    for (const body of this.bodies.values()) {
+      if (body.speech && now > body.speech.until) body.speech = null;
+      if (body.hurt && now > body.hurt.since + HURT_MS) body.hurt = null;
+    }
     this.#painter.draw({
       now,
       player: this.#client.hasBody ? this.#client.player : null,
@@ -138,7 +151,8 @@ class Game {
   #onEnter(entity) {
     const [x, , z] = entity.position;
     const now = performance.now();
-    this.bodies.set(entity.id, { entity, glide: new Glide([x, z], now), rhythm: new Rhythm(100), speech: null });
+    const glide = new Glide([x, z], now);
+    this.bodies.set(entity.id, { entity, glide, rhythm: new Rhythm(100), speech: null, hurt: null });
     if (!entity.isPlayer) {
       if (isSomebody(entity)) log(`${nameOf(entity)} comes into sight.`);
       return;
@@ -146,6 +160,7 @@ class Game {
     this.#arrive();
     this.#showNotice("");
     this.#showBag();
+    showKeys(entity.cell);
     find("world").focus();
   }
 
@@ -182,10 +197,23 @@ class Game {
     }
   }
 
-  #onChange(entity, name) {
+  #onChange(entity, name, { old }) {
+    if (name === "health") this.#onHealth(entity, old);
     if (!entity.isPlayer) return;
     if (name === "bag") this.#showBag();
-    if (name === "health") log(`Your health is ${entity.properties.health}.`);
+    if (name === "side") log(`You are on side ${entity.properties.side} now: who has a dotted ring is on another one.`);
+  }
+
+  #onHealth(entity, old) {
+    const { health } = entity.properties;
+    const body = this.bodies.get(entity.id);
+    if (body && health < old) body.hurt = { by: old - health, since: performance.now() };
+    if (entity.isPlayer) {
+      log(health < old ? `You are hurt by ${old - health}.` : "You are on your feet again.", health < old ? "bad" : "");
+      this.#showNotice(health > 0 ? "" : "You have fallen. In a moment you will be on your feet again.");
+    } else if (health <= 0 && old > 0) {
+      log(`${nameOf(entity)} has fallen.`);
+    }
   }
 
   #onCall(entity, name, args) {
@@ -234,6 +262,7 @@ class Game {
     const delay = this.#client.roundTripMs;
     const place = this.#cell ? `${this.ground?.name ?? ""} · ${shortName(this.#cell)}` : (this.ground?.name ?? "");
     const words = [place, `${x.toFixed(0)}, ${z.toFixed(0)}`, `${others} in sight`];
+    if ("health" in player.properties) words.push(`health ${player.properties.health}`);
     if (delay !== null) words.push(`${Math.round(delay)} ms`);
     const figures = [element("b", { text: nameOf(player) }), ...words.map((text) => element("span", { text }))];
     find("figures").replaceChildren(...figures);
@@ -278,6 +307,11 @@ function showStage(isIn) {
     className: isIn ? "status good" : "status",
   });
   if (!isIn) find("figures").textContent = "";
+}
+
+/** Only the keys that this game has an answer to. */
+function showKeys(methods) {
+  for (const word of document.querySelectorAll("[data-method]")) word.hidden = !methods[word.dataset.method];
 }
 
 function showFailure(sentence) {

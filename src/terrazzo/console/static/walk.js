@@ -1,7 +1,7 @@
 // Keys and clicks as steps: which way the player goes in the next frame.
 //
-// A key that is down beats a click; a click is a goal, and is forgotten when it is reached, when a key is pressed, or
-// when the server puts the player somewhere. Yaw 0 looks to greater z, a quarter turn to greater x.
+// A key that is down beats a click; a click that means nothing else is a goal, and is forgotten when it is reached, when
+// a key is pressed, or when the server puts the player somewhere. Yaw 0 looks to greater z, a quarter turn to greater x.
 
 const WAYS = {
   KeyW: [0, 1], ArrowUp: [0, 1], KeyS: [0, -1], ArrowDown: [0, -1],
@@ -23,15 +23,15 @@ export class Steps {
     this.#toWorld = toWorld;
   }
 
-  /** Begins to hear; `acts` are functions by the code of a key. */
-  listen(acts) {
+  /** Begins to hear. `acts` are functions by the code of a key; `onClick(px, py)` says whether it has dealt with it. */
+  listen(acts, onClick) {
     const { signal } = this.#ends;
     const on = (target, name, handler) => target.addEventListener(name, handler, { signal });
     on(window, "keydown", (event) => this.#onKey(event, acts));
     on(window, "keyup", (event) => this.#down.delete(event.code));
     on(window, "blur", () => this.#down.clear());
     on(this.#canvas, "pointerdown", (event) => {
-      this.goal = this.#toWorld(event.offsetX, event.offsetY);
+      if (!onClick(event.offsetX, event.offsetY)) this.goal = this.#toWorld(event.offsetX, event.offsetY);
     });
   }
 

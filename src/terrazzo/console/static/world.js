@@ -1,18 +1,23 @@
-// Draws the world around the player: ground, borders of cells, who is there, names, health, what is said.
+// Draws the world around the player: ground, borders of cells, who is there, names, health, blows, what is said.
 
 import { colourOf, fitCanvas, gridStep, pathOf, shortName } from "./common.js";
 
 const BODY_M = 1.4;
 const LEAST_PX = 5;
+const CLICK_PX = 12; // so near to the middle of a body a click means it
+export const HURT_MS = 1200; // how long a blow is shown
 const AREAS_SHOWN = 2.05; // radii of the area of interest across the picture: its edge can be seen
 const SPECIES = ["#5c7a3e", "#8e4a80", "#96683a", "#3c92b0"];
+const DOWN = "#b8b0a4"; // without health
 const KINDS = ["#ce9626", "#28708c", "#b23e5c", "#5460b0", "#2e8c76"];
 
 export class Painter {
   #canvas;
   #centre = [0, 0];
+  #side = 0; // the player's: who has another one can be struck
   #middle = [0, 0];
   #scale = 1;
+  #shown = []; // the bodies as they were drawn last: {entity, px, py, …}
 
   constructor(canvas) {
     this.#canvas = canvas;
@@ -23,6 +28,13 @@ export class Painter {
       x: this.#centre[0] + (px - this.#middle[0]) / this.#scale,
       z: this.#centre[1] - (py - this.#middle[1]) / this.#scale,
     };
+  }
+
+  /** The entity of another side, on its feet, that a click at this point of the canvas means; null if it means none. */
+  enemyAt(px, py) {
+    const away = (each) => Math.hypot(each.px - px, each.py - py);
+    const isMeant = (each) => each.isEnemy && each.entity.properties.health > 0 && away(each) <= CLICK_PX;
+    return this.#shown.filter(isMeant).sort((a, b) => away(a) - away(b))[0]?.entity ?? null;
   }
 
   #toScreen(x, z) {
@@ -37,20 +49,22 @@ export class Painter {
     if (!player) return;
     this.#centre = [player.position[0], player.position[2]];
     this.#middle = [width / 2, height / 2];
+    this.#side = player.properties.side;
     this.#scale = Math.min(width, height) / (AREAS_SHOWN * areaRadius);
     this.#drawGround(context, ground, showsCells, width, height);
     this.#drawArea(context, areaRadius, goal);
-    const shown = [...bodies.values()].map((body) => this.#place(body, now));
-    shown.sort((a, b) => a.py - b.py);
-    for (const each of shown) this.#drawBody(context, each);
-    for (const each of shown) this.#drawWords(context, each);
+    this.#shown = [...bodies.values()].map((body) => this.#place(body, now)).sort((a, b) => a.py - b.py);
+    for (const each of this.#shown) this.#drawBody(context, each);
+    for (const each of this.#shown) this.#drawWords(context, each);
+    for (const each of this.#shown) if (each.hurt) drawHurt(context, each, (now - each.hurt.since) / HURT_MS);
   }
 
   #place(body, now) {
     const { entity, glide } = body;
     const place = entity.isPlayer ? [entity.position[0], entity.position[2]] : glide.at(now);
     const [px, py] = this.#toScreen(...place);
-    return { ...body, px, py, size: Math.max(BODY_M * this.#scale, LEAST_PX) };
+    const isEnemy = "side" in entity.properties && entity.properties.side !== this.#side;
+    return { ...body, px, py, size: Math.max(BODY_M * this.#scale, LEAST_PX), isEnemy };
   }
 
   #rect([x0, z0, x1, z1]) {
@@ -117,7 +131,7 @@ export class Painter {
     context.stroke();
   }
 
-  #drawBody(context, { entity, px, py, size }) {
+  #drawBody(context, { entity, px, py, size, isEnemy }) {
     const { type, properties, yaw } = entity;
     context.lineWidth = 2;
     context.strokeStyle = "white";
@@ -127,8 +141,10 @@ export class Painter {
       return fillShape(context, 1, px, py, size * 0.6);
     }
     const isPerson = "name" in properties;
-    context.fillStyle = isPerson ? cssColour(properties.colour) : SPECIES[(properties.species ?? 0) % SPECIES.length];
-    if (isPerson) drawNose(context, px, py, size, yaw);
+    const isDown = properties.health <= 0;
+    const alive = isPerson ? cssColour(properties.colour) : SPECIES[(properties.species ?? 0) % SPECIES.length];
+    context.fillStyle = isDown ? DOWN : alive;
+    if (isPerson && !isDown) drawNose(context, px, py, size, yaw);
     fillShape(context, isPerson ? 0 : 2, px, py, isPerson ? size : size * 0.75);
     if (entity.isPlayer) {
       context.beginPath();
@@ -137,6 +153,7 @@ export class Painter {
       context.lineWidth = 1.5;
       context.stroke();
     }
+    if (isEnemy) drawEnmity(context, px, py, size);
     if (properties.health < 100) drawHealth(context, px, py + size + 7, properties.health);
   }
 
@@ -185,6 +202,36 @@ function drawHealth(context, px, py, health) {
   context.fillRect(px - 14, py, 28, 4);
   context.fillStyle = health > 40 ? "#4f8a4b" : "#b3303c";
   context.fillRect(px - 14, py, 0.28 * Math.max(health, 0), 4);
+}
+
+/** A dotted ring: of another side. */
+function drawEnmity(context, px, py, size) {
+  context.beginPath();
+  context.arc(px, py, size + 3, 0, 2 * Math.PI);
+  context.setLineDash([2, 3]);
+  context.strokeStyle = "#b3303c";
+  context.lineWidth = 1.5;
+  context.stroke();
+  context.setLineDash([]);
+}
+
+/** What a blow took, rising and fading; `share` of its time is over. */
+function drawHurt(context, { hurt, px, py, size }, share) {
+  context.globalAlpha = Math.max(1 - share, 0);
+  context.beginPath();
+  context.arc(px, py, size + 4 + 14 * share, 0, 2 * Math.PI);
+  context.strokeStyle = "#b3303c";
+  context.lineWidth = 3;
+  context.stroke();
+  context.font = "700 15px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.lineWidth = 3;
+  context.strokeStyle = "rgba(251, 249, 245, 0.9)";
+  const words = `\u2212${hurt.by}`;
+  context.strokeText(words, px + size + 14, py - 18 * share);
+  context.fillStyle = "#b3303c";
+  context.fillText(words, px + size + 14, py - 18 * share);
+  context.globalAlpha = 1;
 }
 
 function drawBubble(context, words, px, py) {

@@ -1,0 +1,56 @@
+"""One plaza with its processes for all files of a run, and a browser for each test.
+
+Chromium comes from Debian's packages (`make test` installs it when it may); without it these tests are skipped.
+Pictures of the pages are left in the folder that TERRAZZO_PICTURES names, if it names one.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.pages import BROWSER
+
+ROOT = Path(__file__).parent.parent.parent
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def plaza(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the page of a plaza with four cells and thirty bots."""
+    data = tmp_path_factory.mktemp("plaza")
+    command = [sys.executable, "-c", "from terrazzo.cli.main import main; main()", "run", "examples/plaza",
+               "--cells", "4", "--bases", "2", "--bots", "30", "--data", str(data)]  # fmt: skip
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    said: list[str] = []
+    for line in process.stdout:
+        said.append(line)
+        if "ready" in line:
+            break
+    found = re.search(r"http://[\d.:]+/", "".join(said))
+    assert found, "".join(said)
+    try:
+        yield found.group()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=30)
+        assert process.returncode == 0, "".join(said) + rest
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=BROWSER, args=ARGUMENTS)
+        yield opened
+        opened.close()

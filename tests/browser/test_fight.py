@@ -1,0 +1,53 @@
+"""A fight as people meet it: what one does with a key or a click, the other feels and a third sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.pages import NEEDS, click_on, join, picture, position, wait_for_figures, wait_for_log
+
+pytestmark = NEEDS
+
+
+def strike_until(strike: Callable[[], None], other: Page, pattern: str) -> None:
+    """A bot or a creature that comes by may be nearer for a moment: then the blow is its, and one more is needed."""
+    for _ in range(30):
+        strike()
+        other.wait_for_timeout(1000)
+        if re.search(pattern, other.inner_text("#log"), re.MULTILINE):
+            return
+    pytest.fail(other.inner_text("#log"))
+
+
+def test_blows_by_key_and_by_click_are_felt_and_seen_by_others(plaza: str, browser: Browser) -> None:
+    una, vic, wil = (join(browser, plaza, name) for name in ("Una", "Vic", "Wil"))
+    radius_m = una.evaluate("async () => (await fetch('/api/cluster')).json()")["area_radius_m"]
+    wait_for_log(una, "^Vic comes into sight")
+    wait_for_log(wil, "^Vic comes into sight")
+    click_on(una, vic, radius_m)  # who is on one's own side is not struck, but walked to
+    x, z = position(vic)
+    una.wait_for_function(
+        "([x, z]) => { const [, a, b] = /(-?\\d+), (-?\\d+)/.exec(document.getElementById('figures').innerText);"
+        " return Math.hypot(a - x, b - z) < 1.5; }",
+        arg=[x, z], timeout=30_000,
+    )  # fmt: skip
+    una.keyboard.press("t")
+    wait_for_log(una, "^You are on side 1 now")
+    strike_until(lambda: una.keyboard.press("r"), vic, "^You are hurt by 20")
+    picture(wil, "fight")
+    wait_for_figures(vic, "health [2468]0")
+    wait_for_log(una, "^You hurt it by 20")
+    strike_until(lambda: una.keyboard.press("r"), vic, "(You are hurt by 20[^$]*){5}")
+    picture(vic, "fight-fallen")
+    wait_for_log(una, "^You killed it")
+    wait_for_log(wil, "^Vic has fallen")
+    wait_for_log(vic, "^You are on your feet again")
+    wait_for_figures(vic, "health 100")
+    strike_until(lambda: click_on(vic, una, radius_m), una, "^You are hurt by 20")
+    wait_for_figures(una, "health [2468]0")
+    wait_for_log(vic, "^You hurt it by 20")
+    picture(vic, "fight-vic")
