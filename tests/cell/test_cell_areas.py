@@ -237,6 +237,26 @@ def test_what_is_withheld_leaves_the_client_and_comes_back_as_it_is(hooks):
     assert hooks[1] == [("in", 2), ("out", 2)]
 
 
+def test_what_was_withheld_and_comes_again_before_the_client_was_served_is_shown(hooks, monkeypatch):
+    """It has left the area, and so it is withheld no more, whether its client could be told of anything or not."""
+
+    def stay(part, entity):
+        part.add_to_aoi(entity)
+        assert not part.is_withheld_from_client(entity)
+
+    monkeypatch.setattr(AvatarCell, "on_left_aoi", stay)
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0)
+    land.settle()
+    land.do(1, lambda part: part.withhold_from_client(2))
+    land.step(3)
+    assert screen.events[-1] == ("leave", 2)
+    land.put(2, 300.0)
+    land.step(6)
+    assert screen.events[-1] == ("enter", 2)
+
+
 def test_what_is_withheld_stays_so_in_the_next_cell():
     land = Land()
     screen = land.create(1, -5.0, is_seen=True)

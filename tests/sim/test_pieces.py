@@ -272,3 +272,20 @@ def test_faults_are_drawn_from_the_seed_and_only_the_mortal_die():
     assert {fault.a for fault in every if fault.kind in (FaultKind.SLOW_DISK, FaultKind.BAD_DISK)} == {"c"}
     assert plan.draw(World(0).rng, FaultLevel.NONE, 10.0) == []
     assert all(str(fault) for fault in every)
+
+
+def test_what_is_beside_a_plan_does_not_change_it():
+    pairs = [("a", "b"), ("b", "c")]
+    parted = FaultPlan(["a", "b", "c"], pairs=pairs, kinds=(FaultKind.PARTITION,), name="partitions")
+    alone = FaultPlan(["a", "b", "c"], pairs=pairs, kinds=(FaultKind.BREAK,))
+    both = FaultPlan(["a", "b", "c"], pairs=pairs, kinds=(FaultKind.BREAK,), beside=[parted])
+    drawn = [(World(seed), both.draw(World(seed).rng, FaultLevel.HARSH, 10.0)) for seed in range(10)]
+    for world, faults in drawn:
+        assert [each for each in faults if each.kind is FaultKind.BREAK] == alone.draw(
+            world.rng, FaultLevel.HARSH, 10.0
+        )
+        assert faults == sorted(faults, key=lambda each: each.at)
+    partitions = [each for _, faults in drawn for each in faults if each.kind is FaultKind.PARTITION]
+    assert partitions
+    for each in partitions:
+        assert sorted(each.group + each.others) == ["a", "b", "c"], "those who are no part of the plan are left alone"

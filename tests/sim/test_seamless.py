@@ -17,7 +17,7 @@ from terrazzo.sim.scenarios.seamless import seamless
 from terrazzo.sim.trace import Keep
 from terrazzo.sim.world import FaultLevel, World
 
-SEEDS_MAX = 30
+SEEDS_MAX = 60
 SHORT_S = 8.0
 
 KEPT = {
@@ -33,7 +33,7 @@ CATCHERS = {
     "forget-controllers": 9, "forget-triggers": 9, "forget-teleport": 4, "forget-haunts": 2,
 }  # fmt: skip
 """A seed that finds each mutation out in a short run; longer ones are tried when the world has changed since."""
-LONG_CATCHERS = {"forget-epoch": 7, "no-tombstone": 7}
+LONG_CATCHERS = {"forget-epoch": 37, "no-tombstone": 42}
 PEACEFUL = ("skip-forward",)
 """What faults would hide: where something is lost anyway, sending it again is no wonder."""
 SHAPED = ("forget-left",)
@@ -78,6 +78,17 @@ def test_the_world_is_as_busy_as_it_should_be():
     assert lives >= 2
 
 
+def test_they_have_whims():
+    """Where they may, they ride and lose what they ride on, hide others and show them."""
+    world = World(2)
+    scenario = seamless(world, None)
+    whims = scenario.judge.whims
+    whims.hide, whims.show, whims.ride = 0.3, 0.3, 0.1
+    world.clock.run_until(scenario.duration_s)
+    assert whims.counts.keys() >= {"withheld", "shown", "added", "removed", "left"}
+    assert whims.counts.keys() >= {"boarded", "alighted", "vehicles lost", "carried off"}
+
+
 def test_the_same_seed_gives_the_same_trace_in_another_process():
     script = (
         "import terrazzo.sim.scenarios\n"
@@ -109,7 +120,9 @@ def test_what_faults_would_hide_is_caught_in_peace(name):
 def test_every_mutation_is_caught(name):
     hints = [(CATCHERS[name], SHORT_S)] if name in CATCHERS else [(LONG_CATCHERS.get(name, 0), None)]
     for seed, duration_s in (*hints, *((seed, None) for seed in range(SEEDS_MAX))):
-        if run(Order("seamless", seed, FaultLevel.HARSH, duration_s, name)).failure is not None:
+        failure = run(Order("seamless", seed, FaultLevel.HARSH, duration_s, name)).failure
+        if failure is not None:
+            assert "AttributeError" not in failure.what, f"it is not what was meant to be broken: {failure.what}"
             sound = run(Order("seamless", seed, FaultLevel.HARSH, duration_s)).failure
             assert sound is None, f"the world itself is broken: {sound}"
             return

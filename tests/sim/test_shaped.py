@@ -1,4 +1,4 @@
-"""A world that is shaped by hand, for what is too rare in drawn ones: who left comes into sight again, older than before.
+"""A world that is shaped by hand, for what is too rare in drawn ones: who left comes into sight again, but older.
 
     A      │  C   · the creature: seen by the player, then far away, with news
 player ·   │─────────────────────────────   between C and B nothing passes for a while

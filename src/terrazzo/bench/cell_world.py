@@ -14,6 +14,7 @@ from terrazzo._speed.movers import ROW
 from terrazzo.bench.cell_peers import SCHEMA, SPACE, Carrier, Clock, Meter, Walker, WalkerBase, WalkerCell
 from terrazzo.cell.cellapp import TICK_S, CellApp
 from terrazzo.game import Game, LoadedGame, Space
+from terrazzo.runtime.collector import Aside
 from terrazzo.schema.model import Side
 from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
@@ -29,6 +30,8 @@ AROUND = 62
 SPEED = 5.0
 TURNS = 0.02
 """How likely a walker turns, in each tick."""
+GET_USED_TICKS = 15
+"""At the end of those in which all settles."""
 MANAGER = AppId(AppKind.CELL_APP_MGR, 0, 1)
 
 
@@ -83,6 +86,7 @@ class World:
         self._post: list[tuple[AppId, AppId, bytes]] = []
         self._number = 0
         self._is_measured = True
+        self._aside = Aside(self.clock.now)
         self._wrap_phases()
         self._populate()
 
@@ -117,11 +121,10 @@ class World:
     # Time.
 
     def settle(self, ticks: int) -> None:
-        """Until everybody knows everybody around; what that takes does not count."""
-        self._is_measured = False
-        for _ in range(ticks):
+        """Until everybody knows everybody around, and the CellApps how long a tick takes; nothing of that counts."""
+        for left in range(ticks, 0, -1):
+            self._is_measured = left <= GET_USED_TICKS
             self.tick(may_be_late=False)
-        self._is_measured = True
         self.meter.seconds.clear()
         self.tick_s.clear()
         for carrier in self.carriers:
@@ -148,6 +151,8 @@ class World:
             cell.on_tick()
             self.meter.enter("bundles")
             self._collect(cell)
+            self.meter.enter("rest")
+            self._aside.set_aside(self.clock.now)
             self.meter.enter("")
         spent = self.meter.total - before
         self.tick_s.append(spent)

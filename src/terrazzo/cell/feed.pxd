@@ -11,6 +11,9 @@ cdef class Feed:
     cdef double _tick_bytes
     cdef object _last_at
     cdef double _done_cpu_s
+    cdef double _served_cpu_s
+    cdef double _after_s
+    cdef long _served
     cdef double _turns
     cdef long _first
     cdef public dict _updates

@@ -6,7 +6,7 @@ time, and who was left over is the first in the next one:
 
     │◀────────────────────────── tick_s ──────────────────────────▶│
     │ messages, game, areas, steps │ clients, in turn │ frames │   │
-    │ ── measured since the last client was served ──▶│ FULL       │
+    │ ──────── measured, frames as of late ──────────▶    FULL ▶│  │
 
     throttle    1 … THROTTLE_MIN    the part of the clients that a tick serves; and the part of its bytes that each of
                                     them gets, whenever it is its turn. With less of them the far is told of less
@@ -41,7 +41,7 @@ SCALE_S = 1.0
 LATE = 1.2
 """A tick that takes this many times its length is late."""
 FULL = 0.9
-"""So much of a tick's time may be used when the last client is served: frames follow."""
+"""So much of a tick's time may be used."""
 WAITED_MAX = 10
 """Ticks for which a client that waited gets its bytes at once."""
 LOOK_EVERY = 16
@@ -56,8 +56,11 @@ class Feed:
         self._app = app
         self._tick_bytes = bits_s / 8 * app.tick_s
         self._last_at: float | None = None
-        self._done_cpu_s = 0.0
-        """When the last client of the tick before was served."""
+        self._done_cpu_s = self._served_cpu_s = 0.0
+        """When the tick before was done; when the last client of this one was served."""
+        self._served = 0
+        self._after_s = 0.0
+        """What each client that was served costs after that: its frame."""
         self._first = 0
         """Whose turn it is: so many clients are before it."""
         self._turns = 0.0
@@ -73,16 +76,19 @@ class Feed:
         least = ceil(most * THROTTLE_MIN / self.throttle - 1e-9)
         until = self._done_cpu_s + FULL * self._app.tick_s
         while served < most:
-            if served >= least and (served - least) % LOOK_EVERY == 0 and cpu_s() >= until:
+            is_look = served >= least and (served - least) % LOOK_EVERY == 0
+            if is_look and cpu_s() + served * self._after_s >= until:
                 break
             self.serve(clients[(first + served) % len(clients)])
             served += 1
         self._first = (first + served) % max(len(clients), 1)
-        self._done_cpu_s = cpu_s()
+        self._served, self._served_cpu_s = served, cpu_s()
         if is_late:
             self._set_throttle(THROTTLE_MIN)
+        elif self._served_cpu_s + served * self._after_s < until:
+            self._set_throttle(1.0)
         else:
-            self._set_throttle(1.0 if self._done_cpu_s < until else served / max(len(clients), 1))
+            self._set_throttle(served / max(len(clients), 1))
 
     def _is_late(self, now: float) -> bool:
         last, self._last_at = self._last_at, now
@@ -112,7 +118,11 @@ class Feed:
         messages, places = witness.update(app.host.now, app.tick, allowed)
         if places:
             update = ClientUpdate(real.body.id, witness.number, tuple(places))
-            self._updates.setdefault(app.base_of(real.body), []).append(update)
+            base = app.base_of(real.body)
+            updates = self._updates.get(base)
+            if updates is None:
+                updates = self._updates[base] = []
+            updates.append(update)
         if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
             messages = self._tell_in_parts(real, witness.number, messages)
         if messages:
@@ -146,3 +156,6 @@ class Feed:
         for app, several in updates.items():
             for at in range(0, len(several), UPDATES_MAX):
                 self._app.send(app, ClientUpdates(tuple(several[at : at + UPDATES_MAX])))
+        self._done_cpu_s = self._app.cpu_s()
+        after_s = (self._done_cpu_s - self._served_cpu_s) / max(self._served, 1)
+        self._after_s += (after_s - self._after_s) / 4

@@ -183,8 +183,7 @@ class Story:
         for entity, remembered in message.wants:
             flags = self.sight.flags(entity)
             if flags >= 0 and not flags & (DESCRIBED | GONE) and self.sight.alias(entity):
-                self._remembered.pop(entity, None)
-                if remembered:
+                if remembered or self._remembered:
                     self._remembered[entity] = remembered
                 self.set_flags(entity, flags | WANTED)
 
@@ -302,7 +301,10 @@ class Story:
     def _describe(self, other: Body, entity: int, slot: int, alias: int, flags: int) -> None:
         kind, area, number = other.kind, self._area, self._area.number(slot)
         level = self.sight.levels(entity)[1]
-        row = kind.describe(other, level, self._remembered.pop(entity, 0))
+        remembered = self._remembered.pop(entity, 0) if self._remembered else 0
+        row = None if remembered else other.history.rows.get(level)
+        if row is None:
+            row = kind.describe(other, level, remembered)
         described = encode_describe(alias, number, area.position(slot), area.direction(slot), row)
         self._say(kind.page.others[DESCRIPTION], described)
         if other.ride is not None:

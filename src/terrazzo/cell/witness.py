@@ -272,11 +272,13 @@ class Witness:
         return False
 
     def _let_in(self, other: Body, flag: int, flags: int) -> None:
-        """It is in the area, for this reason; perhaps for one more, or it was about to go."""
+        """It is in the area, for this reason; perhaps for one more, or it was about to go: then it is withheld no more,
+        though the client may not have heard of anything yet."""
         if flags < 0:
             self._story.add(other, flag)
         else:
-            self._story.set_flags(other.id, (flags | flag) & ~GONE)
+            gone = GONE | WITHHELD if flags & GONE else 0
+            self._story.set_flags(other.id, (flags | flag) & ~gone)
             self._doubt(other.id)
         if flags < 0 or flags & GONE:
             self.body.app.interests.call(self.body, "on_entered_aoi", other.view)

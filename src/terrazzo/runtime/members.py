@@ -31,6 +31,7 @@ from terrazzo.db.sqlite import SqliteDatabase
 from terrazzo.game import LoadedGame
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr, State
+from terrazzo.runtime.collector import Aside
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.links import Log
@@ -249,7 +250,12 @@ class CellMgrMember(AppMember):
 class CellMember(AppMember):
     """CellApp."""
 
+    def _on_ticked(self) -> None:
+        super()._on_ticked()
+        self._aside.set_aside(time.monotonic())
+
     def _make(self, host: Host) -> ClusterApp:
+        self._aside = Aside(time.monotonic())
         self.app = CellApp(
             self.order.id,
             host,

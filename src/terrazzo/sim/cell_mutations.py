@@ -178,7 +178,7 @@ def _leaves_channel_behind(app: CellApp) -> None:
 
 def _calls_twice(app: CellApp) -> None:
     """A call is read twice."""
-    instead(app._mail, "_read", lambda read, *args: [read(*args) for _ in range(2)])
+    instead(app.switchboard, "taking", lambda taking, part: (each for each in taking(part) for _ in range(2)))
 
 
 def _skips_forward(app: CellApp) -> None:

@@ -159,6 +159,11 @@ _PLACE = struct.Struct("<6f")
 _NUMBER = struct.Struct("<Q")
 _WANT = struct.Struct("<iQ")
 _SHORT = [bytes([alias]) for alias in range(SHORT_MAX + 1)]
+# By far the most aliases are short: these make such messages in one go.
+_SHORT_ANNOUNCE = struct.Struct("<BiBH")
+_SHORT_DESCRIBE = struct.Struct("<BBQ6f")
+_SHORT_LEAVES = [bytes([ToClient.LEAVE, alias]) for alias in range(SHORT_MAX + 1)]
+_ANNOUNCE, _DESCRIBE = int(ToClient.ANNOUNCE), int(ToClient.DESCRIBE)
 
 
 class Told(NamedTuple):
@@ -221,18 +226,22 @@ def encode_space(space: int, position: Position, direction: Direction) -> bytes:
 
 def encode_announce(entity: int, alias: int, schema: EntitySchema) -> bytes:
     """Another entity is in the area, by this alias."""
+    if alias <= SHORT_MAX:
+        return _SHORT_ANNOUNCE.pack(_ANNOUNCE, entity, alias, schema.type_id)
     return with_entity(entity, Told(ToClient.ANNOUNCE, encode_alias(alias) + schema.type_id.to_bytes(2, "little")))
 
 
 def encode_describe(alias: int, number: int, position: Position, direction: Direction, some: bytes) -> bytes:
     """`some`: properties, as `schema.other_client_layout.encode_some` gives them."""
+    if alias <= SHORT_MAX:
+        return _SHORT_DESCRIBE.pack(_DESCRIBE, alias, number, *position, *direction) + some
     body = _NUMBER.pack(number) + _PLACE.pack(*position, *direction) + some
     return with_alias(alias, Told(ToClient.DESCRIBE, body))
 
 
 def encode_leave(alias: int) -> bytes:
     """An entity left the area."""
-    return with_alias(alias, Told(ToClient.LEAVE, b""))
+    return _SHORT_LEAVES[alias] if alias <= SHORT_MAX else with_alias(alias, Told(ToClient.LEAVE, b""))
 
 
 def encode_moved(position: Position, direction: Direction) -> bytes:

@@ -9,8 +9,9 @@ A call may miss its callee only if the callee's part was not there at some momen
 the callee it was meant for is not asked: the caller may have seen a former one, and its call may find the next one, or
 hear of the end.
 
-Calls of clients are reported to nobody. Those on the own entity come as long as it has the body they were made for;
-those on another one may be dropped: the BaseApp knows that it leaves the area before the client does.
+Calls of clients are reported to nobody. All of them come as long as the client's entity has the body that it had; those
+on another entity as long as that one has the body that the client saw, and the client sees it all the time. The BaseApp
+knows that it has left before the client does: so this is judged at rest.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from terrazzo.sim.oracle import Broken
 
@@ -47,6 +48,13 @@ class Fate(Enum):
     REPORTED = "reported"
 
 
+class Hold(NamedTuple):
+    """What a client has of an entity: which life of it, and whether it still has it, without interruption."""
+
+    life: int
+    has: Callable[[], bool]
+
+
 @dataclass
 class Call:
     """One call."""
@@ -54,6 +62,8 @@ class Call:
     method: str
     source_life: int
     made_at: float
+    own: Hold | None = None
+    other: Hold | None = None
     fate: Fate = Fate.PENDING
 
 
@@ -83,11 +93,11 @@ class Ledger:
         self._open: dict[Key, int] = {}
         """How many of the first calls need not be looked at any more."""
 
-    def make(self, method: str, source: int, target: int) -> int:
-        """The number of a call that is about to be made."""
+    def make(self, method: str, source: int, target: int, own: Hold | None = None, other: Hold | None = None) -> int:
+        """The number of a call that is about to be made; by a client: what it has of its own entity, and of another."""
         way = WAYS[method]
         calls = self.calls.setdefault((way, source, target), [])
-        calls.append(Call(method, self._lives.life(way.split()[0], source), self._now()))
+        calls.append(Call(method, self._lives.life(way.split()[0], source), self._now(), own, other))
         return len(calls)
 
     def hear(self, method: str, source: int, target: int, number: int) -> Broken | None:
@@ -105,7 +115,7 @@ class Ledger:
         for at in range(self._open.get(key, 0), number - 1):
             before = calls[at]
             if before.fate is Fate.PENDING and before.source_life == call.source_life:
-                if not self._may_miss(key, before):
+                if before.other is None and not self._may_miss(key, before):
                     return Broken("P2", f"{name} came, {before.method} {at + 1} was due", source, target)
                 before.fate = Fate.SKIPPED
         call.fate = Fate.HEARD
@@ -139,8 +149,12 @@ class Ledger:
 
     def _may_miss(self, key: Key, call: Call) -> bool:
         way, source, target = key
-        is_lost_view = way == "client to cell" and source != target
-        return is_lost_view or self._lives.was_away(way.split()[-1], target, call.made_at)
+        if call.own is None:
+            return self._lives.was_away(way.split()[-1], target, call.made_at)
+        if self._lives.is_over("cell", source, call.own.life):
+            return True
+        other = call.other
+        return other is not None and (self._lives.is_over("cell", target, other.life) or not other.has())
 
     def _may_vanish(self, key: Key, call: Call) -> bool:
         """Nobody is left to be told, and nobody to hear it."""

@@ -158,13 +158,14 @@ class Player:
         if player is None or not app.has_body:
             return
         others = [part for part in app.parts.values() if part is not player and part._seen.schema.name == "Avatar"]
-        what = rng.random()
+        what, own = rng.random(), self._view.hold(player.id)
         if what < 0.1 and others:
             target = rng.choice(others)
-            sent = target.cell.poke(calls.make("poke", player.id, target.id), player.id)
+            number = calls.make("poke", player.id, target.id, own, self._view.hold(target.id))
+            sent = target.cell.poke(number, player.id)
         elif what < 0.2:
             sent = player.base.ask(calls.make("ask", player.id, player.id))
         else:
-            number = calls.make("do", player.id, player.id)
+            number = calls.make("do", player.id, player.id, own)
             sent = player.cell.do(number, rng.randrange(1000), rng.randrange(1000))
         check(sent, "P2", f"{self.name}: a call was not sent", self.name, player.id)

@@ -15,6 +15,7 @@ from math import hypot, inf, pi
 
 from terrazzo.cell.real import Real
 from terrazzo.sim.oracle import check
+from terrazzo.sim.scenarios.seamless_calls import Hold
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
 from terrazzo.sync.riding import encode_ride, place_on
@@ -59,9 +60,13 @@ class ViewJudge:
         """Where it was when an entity left, by entity and life."""
         self._answers = 0
         self._own = 0
+        self._turns: dict[int, int] = {}
+        """How often each entity has come or gone."""
 
     def on_event(self, event: Event, view: View) -> None:
         """The client was told something."""
+        if isinstance(event, CellPlayer | CellLost | Entered | Left):
+            self._turns[event.entity.id] = self._turns.get(event.entity.id, 0) + 1
         if isinstance(event, Violation):
             check(False, "P4", f"{self.name}: {event.fault.value}: {event.text}", self.name, event.entity)
         elif isinstance(event, CellPlayer):
@@ -81,6 +86,11 @@ class ViewJudge:
             story, _ = self._at.pop(event.entity.id)
             is_over = self._judge.is_over("cell", event.entity.id, story.life)
             check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, event.entity.id)
+
+    def hold(self, entity: int) -> Hold:
+        """What the client has of an entity now."""
+        turns = self._turns[entity]
+        return Hold(self._at[entity][0].life, lambda: self._turns[entity] == turns)
 
     # Coming and going.
 
