@@ -11,6 +11,8 @@ def test_a_short_run_has_all_figures():
     assert set(result["figures"]) == {"clients_per_core", "bytes_per_client_s", "tick_p99_ms"}
     assert result["figures"]["clients_per_core"] > 0
     assert result["beyond"]["clients"] == 96
+    assert {"late_ticks", "tick_p99_ms", "updates_per_client_s", "updates_per_client_s_min"} <= set(result["beyond"])
+    assert 0 < result["beyond"]["updates_per_client_s_min"] <= result["beyond"]["updates_per_client_s"] < 10.01
     run = result["run"]
     assert run["clients"] == 80
     assert 45 < run["around"] < 75

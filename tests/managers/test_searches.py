@@ -155,8 +155,8 @@ class Board:
     def learn(self, part: PartId, version: int, app: AppId) -> None:
         self.heard.append(("lives", part, version, app))
 
-    def gone(self, part: PartId, reason: str) -> None:
-        self.heard.append(("gone", part, reason))
+    def gone(self, part: PartId, reason: str, asked_at: float) -> None:
+        self.heard.append(("gone", part, reason, asked_at))
 
 
 class Seeker(Bench):
@@ -195,10 +195,12 @@ def test_both_parts_are_found_with_one_question():
 )
 def test_gone_is_passed_on_with_its_reason(answer, reason):
     seeker = Seeker()
+    asked_at = seeker.host.now
     seeker.locator.find(CELL)
     [number] = seeker.asked()
+    seeker.host.now += 1.0
     seeker.answer(BASE_APP_MGR, number, answer)
-    assert seeker.board.heard == [("gone", CELL, reason)]
+    assert seeker.board.heard == [("gone", CELL, reason, asked_at)]
 
 
 def test_a_failure_says_nothing_and_can_be_asked_again():

@@ -27,13 +27,13 @@ KEPT = {
 
 CATCHERS = {
     "apply-early": 7, "apply-twice": 8, "miss-steps": 11, "no-snapshot": 8, "keep-ghosts": 2, "make-no-ghosts": 8,
-    "forget-past": 12, "hide-next-real": 2, "keep-real": 3, "lose-real": 3, "land-twice": 12, "call-twice": 9,
-    "leave-channel-behind": 11, "lose-refused": 11, "double-leave": 5, "never-leave": 13, "stutter": 5,
+    "hide-next-real": 6, "keep-real": 3, "lose-real": 3, "land-twice": 12, "call-twice": 9,
+    "leave-channel-behind": 11, "lose-refused": 24, "double-leave": 5, "never-leave": 13, "stutter": 5,
     "reuse-alias-at-once": 11, "forget-seen": 3, "send-too-little": 3, "forget-timers": 9, "early-timers": 6,
     "forget-controllers": 9, "forget-triggers": 9, "forget-teleport": 4, "forget-haunts": 2,
 }  # fmt: skip
 """A seed that finds each mutation out in a short run; longer ones are tried when the world has changed since."""
-LONG_CATCHERS = {"forget-epoch": 37, "no-tombstone": 42}
+LONG_CATCHERS = {"forget-epoch": 37, "no-tombstone": 42, "forget-past": 5}
 PEACEFUL = ("skip-forward",)
 """What faults would hide: where something is lost anyway, sending it again is no wonder."""
 SHAPED = ("forget-left",)

@@ -52,9 +52,19 @@ class World:
     """CellApps side by side with their crowd."""
 
     def __init__(
-        self, clients: int, *, cells: int = 1, carriers: int = 2, seed: int = 1, side_m: float = 0.0, **options: Any
+        self,
+        clients: int,
+        *,
+        cells: int = 1,
+        carriers: int = 2,
+        seed: int = 1,
+        side_m: float = 0.0,
+        is_limited: bool = True,
+        **options: Any,
     ) -> None:
-        """With `side_m` they stand still, in a square of that size."""
+        """With `side_m` they stand still, in a square of that size. If it is not limited, a CellApp does not know how
+        long its ticks take, and tells all clients all, however long that is."""
+        self._is_limited = is_limited
         self.clients = clients
         self._are_walking = not side_m
         self.clock = Clock(seed)
@@ -86,6 +96,8 @@ class World:
         self._post: list[tuple[AppId, AppId, bytes]] = []
         self._number = 0
         self._is_measured = True
+        self._settled_s = 0.0
+        """What it took until all had settled: a core's time never runs backwards."""
         self._aside = Aside(self.clock.now)
         self._wrap_phases()
         self._populate()
@@ -125,6 +137,7 @@ class World:
         for left in range(ticks, 0, -1):
             self._is_measured = left <= GET_USED_TICKS
             self.tick(may_be_late=False)
+        self._settled_s += self.meter.total
         self.meter.seconds.clear()
         self.tick_s.clear()
         for carrier in self.carriers:
@@ -160,8 +173,10 @@ class World:
         self.clock.now += max(TICK_S, spent / len(self.cells)) if may_be_late else TICK_S
 
     def _cpu_s(self) -> float:
-        """What a CellApp has used so far of its core; nothing while all settles, which is not to be waited for."""
-        return self.meter.total / len(self.cells) if self._is_measured else 0.0
+        """What a CellApp has used so far of its core; nothing where it is not to know, and while all settles."""
+        if not (self._is_measured and self._is_limited):
+            return 0.0
+        return (self._settled_s + self.meter.total) / len(self.cells)
 
     def _collect(self, app: ClusterApp) -> None:
         for peer, bundles in app.outbox.drain():

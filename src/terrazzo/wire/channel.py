@@ -48,6 +48,8 @@ renewed).
 were not delivered, and its app is told of those, and only of those (story 19). The peer of a pinned channel hears it
 last, when all others know: so a base that waits for it before it makes another cell part can be sure that nothing of
 the former one is on its way to anybody. Whoever knows a later life does not listen to the former, only notes its end.
+Whoever calls and has no channel with it yet gets no answer from it, nor from its memory: perhaps it is made again, so
+the base is asked (`switchboard.py`).
 """
 
 from __future__ import annotations

@@ -11,22 +11,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from terrazzo.game import LoadedGame
 from terrazzo.sim.cluster import Cluster, Seat
-from terrazzo.sim.faults import FaultPlan
-from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.scenario import Unrest, scenario
 from terrazzo.sim.scenarios.fight_game import game_of, rules
 from terrazzo.sim.scenarios.fight_judge import FightJudge
-from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
 from terrazzo.sim.scenarios.seamless_shape import Shape, large
-from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.seamless_walk import Gait
-from terrazzo.sim.scenarios.torn import plan_of, stretch_paths
-from terrazzo.sim.world import Process, World
-from terrazzo.wire.app import App
+from terrazzo.sim.scenarios.torn import Torn
+from terrazzo.sim.world import World
 
-REST_S = 8.0
-"""Of peace before it is judged: a blow and its answer, the dead stand up."""
 SPEED = 14.0
 STEP_S = 0.05
 
@@ -80,56 +74,35 @@ class Fighter:
             player.cell.strike(target)
 
 
-class Fight:
+class Fight(Torn):
     """One cluster and those who fight in it."""
 
+    name = "fight"
+    paths = "fight paths"
+    rest_s = 8.0  # a blow and its answer; the dead stand up
+    judge: FightJudge
+
     def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
-        self.duration_s = shape.duration_s
-        self.shape = shape
-        self.ground = SeamlessGround(world, shape)
-        self.judge = FightJudge(world, self.ground, shape)
-        self.judge.start(rules())
-        self.truth = Truth(world, self.judge)
+        super().__init__(world, shape, mutation)
         self.truth.is_unique = False
-        self._world = world
-        self._mutation = mutation_of(mutation, "fight")
-        self.cluster = Cluster(
-            world,
-            game_of(self.judge, shape, self._populate),
-            cells=shape.cells,
-            spares=shape.spares,
-            bases=shape.bases,
-            offload_margin_m=shape.margin_m,
-            client_bits_s=shape.client_bits_s,
-            on_start=self._on_start,
-        )
-        stretch_paths(world, world.rng("fight paths"))
-        self.ground.begin(self.cluster)
         self.fighters = [Fighter(self.cluster, self.judge, f"fighter-{n}") for n in range(1, shape.players + 1)]
-        self._quiet_at = 0.0
 
-    @property
-    def plan(self) -> FaultPlan:
-        """See Scenario."""
-        return plan_of(self.cluster, self.shape)
+    def _judge(self, world: World) -> FightJudge:
+        judge = FightJudge(world, self.ground, self.shape)
+        judge.start(rules())
+        return judge
 
-    def quiesce(self) -> None:
-        """See Scenario."""
-        self.judge.is_working = self.ground.is_working = False
-        self._quiet_at = self._world.clock.now
+    def _game(self) -> LoadedGame:
+        return game_of(self.judge, self.shape, self._populate)
 
     def unrest(self) -> Unrest | None:
         """See Scenario."""
-        if self._world.clock.now < self._quiet_at + REST_S:
+        if self.is_settling:
             return Unrest("peace has just begun")
         for problem in (self.truth.unrest(), self.judge.unrest(self.truth.reals())):
             if problem is not None:
                 return Unrest(problem[0], (problem[1],))
         return None
-
-    def _on_start(self, process: Process, app: App) -> None:
-        self._mutation.app(app)
-        self.truth.watch(process, app)
 
     def _populate(self, server: Any) -> None:
         for number in range(1, self.shape.population["Creature"] + 1):

@@ -23,77 +23,34 @@ from typing import Any
 
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
-from terrazzo.sim.cluster import Cluster
-from terrazzo.sim.faults import FaultPlan
-from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.scenario import Unrest, scenario
 from terrazzo.sim.scenarios import seamless_rest
 from terrazzo.sim.scenarios.seamless_game import game_of
-from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
-from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_players import Player
 from terrazzo.sim.scenarios.seamless_shape import Shape, large, small
-from terrazzo.sim.scenarios.seamless_truth import Truth
-from terrazzo.sim.scenarios.torn import plan_of, stretch_paths
-from terrazzo.sim.world import FaultLevel, Process, World
-from terrazzo.wire.app import App
-
-REST_S = 3.0
-"""Of peace before the views are compared: what is on its way arrives, and places are told again."""
+from terrazzo.sim.scenarios.torn import Torn
+from terrazzo.sim.world import FaultLevel, World
 
 
-class Seamless:
+class Seamless(Torn):
     """One cluster and those who live in it."""
 
     name = "seamless"
-    truth_type: type[Truth] = Truth
+    paths = "seamless paths"
     player_type: type[Player] = Player
 
     def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
-        self.duration_s = shape.duration_s
-        self.shape = shape
-        self.ground = SeamlessGround(world, shape)
-        self.judge = self._judge(world)
-        self.truth = self.truth_type(world, self.judge)
-        self._world = world
-        self._mutation = mutation_of(mutation, self.name)
-        self.cluster = Cluster(
-            world,
-            self._game(),
-            cells=shape.cells,
-            spares=shape.spares,
-            bases=shape.bases,
-            offload_margin_m=shape.margin_m,
-            client_bits_s=shape.client_bits_s,
-            on_start=self._on_start,
-        )
-        if not shape.is_swift:
-            stretch_paths(world, world.rng("seamless paths"))
-        self.ground.begin(self.cluster)
+        super().__init__(world, shape, mutation)
         self.players = [
             self.player_type(self.cluster, self.judge, self.truth, f"player-{n}") for n in range(1, shape.players + 1)
         ]
-        self._quiet_at = 0.0
-
-    def _judge(self, world: World) -> Judge:
-        return Judge(world, self.ground, self.shape)
 
     def _game(self) -> LoadedGame:
         return game_of(self.judge, self.shape, on_ready=self._populate)
 
-    @property
-    def plan(self) -> FaultPlan:
-        """See Scenario."""
-        return plan_of(self.cluster, self.shape)
-
-    def quiesce(self) -> None:
-        """See Scenario."""
-        self.judge.is_working = self.ground.is_working = False
-        self._quiet_at = self._world.clock.now
-
     def unrest(self) -> Unrest | None:
         """See Scenario."""
-        if self._world.clock.now < self._quiet_at + REST_S:
+        if self.is_settling:
             return Unrest("peace has just begun")
         lost = self.judge.calls.unrest()
         if lost is not None:
@@ -111,10 +68,6 @@ class Seamless:
             if problem is not None:
                 return Unrest(problem[0], (problem[1],))
         return None
-
-    def _on_start(self, process: Process, app: App) -> None:
-        self._mutation.app(app)
-        self.truth.watch(process, app)
 
     def _populate(self, server: Any) -> None:
         number = 0

@@ -10,7 +10,7 @@ from math import pi
 from random import Random
 from typing import Any
 
-from terrazzo import Base, Cell, Int32, Ref, UInt32, remote
+from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
 from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component
@@ -201,8 +201,9 @@ class Being(Cell):
         """Whether a vehicle may be out of sight."""
         judge, story = self.judge, self.judge.story(vehicle)
         since = judge.world.clock.now - LATELY_S
-        is_fine = judge.shape.is_peaceful and story is not None and not story.is_over
-        return not is_fine or judge.whims.was_upset(vehicle, since)
+        if not judge.shape.is_peaceful or story is None or story.is_over or judge.whims.was_upset(vehicle, since):
+            return True
+        return story.places[0].since >= since  # it died and was born again since
 
     def _show(self, rng: Random) -> None:
         whims, inside = self.judge.whims, self.entities_in_aoi()
@@ -259,6 +260,23 @@ class Home(Base):
         self.judge.failed += 1
         if self.id not in self.judge.bases_over:
             self.create_cell(*self.judge.entry(self.id))
+
+
+class PlayedHome(Home, Proxy):
+    """What the base parts of players have in common."""
+
+    def on_client_ready(self) -> None:
+        """Back to the old place, or into the world for the first time."""
+        self.visits += 1
+        if self.last_place is None:
+            self.create_cell(*self.judge.entry(self.id))
+        else:
+            self.create_cell()
+
+    def on_client_lost(self) -> None:
+        """Nobody plays it any more."""
+        self.judge.bases_over.add(self.id)
+        self.destroy()
 
 
 def named(method: str) -> str:

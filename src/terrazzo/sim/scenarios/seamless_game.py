@@ -16,13 +16,12 @@ from terrazzo import (
     EntityType,
     Game,
     Int32,
-    Proxy,
     UInt32,
     exposed,
     remote,
 )
 from terrazzo.game import LoadedGame, parts_of
-from terrazzo.sim.scenarios.seamless_beings import Being, Home
+from terrazzo.sim.scenarios.seamless_beings import Being, Home, PlayedHome
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_types import (
@@ -42,21 +41,8 @@ MARKS_MAX = 4
 TRIGGER_M = 7.0
 
 
-class AvatarBase(Home, Proxy, of=Avatar):
+class AvatarBase(PlayedHome, of=Avatar):
     """The part of a player that stays."""
-
-    def on_client_ready(self) -> None:
-        """Back to the old place, or into the world for the first time."""
-        self.visits += 1
-        if self.last_place is None:
-            self.create_cell(*self.judge.entry(self.id))
-        else:
-            self.create_cell()
-
-    def on_client_lost(self) -> None:
-        """Nobody plays it any more."""
-        self.judge.bases_over.add(self.id)
-        self.destroy()
 
     @exposed
     def ask(self, number: UInt32) -> None:

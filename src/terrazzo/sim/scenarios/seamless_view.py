@@ -105,7 +105,8 @@ class ViewJudge:
         self._at[seen.id] = (story, span)
         self._own = seen.id
 
-    def _on_entered(self, seen: Seen) -> None:
+    def _place(self, seen: Seen) -> tuple[Story, int]:
+        """Of what a description tells, and up to which fact."""
         stories = self._judge.stories.get(seen.id, [])
         story = next((each for each in reversed(stories) if each.life == life_of(seen.number)), None)
         mark = None if story is None else story.marks.get(seen.number)
@@ -113,6 +114,10 @@ class ViewJudge:
         check(mark is not None, "P4", what, self.name, seen.id)
         assert story is not None
         assert mark is not None
+        return story, mark
+
+    def _on_entered(self, seen: Seen) -> None:
+        story, mark = self._place(seen)
         span = story.others.span(values(seen, story.others))
         fits = isinstance(span, Span) and span.low <= mark <= span.high
         what = f"{self.name} was shown {seen} at number {seen.number} (fact {mark}) as it was not: {span}"

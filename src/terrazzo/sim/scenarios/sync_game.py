@@ -10,10 +10,10 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, Proxy, UInt32, build, exposed, remote
+from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, UInt32, build, exposed, remote
 from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side
-from terrazzo.sim.scenarios.seamless_beings import Being, Home
+from terrazzo.sim.scenarios.seamless_beings import Being, Home, PlayedHome
 from terrazzo.sim.scenarios.seamless_game import policy_of
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
@@ -142,22 +142,16 @@ class PlayerCell(Thing):
         self.edit()
 
 
-class PlayerBase(ThingBase, Proxy):
+class PlayerBase(PlayedHome):
     """The part of a player that stays; it changes, too."""
+
+    judge: SyncJudge
+    declared: EntitySchema
 
     def on_client_ready(self) -> None:
         """Into the world."""
-        self.visits += 1
         self.judge.bases[self.id] = self
-        if self.last_place is None:
-            self.create_cell(*self.judge.entry(self.id))
-        else:
-            self.create_cell()
-
-    def on_client_lost(self) -> None:
-        """Nobody plays it any more."""
-        self.judge.bases_over.add(self.id)
-        self.destroy()
+        super().on_client_ready()
 
     @exposed
     def ask(self, number: UInt32) -> None:

@@ -33,7 +33,6 @@ from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.scenarios.sync_hearing import Hearing, Manner, Wrong, manners_of
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import Called, CellLost, CellPlayer, Changed, Entered, Event, Seen
-from terrazzo.wire.ids import life_of
 
 FAR_M = 2.0
 """Somebody may move so far while the news of it is on its way, for what is asked of the last few seconds."""
@@ -95,13 +94,7 @@ class SyncView(ViewJudge):
             self._known.setdefault((seen.id, name), set()).add(value)
 
     def _on_entered(self, seen: Seen) -> None:
-        stories = self._judge.stories.get(seen.id, [])
-        story = next((each for each in reversed(stories) if each.life == life_of(seen.number)), None)
-        mark = None if story is None else story.marks.get(seen.number)
-        what = f"{self.name} was shown {seen} at number {seen.number}, which never was"
-        check(mark is not None, "P4", what, self.name, seen.id)
-        assert story is not None
-        assert mark is not None
+        story, mark = self._place(seen)
         hearing = Hearing(story, story.others, manners_of(seen.schema, is_own=False), mark, mark)
         before = self._hearings.get(seen.id)
         if before is not None and before.story is story:

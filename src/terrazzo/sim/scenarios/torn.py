@@ -4,17 +4,24 @@
     the same                                            some do not reach the others for a while, on all ways at once
     between managers and whom they manage               links lag, clog, narrow and break
 
-Each of the three is drawn from a stream of its own, and the latter two are left out of some worlds.
+Each of the three is drawn from a stream of its own, and the latter two are left out of some worlds. `Torn` is a cluster
+on such a ground with a judge; a scenario says who lives there, and what must hold at rest.
 """
 
 from __future__ import annotations
 
 from random import Random
 
+from terrazzo.game import LoadedGame
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.faults import FaultKind, FaultPlan
+from terrazzo.sim.mutations import mutation_of
+from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
+from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
-from terrazzo.sim.world import World
+from terrazzo.sim.scenarios.seamless_truth import Truth
+from terrazzo.sim.world import Process, World
+from terrazzo.wire.app import App
 
 OF_LINKS = (FaultKind.BREAK, FaultKind.LAG, FaultKind.CLOG, FaultKind.NARROW)
 
@@ -59,3 +66,62 @@ def stretch_paths(world: World, rng: Random) -> None:
             path = world.network.path(a, b)
             path.latency_s *= rng.choice([1.0, 1.0, 5.0, 50.0, 200.0, 500.0])
             path.jitter_s = path.latency_s * rng.choice([0.0, 1.0])
+
+
+class Torn:
+    """A cluster on a ground that moves, and its judge."""
+
+    name = "torn"
+    paths = "torn paths"
+    """The stream from which the lengths of the ways are drawn."""
+    rest_s = 3.0
+    """Of peace before it is judged what holds at rest."""
+    truth_type: type[Truth] = Truth
+
+    def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
+        self.duration_s = shape.duration_s
+        self.shape = shape
+        self.ground = SeamlessGround(world, shape)
+        self.judge = self._judge(world)
+        self.truth = self.truth_type(world, self.judge)
+        self._world = world
+        self._mutation = mutation_of(mutation, self.name)
+        self.cluster = Cluster(
+            world,
+            self._game(),
+            cells=shape.cells,
+            spares=shape.spares,
+            bases=shape.bases,
+            offload_margin_m=shape.margin_m,
+            client_bits_s=shape.client_bits_s,
+            on_start=self._on_start,
+        )
+        if not shape.is_swift:
+            stretch_paths(world, world.rng(self.paths))
+        self.ground.begin(self.cluster)
+        self._quiet_at = 0.0
+
+    def _judge(self, world: World) -> Judge:
+        return Judge(world, self.ground, self.shape)
+
+    def _game(self) -> LoadedGame:
+        raise NotImplementedError
+
+    @property
+    def plan(self) -> FaultPlan:
+        """See Scenario."""
+        return plan_of(self.cluster, self.shape)
+
+    def quiesce(self) -> None:
+        """See Scenario."""
+        self.judge.is_working = self.ground.is_working = False
+        self._quiet_at = self._world.clock.now
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether peace has just begun: it is too early to ask what holds at rest."""
+        return self._world.clock.now < self._quiet_at + self.rest_s
+
+    def _on_start(self, process: Process, app: App) -> None:
+        self._mutation.app(app)
+        self.truth.watch(process, app)
