@@ -89,6 +89,7 @@ class Truth:
         self._world.trace.add(
             body.app.me, "real", entity=body.id, epoch=body.epoch, number=body.number, space=body.space.id
         )
+        self._judge.haste.settle(body.id)
         layout = body.kind.schema.cell_layout
         story = self._judge.story(body.id)
         if story is None or story.life < life:
