@@ -56,6 +56,20 @@ def test_the_area_has_a_margin_and_is_a_circle(hooks):
     assert 2 not in screen.seen
 
 
+def test_what_the_game_does_when_it_leaves_a_cell_is_told_to_it(hooks, monkeypatch):
+    """There is no next round of hooks for who leaves in this one."""
+    monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: part.add_to_aoi(2))
+    land = Land(2, margin_m=0.0)
+    land.create(1, -5.0, is_seen=True)
+    land.create(2, -95.0)
+    land.settle()
+    assert 1 not in hooks
+    land.put(1, 5.0)
+    land.step(3)
+    assert land.home(1) == 1
+    assert hooks[1] == [("in", 2)]
+
+
 def test_the_radius_can_change_at_run_time(hooks):
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from terrazzo.cell.space import Space
 
 PATIENCE_S = 2.0
+ROUNDS_MAX = 8
+"""Hooks that ask for hooks, of a body that is about to leave."""
 
 
 class Watcher(Protocol):
@@ -137,8 +139,22 @@ class Interests:
             if watcher.judge(now):
                 self._doubtful[watcher] = None
 
+    def run_hooks_of(self, body: Body) -> None:
+        """Those of a body that is about to leave, which would be lost with it; also those that its hooks ask for."""
+        for _ in range(ROUNDS_MAX):
+            hooks, others = [], []
+            for hook in self._hooks:
+                (hooks if hook.body is body else others).append(hook)
+            if not hooks:
+                return
+            self._hooks = others
+            self._run(hooks)
+
     def _run_hooks(self) -> None:
         hooks, self._hooks = self._hooks, []
+        self._run(hooks)
+
+    def _run(self, hooks: list[Hook]) -> None:
         for body, name, args, trigger in hooks:
             real = body.real
             if real is None or real.is_doomed:

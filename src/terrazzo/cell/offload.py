@@ -162,6 +162,7 @@ class Offloads:
             app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
         if not leaves():
             return False
+        app.interests.run_hooks_of(body)
         app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
         return leaves()
 
