@@ -142,12 +142,10 @@ class Interests:
     def run_hooks_of(self, body: Body) -> None:
         """Those of a body that is about to leave, which would be lost with it; also those that its hooks ask for."""
         for _ in range(ROUNDS_MAX):
-            hooks, others = [], []
-            for hook in self._hooks:
-                (hooks if hook.body is body else others).append(hook)
+            hooks = [hook for hook in self._hooks if hook.body is body]
             if not hooks:
                 return
-            self._hooks = others
+            self._hooks = [hook for hook in self._hooks if hook.body is not body]
             self._run(hooks)
 
     def _run_hooks(self) -> None:
