@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from terrazzo.cell import teleport
 from terrazzo.cell.history import PLACE
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
+from terrazzo.wire.pairs.cell_cell import DeleteGhost, PackedEvent, Past, Step
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from terrazzo.world.bsp import BspTree, CellId, Leaf
 from terrazzo.world.rect import Rect
@@ -351,6 +353,29 @@ def test_last_words_are_not_of_another_space():
     assert 1 not in watcher.view.others
     assert watcher.steps[1] == 2, "the rest is told"
     assert watcher.count("moved") == 0
+
+
+def test_nor_are_those_of_a_grave():
+    """It comes to another space and is gone from there, too, before the client is served: the grave is of that one."""
+    land = eventful_land(2, margin_m=0.0, hall=1)
+    land.create(1, -20.0)
+    watcher = land.create(2, 20.0, is_seen=True)
+    land.settle()
+    app, ghost = land[1], land[1].bodies[1]
+    app.ghosts.end(ghost, ghost.epoch, is_destroyed=False)
+    past = Past(ghost.number, (step_of(ghost.number + 2, ghost.kind.tell_place((5.0, 0.0, 5.0), ghost.direction)),), ())
+    there = land.real(1).ghost()
+    there = msgspec.structs.replace(there, space=2, epoch=there.epoch + 1, number=ghost.number + 2, past=past)
+    app.on_message(land[0].me, there)
+    app.on_message(land[0].me, DeleteGhost(1, there.epoch, there.number, is_destroyed=False))
+    land.block(0, 1)
+    land.step(5)
+    assert watcher.events[-1] == ("leave", 1)
+    assert watcher.count("moved") == 0
+
+
+def step_of(number, event):
+    return Step(number, (PackedEvent(event.subject, *event.told),))
 
 
 def test_who_comes_back_is_told_where():

@@ -31,6 +31,8 @@ class Grave:
     number: int
     """Of the last step that is in `history`; NOTHING_KNOWN when no body was here."""
     history: History
+    space: int
+    """In which the body was that knew this."""
     until: float
 
 
@@ -63,15 +65,15 @@ class Graves:
         if known is not None and known.epoch > epoch:
             return
         is_destroyed = is_destroyed or (known is not None and known.epoch == epoch and known.is_destroyed)
-        number, history = NOTHING_KNOWN, History(0)
+        number, history, space = NOTHING_KNOWN, History(0), 0
         if body is not None:
-            number, history = body.number, body.history
+            number, history, space = body.number, body.history, body.space.id
         elif known is not None:
-            number, history = known.number, known.history
+            number, history, space = known.number, known.history, known.space
         self._graves.pop(entity, None)
         if len(self._graves) >= GRAVES_MAX:
             del self._graves[next(iter(self._graves))]
-        self._graves[entity] = Grave(epoch, end, is_destroyed, number, history, now + GRAVE_S)
+        self._graves[entity] = Grave(epoch, end, is_destroyed, number, history, space, now + GRAVE_S)
 
     def expire(self, now: float) -> None:
         """Forgets those whose time is over; they are in the order in which they were dug."""

@@ -61,7 +61,9 @@ cdef class Story:
     cdef _tell_news(self, int entity)
     @cython.locals(slot=cython.int)
     cdef _tell_since(self, object other, int alias, long long sent)
-    cdef bint _repeat(self, object history, int alias, long long sent, int level, double distance) except -1
+    cdef bint _repeat(
+        self, object history, int alias, long long sent, int level, double distance, bint is_here
+    ) except -1
     cdef _catch_up(self, object other, int alias, list subjects)
     cdef _change_level(self, object other, int alias, int level, int level_now)
     @cython.locals(ends=dict, entity=cython.int, flags=cython.int)

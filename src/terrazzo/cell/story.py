@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 from terrazzo._speed.sight import DESCRIBED, WITHHELD, Sight
 from terrazzo.cell.account import DESCRIPTION, PRESENCE
 from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.history import Event, History
+from terrazzo.cell.history import PLACE, RIDE, Event, History
 from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
@@ -335,18 +335,19 @@ class Story:
             return
         level, _, distance = self.sight.levels(other.id)
         visible = kind.visible[min(level, len(kind.of_level))]
-        if self._repeat(history, alias, sent, level, distance):
+        if self._repeat(history, alias, sent, level, distance, True):
             subjects = [place for place in kind.loose if place in visible]
         else:
             subjects = [*visible, *kind.beside]
         self._catch_up(other, alias, [each for each in subjects if history.has_changed(each, sent)])
 
-    def _repeat(self, history: History, alias: int, sent: int, level: int, distance: float) -> bool:
-        """The steps after `sent`; False: they are not known any more."""
+    def _repeat(self, history: History, alias: int, sent: int, level: int, distance: float, is_here: bool) -> bool:
+        """The steps after `sent`; False: they are not known any more. Of who is in another space by then no places."""
         events = history.since(sent)
         for event in events or ():
             if level <= event.manner.level and distance <= event.manner.distance:
-                self._tell(alias, event)
+                if is_here or event.subject not in (PLACE, RIDE):
+                    self._tell(alias, event)
         return events is not None
 
     def _catch_up(self, other: Body, alias: int, subjects: list[int]) -> None:
@@ -412,7 +413,7 @@ class Story:
             return sent
         if flags & DESCRIBED and grave.number > sent:
             level, _, distance = self.sight.levels(entity)
-            self._repeat(grave.history, alias, sent, level, distance)
+            self._repeat(grave.history, alias, sent, level, distance, grave.space == self._body.space.id)
         return int(max(sent, grave.number) + grave.is_destroyed)
 
     def _close(self, alias: int, other: Body | None) -> None:
