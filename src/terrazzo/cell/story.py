@@ -345,9 +345,9 @@ class Story:
         """The steps after `sent`; False: they are not known any more. Of who is in another space by then no places."""
         events = history.since(sent)
         for event in events or ():
-            if level <= event.manner.level and distance <= event.manner.distance:
-                if is_here or event.subject not in (PLACE, RIDE):
-                    self._tell(alias, event)
+            is_near = level <= event.manner.level and distance <= event.manner.distance
+            if is_near and (is_here or event.subject not in (PLACE, RIDE)):
+                self._tell(alias, event)
         return events is not None
 
     def _catch_up(self, other: Body, alias: int, subjects: list[int]) -> None:
