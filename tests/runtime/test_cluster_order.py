@@ -65,15 +65,10 @@ class Stage:
         self.folder = DataFolder(tmp_path)
         self.folder.prepare()
         config = Config(apps=Apps(cells=2, bases=1, bots=bots), launch=Launch(patience_s=patience_s))
-        self.heard = asyncio.Event()
         self.cluster = Cluster(
             PLAZA, load_game(PLAZA), config, self.folder, self.launcher,
-            say=self.said.append, complain=self._complain, with_console=with_console,
+            say=self.said.append, complain=self.complained.append, with_console=with_console,
         )  # fmt: skip
-
-    def _complain(self, line):
-        self.complained.append(line)
-        self.heard.set()
 
     async def turns(self):
         """Lets everything happen that can."""
@@ -131,20 +126,29 @@ def test_from_start_to_end(stage):
     assert last == ["db_app-0"]
 
 
-def test_what_is_missing_is_said_after_a_while(stage):
+def test_what_is_missing_is_said_after_a_while(stage, monkeypatch):
     async def main():
-        it = stage(patience_s=0.001)
+        it, loop, timers = stage(patience_s=77.0), asyncio.get_running_loop(), {}
+        call_later = loop.call_later
+
+        def noted(delay, callback, *args, **options):
+            timers[delay] = callback
+            return call_later(delay, callback, *args, **options)
+
+        monkeypatch.setattr(loop, "call_later", noted)
         life = asyncio.create_task(it.cluster.run())
         await it.turns()
         it.report(Step.STARTED, "db_app-0", "cell_app_mgr-0")
         it.report(Step.WAITING, "cell_app_mgr-0", text="the cells: 0 of 2 CellApps have joined")
-        await it.heard.wait()
+        await it.turns()
+        assert it.complained == []
+        timers[77.0]()
         it.cluster.stop()
         assert await life == 0
         return it.complained
 
     complained = play(main())
-    assert complained[0] == "The world is not ready after 0.001 s:"
+    assert complained[0] == "The world is not ready after 77 s:"
     assert "  cell_app_mgr-0 waits for the cells: 0 of 2 CellApps have joined" in complained
     assert "  cell_app-1 has not started yet" in complained
     assert not any("db_app" in line for line in complained)
