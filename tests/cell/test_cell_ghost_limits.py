@@ -21,12 +21,13 @@ from terrazzo.wire.pairs.cell_cell import (
     NextReal,
     PackedEvent,
     Past,
+    SetReal,
     Step,
     UpdateGhost,
     WantSnapshot,
 )
 from tests.cell.cast import BASE
-from tests.cell.ghost_script import NO_TURN, A, B, create, delete, place_of, update
+from tests.cell.ghost_script import NO_TURN, A, B, D, create, delete, place_of, update
 from tests.cell.land import Land
 from tests.cell.plain import AVATAR
 
@@ -108,6 +109,35 @@ def test_a_creation_whose_turn_never_comes_is_taken_in_the_end():
     land.step(4)
     assert land[0].bodies[1].number == 7
     assert land[0].counts["gap passed over"] == 1
+
+
+@pytest.mark.parametrize("is_snapshot", [True, False])
+def test_a_new_life_whose_turn_never_comes_is_another_ghost(is_snapshot):
+    """The end of the old one was lost, and the newest epoch heard of is of the new one. Clients see one leave and the
+    other come; they are not told places of the new one as if they were of the old."""
+    land = Land(1)
+    watcher = land.create(2, 30.0, is_seen=True)
+    land[0].on_message(A, create(0, 3))
+    land.step(5)
+    old, before = land[0].bodies[1], len(watcher.events)
+    land[0].on_message(B, SetReal(1, LIFE, LIFE + 20))
+    land[0].on_message(B, create(LIFE, LIFE + 20, is_snapshot=is_snapshot))
+    land.step(int(GAP_S * 10) + 5)
+    assert land[0].bodies[1] is not old
+    assert land[0].bodies[1].number == LIFE + 20
+    assert [each[:2] for each in watcher.events[before:]] == [("leave", 1), ("enter", 1)]
+
+
+def test_the_end_of_a_ghost_that_made_room_is_of_no_later_epoch_than_who_came():
+    """A later home has been heard of. The next one's end is the later one, and keeps its last words."""
+    land = Land(1)
+    land[0].on_message(A, create(0, 3))
+    land[0].on_message(B, NextReal(1, LIFE + 1, D))
+    land[0].on_message(B, create(LIFE, LIFE + 20, is_snapshot=True))
+    land[0].on_message(B, delete(LIFE, LIFE + 20))
+    grave = land[0].ghosts.graves.get(1)
+    assert grave is not None
+    assert (grave.epoch, grave.number) == (LIFE, LIFE + 20)
 
 
 @pytest.mark.parametrize("has_words", [True, False])

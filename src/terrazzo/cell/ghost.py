@@ -174,10 +174,14 @@ class Ghosts:
         self.mending.renew(held)
         self._advance(message.entity)
 
+    def arrivals(self) -> list[Offload]:
+        """The reals that have come here and wait."""
+        turns = (turn.message for held in self.held.values() for turn in held.turns)
+        return [each for each in turns if isinstance(each, Offload)]
+
     def has_arrivals(self, space: int) -> bool:
         """Whether a real of this space has come here and waits."""
-        turns = (turn.message for held in self.held.values() for turn in held.turns)
-        return any(isinstance(each, Offload) and space in (each.space, each.jump and each.jump.space) for each in turns)
+        return any(space in (each.space, each.jump and each.jump.space) for each in self.arrivals())
 
     def on_landed(self, entity: int) -> None:
         """The real is here: what waits to change the ghost has lost its meaning."""
@@ -341,9 +345,10 @@ class Ghosts:
         self._app.send(source, GhostCreated(entity, epoch))
 
     def _replace(self, body: Body, source: AppId, message: CreateGhost) -> None:
-        """Takes over a later state of the same life at once; those who watch have its past."""
-        if body.space.id == message.space and life_of(body.epoch) == life_of(message.epoch):
+        """Takes over a later state of the same life at once; those who watch have its past. The body's number tells its
+        life: its epoch is the newest that was heard of, perhaps of a later life."""
+        if body.space.id == message.space and life_of(body.number) == life_of(message.number):
             renew_ghost(body, source, message)
         else:
-            self.end(body, body.epoch, is_destroyed=False)
+            self.end(body, min(body.epoch, message.epoch), is_destroyed=False)
             create_ghost(self._app, source, message)

@@ -35,8 +35,8 @@ class Ground:
         self._app = app
         self._owed: dict[int, None] = {}
         """Spaces whose newest version is not yet confirmed."""
-        self._former: dict[int, dict[AppId, None]] = {}
-        """By space, CellApps that were part of it and are no longer; as long as something of ours may be there."""
+        self._former: dict[int, dict[AppId, bool]] = {}
+        """By space, CellApps that were part of it and are no longer; True: nothing of ours is there any more."""
         self._emptied: dict[int, int] = {}
         """Spaces of which CellEmpty was said, with the version."""
         self._removed: dict[int, int] = {}
@@ -61,7 +61,7 @@ class Ground:
             return
         now = _members(space)
         former = self._former.setdefault(space.id, {})
-        former.update(dict.fromkeys(app for app in before if app not in now))
+        former.update(dict.fromkeys((app for app in before if app not in now), False))
         for app in now:
             former.pop(app, None)
         self._owed[space.id] = None
@@ -76,6 +76,10 @@ class Ground:
             self._removed[message.space] = message.version
         else:
             self._app.count("removal of a cell that is there", space=message.space)
+
+    def has_left(self, space: int, app: AppId) -> bool:
+        """Whether a CellApp was part of a space and is no longer: nothing of ours may go there."""
+        return app in self._former.get(space, {})
 
     # What is done about it.
 
@@ -100,10 +104,12 @@ class Ground:
     def _is_clear(self, id: int) -> bool:
         """Whether nothing of ours is with, or on its way to, those who are no longer part of the space."""
         app, former = self._app, self._former.get(id, {})
-        for each in list(former):
+        for each in [each for each, is_clear in former.items() if not is_clear]:
             if app.offloads.has_kept(id, each) or app.haunts.has_any(id, each):
                 return False
-            del former[each]
+            if app.offloads.carries_ghosts(id, each):  # whoever gets it may have said that it is clear
+                return False
+            former[each] = True
         return True
 
     def _is_empty(self, space: Space) -> bool:

@@ -230,12 +230,13 @@ class Haunts:
         self._app.account.add(body.kind.page.ghosts[PRESENCE], 1, size)
 
     def adopt(self, real: Real, apps: Iterable[AppId]) -> None:
-        """A real that has come has ghosts there; each is told, and confirms that it is there."""
+        """A real that has come has ghosts there; each is told, and confirms that it is there. Who is no longer part of
+        the space has none: it may forget them, now that everybody has said that it may."""
         body = real.body
         for app in apps:
             if app == self._app.me:
                 continue
-            if self._add(real, app) is not None:
+            if not self._app.ground.has_left(body.space.id, app) and self._add(real, app) is not None:
                 self._app.send(app, SetReal(body.id, body.epoch, body.number))
             else:
                 self._app.send(app, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))

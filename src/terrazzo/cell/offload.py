@@ -271,6 +271,12 @@ class Offloads:
             if app is None or kept.to == app
         )
 
+    def carries_ghosts(self, space: int, app: AppId) -> bool:
+        """Whether a real of this space that has ghosts there is on its way from here, or has come here and waits."""
+        arrivals = self._app.ghosts.arrivals()
+        on_the_way = (*(kept.message for kept in self.kept.values()), *arrivals)
+        return any(message.space == space and app in message.haunts for message in on_the_way)
+
     # Arriving.
 
     def on_offload(self, source: AppId, message: Offload) -> None:
