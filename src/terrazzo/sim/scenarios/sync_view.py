@@ -170,7 +170,7 @@ class SyncView(ViewJudge):
     # At rest.
 
     def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
-        hearing, away = self._hearings[seen.id], away_of(real, view)
+        hearing, away = self._hearings[seen.id], self._away(real, view)
         due = hearing.due()
         if due is not None and seen.id not in self._sync.gaps:
             return f"{self.name} has not heard {hearing.facts[due][0]} of {seen} (fact {due})"
@@ -203,7 +203,7 @@ class SyncView(ViewJudge):
     def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
         vehicle = vehicle_of(seen, view)
         reach = (vehicle or seen).schema.volatile.position
-        if reach is not None and away_of(real, view) > reach - NEAR_M:
+        if reach is not None and self._away(real, view) > reach - NEAR_M:
             return None
         error = PLACE_M if reach is None and vehicle is None else packing_m(seen, view)
         place = place_of(seen, real, view)
@@ -211,14 +211,16 @@ class SyncView(ViewJudge):
             return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
         return None
 
+    def _away(self, real: Real, view: View) -> float:
+        """How far a real is from the client's own one; where the client takes itself to be is another matter if it
+        rides: what turns its vehicle it may never be told."""
+        assert view.player is not None
+        own = self._judge.story(view.player.id)
+        assert own is not None
+        x, _, z = own.places[-1].position
+        return hypot(real.body.position[0] - x, real.body.position[2] - z)
+
     def _default(self, seen: Seen, name: str) -> bytes:
         layout = seen.state.layout
         at = layout.index[name]
         return layout.codecs[at].encode(layout.properties[at].new_default())
-
-
-def away_of(real: Real, view: View) -> float:
-    """How far a real is from where a client is."""
-    own = view.player
-    assert own is not None
-    return hypot(real.body.position[0] - own.position[0], real.body.position[2] - own.position[2])
