@@ -119,6 +119,25 @@ def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
     check_seen(screen)
 
 
+def test_a_client_whose_vehicle_is_withheld_is_told_where_it_is():
+    """It had worked that out by itself, from a place of the vehicle that was rounded, or old."""
+    land = Land(1)
+    land.create(SHIP, 10.0)
+    screen = land.create(RIDER, 40.0, is_seen=True)
+    land.step(5)
+    board(land)
+    land.step(3)
+    check_seen(screen)
+    sail(land, 15.3, yaw=0.7)
+    land.do(RIDER, lambda part: part.withhold_from_client(SHIP))
+    land.step(6)
+    assert SHIP not in screen.view.others
+    assert screen.view.player.position == land.part(RIDER).position
+    told = screen.count("moved")
+    land.step(6)
+    assert screen.count("moved") == told, "not again and again"
+
+
 def test_a_rider_without_a_volatile_position_is_seen_moving_by_who_does_not_know_the_vehicle():
     """Now and then, and in the end where it is; who knows the vehicle is told no more than without."""
     land = eventful_land()

@@ -25,7 +25,8 @@ A rider whose type has a position that is not volatile is told of by its ride, a
 vehicle by a place once in TOLD_S: each tick would be a reliable event otherwise, most of them for nobody.
 
 The client of a rider does not move it: it is not asked. It works out where it is from the vehicle, and is told (MOVED)
-as long as it does not know that. When it alights, it is told, too, and believed again from there.
+as long as it does not know that, first when it has lost sight of it. When it alights, it is told, too, and believed
+again from there.
 """
 
 from __future__ import annotations
@@ -85,6 +86,8 @@ class Riding:
         """Since when the vehicle of a rider has been out of sight."""
         self._lives: dict[int, int] = {}
         """In which life it was seen here last: the end of a former one means nothing."""
+        self._guided: set[int] = set()
+        """Riders whose clients are told where they are, since they do not know the vehicle."""
         self._told: dict[int, tuple[float, Position, Direction]] = {}
         """When a rider was told of whose position is not volatile, and where it was."""
 
@@ -165,7 +168,10 @@ class Riding:
         position, direction = place_on(vehicle.position, vehicle.direction, body.ride)
         before = body.position, body.direction
         body.space.place(body, inside(body.space.bounds, position), direction)
-        if witness is not None and before != (body.position, body.direction) and not witness.knows(vehicle.id):
+        if witness is None or witness.knows(vehicle.id):
+            self._guided.discard(body.id)
+        elif body.id not in self._guided or before != (body.position, body.direction):
+            self._guided.add(body.id)
             witness.say_own(PLACE, encode_moved(body.position, body.direction))
         if body.kind.is_eventful:
             self._tell_place(real)
@@ -181,4 +187,5 @@ class Riding:
         self._riders.pop(entity, None)
         self._lost_at.pop(entity, None)
         self._lives.pop(entity, None)
+        self._guided.discard(entity)
         self._told.pop(entity, None)
