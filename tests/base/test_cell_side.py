@@ -11,8 +11,8 @@ from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.channel import ChannelFull
-from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.messages import Message
+from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
+from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, DestroyReal, RealCreated, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
@@ -275,6 +275,32 @@ def test_taken_down_while_it_is_being_made():
     town.settle()
     assert len(failed()) == 2
     assert ("on_cell_lost",) not in EVENTS
+
+
+def test_taken_down_while_it_is_being_made_and_somebody_here_looks_for_it():
+    """Nobody knows where it is, since it is not there yet; that does not mean that it never will be."""
+    town = Town()
+    proxy, _ = town.attached()
+    town.cell.answer = lambda request: None
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.step(2)
+    caller = PartId(EntityId(77), Part.BASE)
+    town.app.switchboard.create(caller)
+    proxy.part.destroy_cell()
+    town.app.switchboard.send(caller, proxy.cell.part, REGISTRY.encode(CallCell(0, b"")))
+    town.step(2)
+    assert town.app.switchboard.counts["located"] == 1
+    assert state(proxy) is Body.CREATING
+    assert failed() == []
+    town.cell.answer_late()
+    town.settle()
+    assert town.cell.got(DestroyReal) == [DestroyReal()]
+    town.app.switchboard.places[proxy.cell.part].app = None
+    proxy.cell.locate()
+    assert state(proxy) is Body.LEAVING, "it was made, that is certain: its last word is waited for"
+    town.cell.end(proxy.id)
+    town.settle()
+    assert failed() == ["it was taken down before it was there"]
 
 
 def test_a_late_answer_changes_nothing():

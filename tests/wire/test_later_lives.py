@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from terrazzo.wire.entity_messages import Frame
 from terrazzo.wire.ids import EntityId, Part, PartId, first_of_life
 from tests.wire.entity_harness import Town, X, Y, Z, pair
 
@@ -46,6 +47,43 @@ def test_a_caller_beside_a_part_that_has_ended_asks_as_well():
     assert Z in town.homes["A"].located
     town["A"].gone(Z, "no such entity")
     assert town.homes["A"].failed == [(X, Z, [b"0"], "no such entity")]
+
+
+def test_a_late_word_of_the_end_says_nothing_of_a_call_that_is_younger():
+    town = pair()
+    town["B"].send(Y, X, b"here I am")
+    town.settle(1.0)
+    assert town.take(X) == [b"here I am"]
+    town.settle(1.0)
+    town["B"].destroy(Y)
+    town.tick("B")
+    late = [each for each in town.queues["B", "A"] if isinstance(each, Frame) and each.is_over]
+    assert len(late) == 1
+    town.settle(1.0)
+    assert town.homes["B"].ended == [Y]
+    town["C"].create(Y, life=1)
+    town["A"].send(X, Y, b"0")
+    town["A"].on_message(town.id("B"), late[0])
+    town.settle(2.0)
+    assert town.homes["A"].failed == [], "the former life has never seen that stream"
+    assert Y in town.homes["A"].located
+    town["A"].learn(Y, first_of_life(1), town.id("C"))
+    town.settle(2.0)
+    assert town.take(Y) == [b"0"]
+
+
+def test_who_ends_does_not_wait_for_a_later_life_of_one_that_has_ended():
+    town = pair()
+    town["B"].send(Y, X, b"here I am")
+    town.settle(1.0)
+    town.take(X)
+    town.settle(1.0)
+    town["B"].destroy(Y)
+    town["A"].send(X, Y, b"0")
+    town["A"].destroy(X)
+    town.settle(3.0)
+    assert town.homes["A"].ended == [X]
+    assert town.homes["B"].ended == [Y]
 
 
 def test_strangers_do_not_keep_a_part_from_ending_and_hear_of_it_then():

@@ -73,6 +73,7 @@ class CellSide:
         self._wanted: Place | None = None
         self._made_at: AppId | None = None
         self._failure = ""  # why the one that is being made, or taken down, is not to be
+        self._is_doubtful = False  # whether the one that is taken down ever was
 
     @property
     def where(self) -> AppId | None:
@@ -205,6 +206,7 @@ class CellSide:
         # finds that out.
         self._meet()
         self._failure = f"{self._made_at} did not answer ({failure.value})"
+        self._is_doubtful = True
         self._leave()
 
     def _meet(self) -> None:
@@ -278,6 +280,7 @@ class CellSide:
         self._attempt += 1
         self._wanted = None
         self._failure = ""
+        self._is_doubtful = False
         self._entity.on_cell_gone(had_body=had_body, failure=failure)
 
     # What the app hears about it.
@@ -309,7 +312,7 @@ class CellSide:
             # Until it has said its last word its mailbox, which is ending, answers for itself.
             if place.app is None or not self._has_channel:
                 switchboard.gone(self.part, "it has no cell part")
-        elif self._failure and place.app is None:
+        elif self._is_doubtful and place.app is None:
             failure = self._failure
             switchboard.gone(self.part, failure)  # it went astray where it would have been: it never was
             self._end(Body.NONE, failure)

@@ -174,8 +174,8 @@ class _ForgetsTheEnd(Channel):
 
     __slots__ = ()
 
-    def _on_over(self) -> list[bytes]:
-        super()._on_over()
+    def _on_over(self, ack: tuple[int, int] | None, is_known: bool) -> list[bytes]:
+        super()._on_over(ack, is_known)
         return []
 
 
