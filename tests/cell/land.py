@@ -11,16 +11,18 @@ to another stays in order, everything else comes in any interleaving. All along,
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 from math import dist, inf
 
 from terrazzo._speed.movers import Row, pack_row
-from terrazzo._speed.sight import Ranges
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.history import PLACE
+from terrazzo.cell.kind import ranges_of
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
 from terrazzo.schema.layout import Layout
+from terrazzo.schema.model import Volatile
 from terrazzo.schema.shares import share_of_value
 from terrazzo.schema.state import State
 from terrazzo.wire.base_app import ClusterApp
@@ -34,7 +36,7 @@ from tests.cell.cast import BASE, BASE_MANAGER, CELL_METHODS, MANAGER, FakeBaseA
 from tests.cell.plain import AVATAR, HALL_BOUNDS, plain_game
 from tests.cell.screen import Screen
 
-__all__ = ["BASE", "BASE_MANAGER", "CELL_METHODS", "MANAGER", "Land", "eventful_land", "stripes"]
+__all__ = ["BASE", "BASE_MANAGER", "CELL_METHODS", "MANAGER", "Land", "eventful_land", "stripes", "volatile_land"]
 
 TICK_S = 0.1
 
@@ -312,12 +314,22 @@ def _facts(body) -> tuple:
     return layout.row.encode(body.state.values()[: len(layout)]), *place
 
 
-def eventful_land(*args, **options) -> Land:
-    """In which the positions of avatars are not volatile."""
+def volatile_land(volatile: Volatile, *args, **options) -> Land:
+    """In which this is volatile of avatars."""
     land = Land(*args, **options)
     for app in land.cells:
         kind = app.kinds.get(AVATAR.type_id)
         assert kind is not None
-        kind.ranges, kind.is_eventful = Ranges(None), True
+        kind.ranges, kind.ranges_of_vehicles = ranges_of(replace(kind.schema, volatile=volatile), 0)
+        kind.is_eventful = volatile.position is None
+    return land
+
+
+def eventful_land(*args, **options) -> Land:
+    """In which the positions of avatars are not volatile."""
+    land = volatile_land(Volatile(), *args, **options)
+    for app in land.cells:
+        kind = app.kinds.get(AVATAR.type_id)
+        assert kind is not None
         kind.beside = [*kind.beside, PLACE]
     return land

@@ -11,41 +11,11 @@ import pytest
 from terrazzo.cell.riding import LOST_S
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
-from terrazzo.sync.riding import place_on
 from terrazzo.wire.pairs.cell_cell import Item, UpdateGhost
 from tests.cell.forms import IS_PLAIN
 from tests.cell.ghost_script import NO_TURN, A, create, place_of
-from tests.cell.land import Land, eventful_land
-
-SHIP, RIDER, WATCHER = 1, 2, 3
-
-
-def board(land: Land, rider: int = RIDER, ship: int = SHIP, *place) -> None:
-    land.do(rider, lambda part: part.board(ship, *place))
-
-
-def sail(land: Land, x: float, z: float = 0.0, yaw: float = 0.0, ship: int = SHIP) -> None:
-    """The ship's own code puts it somewhere and turns it."""
-    land.put(ship, x, z)
-    land.do(ship, lambda part: setattr(part, "yaw", yaw))
-
-
-def check_aboard(land: Land, *, far_m: float = 1e-3, rider: int = RIDER) -> None:
-    """The rider's real is where the ship's is, as far as it can know."""
-    body, ride = land.real(rider).body, land.real(rider).body.ride
-    assert ride is not None
-    ship = land.real(ride.vehicle).body
-    position, direction = place_on(ship.position, ship.direction, ride)
-    assert dist(position, body.position) <= far_m
-    assert abs((direction[0] - body.direction[0] + pi) % (2 * pi) - pi) <= far_m + 1e-3
-
-
-def check_seen(screen, rider: int = RIDER) -> None:
-    """On the screen the rider is exactly on the ship."""
-    seen = screen.view.find(rider)
-    assert seen.ride is not None
-    ship = screen.view.find(seen.ride.vehicle)
-    assert (seen.position, seen.direction) == place_on(ship.position, ship.direction, seen.ride)
+from tests.cell.land import Land
+from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_aboard, check_seen, sail
 
 
 def test_a_rider_moves_and_turns_with_its_vehicle():
@@ -96,88 +66,6 @@ def test_its_client_cannot_move_it_until_it_alights():
     land.walk(RIDER, 12.5)
     land.step(3)
     assert land.part(RIDER).position == (12.5, 0.0, 0.0)
-
-
-def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
-    land = Land(1)
-    land.create(SHIP, 10.0)
-    screen = land.create(RIDER, 40.0, is_seen=True)
-    land.step(5)
-    land.do(RIDER, lambda part: part.set_aoi_radius(10.0, 1.0))
-    land.step(3)
-    assert SHIP not in screen.view.others
-    board(land)
-    sail(land, 15.0)
-    land.step(2)
-    assert screen.view.player.position == (45.0, 0.0, 0.0)
-    land.do(RIDER, lambda part: part.set_aoi_radius(60.0, 1.0))
-    land.step(6)
-    sail(land, 16.0)
-    land[0].riding.run()
-    assert land.witness(RIDER).pending == []
-    land.step(2)
-    check_seen(screen)
-
-
-def test_a_client_whose_vehicle_is_withheld_is_told_where_it_is():
-    """It had worked that out by itself, from a place of the vehicle that was rounded, or old."""
-    land = Land(1)
-    land.create(SHIP, 10.0)
-    screen = land.create(RIDER, 40.0, is_seen=True)
-    land.step(5)
-    board(land)
-    land.step(3)
-    check_seen(screen)
-    sail(land, 15.3, yaw=0.7)
-    land.do(RIDER, lambda part: part.withhold_from_client(SHIP))
-    land.step(6)
-    assert SHIP not in screen.view.others
-    assert screen.view.player.position == land.part(RIDER).position
-    told = screen.count("moved")
-    land.step(6)
-    assert screen.count("moved") == told, "not again and again"
-
-
-def test_a_rider_without_a_volatile_position_is_seen_moving_by_who_does_not_know_the_vehicle():
-    """Now and then, and in the end where it is; who knows the vehicle is told no more than without."""
-    land = eventful_land()
-    land.create(SHIP, 10.0)
-    land.create(RIDER, 40.0)
-    far, near = land.create(WATCHER, 60.0, is_seen=True), land.create(4, 30.0, is_seen=True)
-    land.step(5)
-    land.do(WATCHER, lambda part: part.set_aoi_radius(30.0, 1.0))
-    land.step(3)
-    assert (SHIP in far.view.others, RIDER in far.view.others) == (False, True)
-    board(land)
-    land.step(3)
-    places = set()
-    for tick in range(40):
-        sail(land, 10.0 + 0.1 * tick)
-        land.step()
-        places.add(far.view.others[RIDER].position)
-        check_seen(near)
-    assert 3 <= len(places) <= 6
-    land.step(15)
-    assert far.view.others[RIDER].position == land.part(RIDER).position == pytest.approx((43.9, 0.0, 0.0))
-    land.settle()
-
-
-def test_who_comes_later_sees_it_aboard():
-    """A new client of the rider, another who looks, and one who saw it before it boarded."""
-    land = Land(2)
-    land.create(SHIP, -20.0)
-    land.create(RIDER, -22.0)
-    early = land.create(4, 20.0, is_seen=True)
-    land.step(5)
-    board(land)
-    land.step(2)
-    screens = [early, land.base.attach(RIDER), land.create(WATCHER, 30.0, is_seen=True)]
-    land.step(6)
-    sail(land, -15.0)
-    land.step(6)
-    for screen in screens:
-        check_seen(screen)
-    land.settle()
 
 
 @pytest.mark.parametrize("is_rider_first", [True, False])

@@ -114,7 +114,7 @@ def _landed_body(app: CellApp, message: Offload, jump: Jump) -> Body:
         body.base, body.real_app = message.base, app.me
         body.epoch = body.born = message.epoch
         body.space.place(body, message.position, message.direction)
-        body.ride = unpack_ride(message.ride)
+        body.space.seat(body, unpack_ride(message.ride))
         return body
     if body is not None:
         app.ghosts.end(body, body.epoch, is_destroyed=False)

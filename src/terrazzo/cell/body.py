@@ -61,7 +61,7 @@ class Body:
         self.history = History(number)
         self.real: Real | None = None
         self.ride: Ride | None = None
-        """What it stands on (`cell/riding.py`)."""
+        """What it stands on (`cell/riding.py`); once it is in its space, `Space.seat` says so."""
         self._last: tuple[Position, Direction, int, int] | None = None
         self.slot = space.area.add(entity, position, direction, kind.schema.appeal_radius, number, epoch)
         self.real_app = real_app

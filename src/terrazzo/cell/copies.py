@@ -73,7 +73,7 @@ def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:
     before = body.state.values()
     body.state.release()
     body.state = State(layout, None, values)
-    body.ride = ride
+    body.space.seat(body, ride)
     adopt(body, message.past)
     body.number, body.born = message.number, max(body.born, message.epoch)
     body.follow(source, message.epoch)
@@ -108,7 +108,7 @@ def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Chang
         events.append(body.kind.tell_call(item.method, item.data))
         return
     if item.method == RIDES:
-        body.ride = unpack_ride(item.data)
+        body.space.seat(body, unpack_ride(item.data))
         events.append(body.kind.tell_ride(item.data))
         return
     change = body.state.decode_internal(item.data)

@@ -15,6 +15,7 @@ change inside a value means something only to who has got the one before it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -79,7 +80,7 @@ class EntityKind:
         self.hooks = frozenset(name for name in vars(Hooks) if name.startswith("on_") and has_hook(part_class, name))
         """The hooks that the game overrides: the others need not be run."""
         self.reach = tuple(self._reach(place) for place in range(len(schema.cell_layout)))
-        self.ranges = _ranges(schema, self.page.others[PLACE])
+        self.ranges, self.ranges_of_vehicles = ranges_of(schema, self.page.others[PLACE])
         self.is_eventful = schema.on_client and schema.volatile.position is None
         """Whether it is an event when it moves."""
         self._methods = methods
@@ -231,15 +232,23 @@ def _manner_of_call(method: Method) -> Manner:
     return Manner(distance=distance, is_reliable=method.is_reliable, is_latest=method.send_latest_only)
 
 
-def _ranges(schema: EntitySchema, row: int) -> Ranges:
+def ranges_of(schema: EntitySchema, row: int) -> tuple[Ranges, Ranges]:
+    """How far a type is told; and while others stand on it: a client works out from the place of a vehicle, and from
+    where it looks, where the riders are, who may be near when it is far."""
     volatile = schema.volatile
-    return Ranges(
-        volatile.position,
-        (volatile.yaw, volatile.pitch, volatile.roll),
-        [(each.start, each.hysteresis) for each in schema.detail_levels],
-        is_detailed=schema.detailed_volatile_position,
-        row=row,
+    followed = volatile if volatile.position is None else replace(volatile, position=inf, yaw=inf)
+    levels = [(each.start, each.hysteresis) for each in schema.detail_levels]
+    alone, ridden = (
+        Ranges(
+            each.position,
+            (each.yaw, each.pitch, each.roll),
+            levels,
+            is_detailed=schema.detailed_volatile_position,
+            row=row,
+        )
+        for each in (volatile, followed)
     )
+    return alone, ridden
 
 
 class Kinds:

@@ -173,7 +173,7 @@ class Real:
     def set_ride(self, ride: Ride) -> None:
         """It stands on something; on the vehicle 0: on nothing any more (`cell/riding.py`)."""
         data = encode_ride(ride)
-        self.body.ride = ride if ride.vehicle else None
+        self.body.space.seat(self.body, ride if ride.vehicle else None)
         event = self.body.kind.tell_ride(data)
         self._add_item(Item(RIDES, data), history.RIDE)
         self._events.append(event)

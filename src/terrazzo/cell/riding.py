@@ -21,6 +21,9 @@ vehicle has a body wherever its riders live. When both cross a border, it may be
 Only what does not ride itself is a vehicle. Two who board each other at the same time in two cells see it when the news
 meet, and both alight.
 
+While somebody stands on it, an entity is told at any distance where it is and where it looks, though its type tells
+that of those that are near only (`Space.seat`): its riders may be near when it is not.
+
 A rider whose type has a position that is not volatile is told of by its ride, and for clients that do not know the
 vehicle by a place once in TOLD_S: each tick would be a reliable event otherwise, most of them for nobody.
 

@@ -11,6 +11,7 @@ from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
 from terrazzo._speed.tally import Tally
 from terrazzo.cell.body import Body
+from terrazzo.sync.riding import Ride
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Position
 from terrazzo.world.bsp import BspTree, Leaf
@@ -38,6 +39,8 @@ class Space:
         self.headlines = Headlines(tally)
         self.bodies: dict[int, Body] = {}
         self.by_slot: dict[int, Body] = {}
+        self._riders: dict[int, int] = {}
+        """By the vehicle, whether it has a body here or not: how many bodies here stand on it."""
 
     def set_tree(
         self, name: str, version: int, tree: BspTree, me: AppId, retiring: frozenset[AppId] = frozenset()
@@ -84,16 +87,41 @@ class Space:
         """A body begins here."""
         self.bodies[body.id] = body
         self.by_slot[body.slot] = body
-        self.headlines.begin(body.slot, body.kind.ranges)
+        self._set_ranges(body)
         if body.kind.is_eventful:
             self.area.set_eventful(body.slot)
+        if body.ride is not None:
+            self._count_rider(body.ride.vehicle, 1)
 
     def remove(self, body: Body) -> None:
         """A body is gone; who had it in its area hears of that with the next look (`cell/interests.py`)."""
+        if body.ride is not None:
+            self._count_rider(body.ride.vehicle, -1)
         del self.bodies[body.id]
         del self.by_slot[body.slot]
         body.bury()
         self.area.remove(body.slot)
+
+    def seat(self, body: Body, ride: Ride | None) -> None:
+        """A body that is here stands on something, or no longer (`cell/riding.py`)."""
+        if body.ride is not None:
+            self._count_rider(body.ride.vehicle, -1)
+        body.ride = ride
+        if ride is not None:
+            self._count_rider(ride.vehicle, 1)
+
+    def _count_rider(self, vehicle: int, more: int) -> None:
+        count = self._riders.get(vehicle, 0) + more
+        if count:
+            self._riders[vehicle] = count
+        else:
+            del self._riders[vehicle]
+        if vehicle in self.bodies:
+            self._set_ranges(self.bodies[vehicle])
+
+    def _set_ranges(self, body: Body) -> None:
+        has_riders = body.id in self._riders
+        self.headlines.begin(body.slot, body.kind.ranges_of_vehicles if has_riders else body.kind.ranges)
 
     def place(self, body: Body, position: Position, direction: Direction) -> None:
         """A body is here now."""

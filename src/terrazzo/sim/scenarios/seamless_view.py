@@ -269,9 +269,8 @@ class ViewJudge:
         error, place = packing_m(seen, view), place_of(seen, real, view)
         if any(abs(a - b) > error for a, b in zip(seen.position, place, strict=True)):
             return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
-        carrier = vehicle_of(seen, view) or seen
         off = abs((seen.yaw - real.body.direction[0] + pi) % (2 * pi) - pi)
-        if carrier.schema.volatile.yaw is not None and off > ANGLE:
+        if (vehicle_of(seen, view) is not None or seen.schema.volatile.yaw is not None) and off > ANGLE:
             return f"{self.name} sees {seen} look at {seen.yaw}, it looks at {real.body.direction[0]}"
         return None
 
@@ -303,15 +302,14 @@ def place_of(seen: Seen, real: Real, view: View) -> Position:
 
 def packing_m(seen: Seen, view: View) -> float:
     """How far off a packed place may be: it has eight bits of its distance from the viewer. On a vehicle it is that of
-    the vehicle, and of how it has turned, of which the client may know nothing."""
+    the vehicle, and of how it has turned."""
     own, vehicle = view.player, vehicle_of(seen, view)
     assert own is not None
     carrier = vehicle or seen
     away = max(abs(a - b) for a, b in zip(carrier.position, own.position, strict=True))
     if vehicle is None or seen.ride is None:
         return 0.1 + (away + 10.0) / 128
-    turned = 2.0 if vehicle.schema.volatile.yaw is None else ANGLE
-    return 0.1 + (away + 10.0) / 128 + turned * hypot(seen.ride.position[0], seen.ride.position[2])
+    return 0.1 + (away + 10.0) / 128 + ANGLE * hypot(seen.ride.position[0], seen.ride.position[2])
 
 
 def values(seen: Seen, track: Track) -> dict[str, bytes]:

@@ -201,9 +201,9 @@ class SyncView(ViewJudge):
         return "has an old"
 
     def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
-        vehicle = vehicle_of(seen, view)
-        reach = (vehicle or seen).schema.volatile.position
-        if reach is not None and self._away(real, view) > reach - NEAR_M:
+        """As far as its type is told. What others stand on is followed at any distance, and so are they."""
+        vehicle, reach = vehicle_of(seen, view), seen.schema.volatile.position
+        if vehicle is None and reach is not None and self._away(real, view) > reach - NEAR_M:
             return None
         error = PLACE_M if reach is None and vehicle is None else packing_m(seen, view)
         place = place_of(seen, real, view)
@@ -212,8 +212,7 @@ class SyncView(ViewJudge):
         return None
 
     def _away(self, real: Real, view: View) -> float:
-        """How far a real is from the client's own one; where the client takes itself to be is another matter if it
-        rides: what turns its vehicle it may never be told."""
+        """How far a real is from the client's own one: where that is, the client knows not exactly if it rides."""
         assert view.player is not None
         own = self._judge.story(view.player.id)
         assert own is not None

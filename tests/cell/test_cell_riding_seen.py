@@ -1,0 +1,135 @@
+"""What clients see of who stands on another entity, of those that know the vehicle and of those that do not."""
+
+from __future__ import annotations
+
+from math import dist
+
+import pytest
+
+from terrazzo.schema.model import Volatile
+from tests.cell.land import Land, eventful_land, volatile_land
+from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_seen, sail
+
+
+def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
+    land = Land(1)
+    land.create(SHIP, 10.0)
+    screen = land.create(RIDER, 40.0, is_seen=True)
+    land.step(5)
+    land.do(RIDER, lambda part: part.set_aoi_radius(10.0, 1.0))
+    land.step(3)
+    assert SHIP not in screen.view.others
+    board(land)
+    sail(land, 15.0)
+    land.step(2)
+    assert screen.view.player.position == (45.0, 0.0, 0.0)
+    land.do(RIDER, lambda part: part.set_aoi_radius(60.0, 1.0))
+    land.step(6)
+    sail(land, 16.0)
+    land[0].riding.run()
+    assert land.witness(RIDER).pending == []
+    land.step(2)
+    check_seen(screen)
+
+
+def test_a_client_whose_vehicle_is_withheld_is_told_where_it_is():
+    """It had worked that out by itself, from a place of the vehicle that was rounded, or old."""
+    land = Land(1)
+    land.create(SHIP, 10.0)
+    screen = land.create(RIDER, 40.0, is_seen=True)
+    land.step(5)
+    board(land)
+    land.step(3)
+    check_seen(screen)
+    sail(land, 15.3, yaw=0.7)
+    land.do(RIDER, lambda part: part.withhold_from_client(SHIP))
+    land.step(6)
+    assert SHIP not in screen.view.others
+    assert screen.view.player.position == land.part(RIDER).position
+    told = screen.count("moved")
+    land.step(6)
+    assert screen.count("moved") == told, "not again and again"
+
+
+def test_a_rider_without_a_volatile_position_is_seen_moving_by_who_does_not_know_the_vehicle():
+    """Now and then, and in the end where it is; who knows the vehicle is told no more than without."""
+    land = eventful_land()
+    land.create(SHIP, 10.0)
+    land.create(RIDER, 40.0)
+    far, near = land.create(WATCHER, 60.0, is_seen=True), land.create(4, 30.0, is_seen=True)
+    land.step(5)
+    land.do(WATCHER, lambda part: part.set_aoi_radius(30.0, 1.0))
+    land.step(3)
+    assert (SHIP in far.view.others, RIDER in far.view.others) == (False, True)
+    board(land)
+    land.step(3)
+    places = set()
+    for tick in range(40):
+        sail(land, 10.0 + 0.1 * tick)
+        land.step()
+        places.add(far.view.others[RIDER].position)
+        check_seen(near)
+    assert 3 <= len(places) <= 6
+    land.step(15)
+    assert far.view.others[RIDER].position == land.part(RIDER).position == pytest.approx((43.9, 0.0, 0.0))
+    land.settle()
+
+
+@pytest.mark.parametrize("volatile", [Volatile(5.0, 5.0), Volatile(5.0)])
+def test_a_vehicle_is_followed_farther_than_its_type_is_told(volatile):
+    """By the own client of who stands at its other end, and by who is near that; from where it is and where it looks,
+    though its type tells nobody that. When nobody stands on it any more, it is told as it was before."""
+    land = volatile_land(volatile)
+    land.create(SHIP, 10.0)
+    own, other = land.create(RIDER, 40.0, is_seen=True), land.create(WATCHER, 42.0, is_seen=True)
+    land.step(5)
+    board(land)
+    land.step(3)
+    for tick in range(8):
+        sail(land, 11.0 + tick, yaw=0.02 * tick)
+        land.step(3)
+        here = land.part(RIDER).position
+        for each in (own, other):
+            check_seen(each)
+            assert dist(each.view.find(RIDER).position, here) < 1.0
+    land.act(RIDER, "alight")
+    sail(land, 20.0)
+    land.step(6)
+    before = other.view.others[SHIP].position
+    sail(land, 12.0)
+    land.step(6)
+    assert other.view.others[SHIP].position == before
+
+
+def test_a_vehicle_that_comes_after_its_riders_is_followed():
+    """Here, where both are ghosts."""
+    land = volatile_land(Volatile(5.0, 5.0))
+    land.create(SHIP, -40.0)
+    land.create(RIDER, -1.0)
+    watcher = land.create(WATCHER, 4.0, is_seen=True)
+    land.step(5)
+    board(land)
+    for tick in range(30):
+        sail(land, -40.0 + tick)
+        land.step()
+    land.step(6)
+    check_seen(watcher)
+    assert dist(watcher.view.find(RIDER).position, land.part(RIDER).position) < 1.0
+
+
+def test_who_comes_later_sees_it_aboard():
+    """A new client of the rider, another who looks, and one who saw it before it boarded."""
+    land = Land(2)
+    land.create(SHIP, -20.0)
+    land.create(RIDER, -22.0)
+    early = land.create(4, 20.0, is_seen=True)
+    land.step(5)
+    board(land)
+    land.step(2)
+    screens = [early, land.base.attach(RIDER), land.create(WATCHER, 30.0, is_seen=True)]
+    land.step(6)
+    sail(land, -15.0)
+    land.step(6)
+    for screen in screens:
+        check_seen(screen)
+    land.settle()
