@@ -156,10 +156,10 @@ class Riding:
         vehicle = self._app.bodies.get(body.ride.vehicle)
         if vehicle is None or vehicle.space is not body.space:
             grave, life = self._app.ghosts.graves.get(body.ride.vehicle), self._lives.get(body.id)
-            is_over = grave is not None and grave.is_destroyed and life_of(grave.epoch) == life
+            is_over = grave is not None and grave.is_destroyed and life_of(grave.end) == life
             return not is_over and now < self._lost_at.setdefault(body.id, now) + LOST_S
         self._lost_at.pop(body.id, None)
-        self._lives[body.id] = life_of(vehicle.epoch)
+        self._lives[body.id] = life_of(vehicle.number)
         if vehicle.ride is not None:
             return False
         self._carry(real, vehicle)

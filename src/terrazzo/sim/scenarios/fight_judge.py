@@ -5,9 +5,9 @@
       │                                                                            record was still there
       └── the attacker is dead by then: given up    no answer for 5 s: given up, and never counted afterwards
 
-At rest each blow is at its end, as far as those who took part live: what landed was felt unless the target's body
-ended, what was felt was answered unless the attacker's body ended. No record is left, each body has the health and has
-counted the hits that the judge knows, and every question that was awaited came to an end.
+At rest each blow is at its end, as far as those who took part lived: what landed was felt unless the target had no body
+at some moment since then, what was felt was answered unless the attacker had none. No record is left, each body has the
+health and has counted the hits that the judge knows, and every question that was awaited came to an end.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Struck:
     """Where the attacker was when it was begun, landed, answered."""
     begun_at: float
     landed_at: float | None = None
-    hurt: int | None = None
+    felt_at: float | None = None
+    hurt: int = 0
     is_answered: bool = False
     is_counted: bool = False
     is_given_up: bool = False
@@ -90,14 +91,15 @@ class FightJudge(Judge):
         known = self.health.get(target)
         self._check(blow.landed_at is not None, f"{blow} is felt before it landed", attacker, target)
         self._check(blow.target == target, f"{blow} is felt by {target}", attacker, target)
-        self._check(blow.hurt is None, f"{blow} is felt twice", attacker, target)
+        self._check(blow.felt_at is None, f"{blow} is felt twice", attacker, target)
         self._check(before == known, f"{target} has health {before}, it should be {known}", target)
-        blow.hurt = before - after
+        blow.felt_at, blow.hurt = self.world.clock.now, before - after
         self.health[target] = after
 
     def hear(self, attacker: int, number: int, hurt: int, counted: int, home: str) -> None:
         """The attacker hears of it."""
         blow = self._blow(attacker, number)
+        self._check(blow.felt_at is not None, f"{blow} is answered before it is felt", attacker, blow.target)
         self._check(blow.hurt == hurt, f"{blow} hurt by {blow.hurt}, the answer says {hurt}", attacker, blow.target)
         self._check(not blow.is_answered, f"{blow} is answered twice", attacker, blow.target)
         is_open = not blow.is_given_up and blow.life == self.life("cell", attacker)
@@ -145,9 +147,9 @@ class FightJudge(Judge):
         is_over = self.is_over("cell", blow.attacker, blow.life)
         if blow.landed_at is None:
             return None if is_over or blow.is_given_up else "does not land"
-        if blow.hurt is None and not self.has_died("cell", blow.target):
+        if blow.felt_at is None and not self.was_away("cell", blow.target, blow.landed_at):
             return "has landed and is not felt"
-        if blow.hurt is not None and not blow.is_answered and not self.has_died("cell", blow.attacker):
+        if blow.felt_at is not None and not blow.is_answered and not self.was_away("cell", blow.attacker, blow.felt_at):
             return "was felt and is not answered"
         return None if is_over or blow.is_counted or blow.is_given_up else "has a record that is left over"
 

@@ -95,12 +95,6 @@ class Judge:
         story = self.story(entity)
         return -1 if story is None else story.life
 
-    def has_died(self, side: str, entity: int) -> bool:
-        """Whether any life of that part has ended."""
-        return (
-            entity in self.bases_over if side != "cell" else any(each.is_over for each in self.stories.get(entity, ()))
-        )
-
     def was_away(self, side: str, entity: int, since: float) -> bool:
         """See Lives."""
         if side != "cell":
