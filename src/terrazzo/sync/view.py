@@ -148,7 +148,7 @@ class View:
         player.position, player.direction = position, direction
         return [Moved(rider) for rider in self._rides.carry(player)]
 
-    def _part_with(self, events: Iterator[Left]) -> Iterator[Event]:
+    def _part_with(self, events: Iterator[Left]) -> Iterator[Left]:
         for event in events:
             self._rides.leave(event.entity)
             yield event
@@ -238,7 +238,9 @@ class View:
         self._own_with_cell()
         if rest:
             raise DecodeError("leave has nothing after its alias", len(body) - len(rest))
-        yield from self._part_with(self._neighbours.leave(alias))
+        for event in self._part_with(self._neighbours.leave(alias)):
+            yield event
+            yield from map(Moved, self._rides.strand(event.entity))
 
     def _on_moved(self, number: int, body: bytes) -> Iterator[Event]:
         player = self._own_with_cell()
@@ -254,7 +256,8 @@ class View:
             if seen is None or not self._turns.covers(turn, seen.turn):
                 self.late += 1
                 continue
-            yaw, pitch, roll = (*place.angles, *seen.direction[len(place.angles) :])
+            direction = seen.direction if seen.told is None else seen.told[1]
+            yaw, pitch, roll = (*place.angles, *direction[len(place.angles) :])
             yield from map(Moved, self._rides.put(seen, place.position, (yaw, pitch, roll)))
 
     def _on_place(self, number: int, body: bytes) -> Iterator[Event]:
