@@ -43,7 +43,7 @@ $(TOOLS): $(LIBRARIES)
 	@touch $@
 
 run: $(READY)
-	@$(BIN)/terrazzo run examples/plaza --cells 4 --bases 2 --bots 100 --data run/plaza
+	@$(BIN)/terrazzo run examples/plaza --cells 4 --bases 2 --bots 100
 
 test: $(READY) check browser
 	$(BIN)/python -m pytest -n 2

@@ -885,7 +885,10 @@ export function applyChange(type, properties, change) {
   if (change.kind === "slice") {
     let list = properties[name];
     for (const step of change.path) list = list[step];
-    list.splice(change.start, change.end - change.start, ...change.values);
+    const rest = list.slice(change.end);
+    list.length = change.start;
+    for (const each of change.values) list.push(each); // splice(…, ...values) takes only so many
+    for (const each of rest) list.push(each);
     return;
   }
   const inward = change.trail.slice(1); // the first container is the properties themselves
@@ -1475,7 +1478,7 @@ const REMEMBERED_MAX = 256;
 class Violation extends Error {}
 class NoBody extends Violation {}
 
-/** The turn of the story of aliases: a new one begins with a name that begins after one has ended. */
+/** The turn of the story of aliases: a new one begins with a name that begins after one has ended. Told modulo 256. */
 class Turns {
   now = 0;
   #hasEnded = false;
@@ -1485,14 +1488,21 @@ class Turns {
   }
 
   begin() {
-    if (this.#hasEnded) this.now = (this.now + 1) & 255;
+    if (this.#hasEnded) this.now += 1;
     this.#hasEnded = false;
     return this.now;
   }
 
-  /** Whether what bears `turn` is surely about a name that began in the turn `begun`. */
-  covers(turn, begun) {
-    return ((turn - begun) & 255) < 128 && ((this.now - turn) & 255) < 128;
+  /** A name ends and begins again, or somebody rides no longer. */
+  beginAgain() {
+    this.end();
+    return this.begin();
+  }
+
+  /** Whether what bears a turn, as it is told, is surely about a name that began in the turn `begun`. */
+  covers(told, begun) {
+    const ago = (this.now - told) & 255;
+    return ago < 128 && this.now - ago >= begun;
   }
 }
 
@@ -1561,7 +1571,7 @@ export class Entity {
   direction = [0, 0, 0]; // yaw, pitch, roll
   alias = OWN;
   number = 0n; // of its description
-  turn = 0; // in which its alias became its own
+  turn = 0; // in which its alias became its own, or it rode no longer
   ride = null; // what it stands on: {vehicle, position, direction}, the place being relative to that entity
   told = null; // where it was last said to be: a rider is seen where its vehicle is
   part = null; // the page's own object for it, if its type has a class
@@ -1864,6 +1874,7 @@ export class View {
     reader.end("rides");
     if (entity.isPlayer) this.#ownWithCell();
     if (vehicle === entity.id) throw new Violation(`entity ${vehicle} rides on itself`);
+    if (!entity.isPlayer && !vehicle) entity.turn = this.#turns.beginAgain();
     const moved = this.#rides.ride(entity, { vehicle, ...place });
     return () => moved.forEach((each) => this.#events.onMoved(each));
   }
@@ -2302,7 +2313,7 @@ function setter(entity, property, change) {
 function valueBefore(value, path, change) {
   if (!path.length) {
     if (change.kind === "nested") return change.old;
-    return copyOf(value.toSpliced(change.start, change.end - change.start, ...change.old));
+    return copyOf(value.slice(0, change.start).concat(change.old, value.slice(change.end)));
   }
   return copyOf(value, (child, step) => (step === path[0] ? valueBefore(child, path.slice(1), change) : copyOf(child)));
 }

@@ -4,6 +4,8 @@
     ├── UsageError              the caller's fault: raised at once, says what to do instead
     │   ├── DefinitionError     entity definitions do not hold; carries every Problem found, with file and line
     │   ├── ValueRejected       a value does not fit its declared type (also a ValueError)
+    │   ├── CopyRefused         another entity, of which there is only a view here, was to be changed or to do something
+    │   ├── HeldElsewhere       a property was read or assigned on a part that does not hold it (also an AttributeError)
     │   ├── OwnershipError      a value that belongs to one owner was given to a second
     │   └── ChannelFull         more was sent to one part than its channel may hold (`wire.channel`)
     ├── CallFailed              an awaited call brings no result; raised in the game's code that awaits it
@@ -43,6 +45,14 @@ class ValueRejected(UsageError, ValueError):
     def inside(self, outer: str) -> ValueRejected:
         """The same, seen from one level further out: `.count` inside `Avatar.bag[2]`."""
         return ValueRejected(self.problem, outer + self.where)
+
+
+class CopyRefused(UsageError):
+    """An entity was to be changed, or to do something, where there is only a view of it: only its own code may."""
+
+
+class HeldElsewhere(UsageError, AttributeError):
+    """A property was read or assigned on a part that does not hold it; the text says which one does."""
 
 
 class OwnershipError(UsageError):

@@ -11,7 +11,7 @@ A game's package says what it has beyond its entity types in one object:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +19,10 @@ from typing import Any
 
 from terrazzo.errors import DefinitionError, Problem
 from terrazzo.schema.classes.declare import EntityType
-from terrazzo.schema.classes.package import entity_types, read_package
-from terrazzo.schema.classes.parts import Part
+from terrazzo.schema.classes.package import entity_types, load_package
+from terrazzo.schema.classes.parts import Part, Proxy
+from terrazzo.schema.classes.sources import Sources
+from terrazzo.schema.loaded import Loaded
 from terrazzo.schema.model import EntitySchema, Schema, Side
 
 Bounds = tuple[float, float, float, float]
@@ -73,15 +75,21 @@ class LoadedGame:
 
 def load_game(path: str | Path) -> LoadedGame:
     """The game at a path; raises DefinitionError with everything that is wrong with it."""
-    loaded, modules = read_package(path)
-    schema = loaded.checked()
-    games = [value for module in modules.values() for value in vars(module).values() if isinstance(value, Game)]
-    if not games:
+    loaded = load_package(path)
+    schema, policy = loaded.checked(), policy_of(loaded)
+    if policy is None:
         message = "no module of the game makes a Game: write GAME = Game(player=…, spaces=[Space(…)])"
         raise DefinitionError([Problem(str(path), 0, "game without policy", message)])
-    policy = games[0]
-    _check_policy(policy, schema, str(path))
-    return LoadedGame(schema, policy, parts_of(entity_types(modules)))
+    wrong = policy_problems(policy, schema, Path(path))
+    if wrong:
+        raise DefinitionError(wrong)
+    return LoadedGame(schema, policy, parts_of(entity_types(loaded.modules)))
+
+
+def policy_of(loaded: Loaded) -> Game | None:
+    """What a game says of itself, if it does."""
+    values = (value for module in loaded.modules.values() for value in vars(module).values())
+    return next((value for value in values if isinstance(value, Game)), None)
 
 
 def parts_of(classes: Sequence[type[EntityType]]) -> dict[str, dict[Side, type[Part]]]:
@@ -89,21 +97,41 @@ def parts_of(classes: Sequence[type[EntityType]]) -> dict[str, dict[Side, type[P
     return {each.__name__: {side: parts[0] for side, parts in each._parts.items() if parts} for each in classes}
 
 
-def _check_policy(policy: Game, schema: Schema, path: str) -> None:
-    wrong = []
+def policy_problems(policy: Game, schema: Schema, path: Path) -> list[Problem]:
+    """What is wrong with what a game says of itself."""
+    wrong = [Problem(str(path), 0, "bad game policy", each) for each in _policy_mistakes(policy)]
     name = getattr(policy.player, "__name__", repr(policy.player))
     if name not in schema.by_name:
-        wrong.append(f"player={name} is no entity type of the game; it has {', '.join(schema.by_name)}")
+        message = f"player={name} is no entity type of the game; it has {', '.join(schema.by_name)}"
+        wrong.append(Problem(str(path), 0, "bad game policy", message))
+    else:
+        wrong += _player_problems(policy.player, path)
+    return wrong
+
+
+def _policy_mistakes(policy: Game) -> Iterator[str]:
     if not policy.spaces:
-        wrong.append("spaces=[] leaves nobody a place to be: give at least one Space")
+        yield "spaces=[] leaves nobody a place to be: give at least one Space"
     names = [each.name for each in policy.spaces]
-    wrong += [f"two spaces are called {each}" for each in sorted({each for each in names if names.count(each) > 1})]
-    wrong += [
-        f"the bounds of the space {each.name} are empty: they are (least x, least z, greatest x, greatest z)"
-        for each in policy.spaces
-        if not (each.bounds[0] < each.bounds[2] and each.bounds[1] < each.bounds[3])
-    ]
+    for name in sorted({each for each in names if names.count(each) > 1}):
+        yield f"two spaces are called {name}"
+    for each in policy.spaces:
+        if not (each.bounds[0] < each.bounds[2] and each.bounds[1] < each.bounds[3]):
+            problem = f"the bounds of the space {each.name} are empty"
+            yield f"{problem}: they are (least x, least z, greatest x, greatest z)"
     if policy.ghost_distance_m < policy.area_radius_m:
-        wrong.append("ghost_distance_m must be at least area_radius_m, or clients would not see over a border")
-    if wrong:
-        raise DefinitionError([Problem(path, 0, "bad game policy", each) for each in wrong])
+        yield "ghost_distance_m must be at least area_radius_m, or clients would not see over a border"
+
+
+def _player_problems(player: type[EntityType], path: Path) -> Iterator[Problem]:
+    """Nobody can be let in as what no client can be connected to."""
+    sources = Sources(path.resolve() if path.is_dir() else path.resolve().parent)
+    for part in player._parts[Side.BASE][:1]:
+        if not issubclass(part, Proxy):
+            place = sources.body(part).place()
+            message = f"{player.__name__} is what players log in as: derive {part.__name__} from Proxy, not from Base"
+            yield Problem(place.file, place.line, "player without proxy", message)
+    if player.server_only:
+        place = sources.body(player).place("server_only")
+        message = f"{player.__name__} is what players log in as: it needs a client part, leave server_only out"
+        yield Problem(place.file, place.line, "player without client", message)

@@ -40,7 +40,7 @@ from terrazzo.wire.app import Outbox
 from terrazzo.wire.client import Closed, Connected, Reason, Received
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.entity_messages import Astray, Frame
-from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
+from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, life_of
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
 from terrazzo.wire.pairs.base_cell import CellData, CreateReal, RealCreated
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
@@ -217,7 +217,7 @@ class FakeCellApp:
             assert isinstance(request, CreateReal)
             self.created.append(request)
             answer = self.answer(request)
-            if isinstance(answer, RealCreated):
+            if isinstance(answer, RealCreated) and not self.has_made(request):
                 self.make(request)
             self._number = message.number
             reply_to(self.outbox, source, message.number, answer)
@@ -235,6 +235,10 @@ class FakeCellApp:
         base = PartId(EntityId(request.entity), Part.BASE)
         self.board.learn(base, 0, BASE_ID)
         self.board.pin(part, base)
+
+    def has_made(self, request: CreateReal) -> bool:
+        place = self.board.places.get(PartId(EntityId(request.entity), Part.CELL))
+        return place is not None and life_of(place.version) == request.life
 
     def say(self, entity: int, message: Message, to: PartId | None = None) -> None:
         """From the cell part of an entity to its base."""

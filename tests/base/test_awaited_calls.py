@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from terrazzo import Base, Cell, EntityType, Game, Int32, Ref, Space, UInt32, build, prop, remote
+from terrazzo.base.entity import Life
 from terrazzo.errors import CallFailed, CallRaised, CallTimeout, CallUndelivered, EntityGone
 from terrazzo.game import LoadedGame, parts_of
 from terrazzo.schema.flags import ALL_CLIENTS
+from terrazzo.schema.model import Method
 from terrazzo.schema.refs import Component
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.world import World
@@ -36,6 +38,20 @@ class ClerkBase(Base, of=Clerk):
     @remote
     def shrug(self) -> Int32:
         raise LookupError("nobody knows")
+
+    @remote
+    def close(self) -> Int32:
+        self.destroy()
+        return 3
+
+    @remote
+    async def close_slowly(self) -> Int32:
+        self.destroy()
+        return 4
+
+    async def leave(self) -> None:
+        self.destroy()
+        self.heard.append("left")
 
     @remote
     async def pass_on(self, to: Ref) -> Int32:
@@ -84,6 +100,7 @@ class Office:
     def _populate(self, server: Any) -> None:
         for number, x in ((1, -40.0), (2, 40.0)):
             server.create("Clerk", space="plain", position=(x, 0.0, 0.0), number=number)
+        server.create("Clerk", number=3)
 
     def wait(self, seconds: float) -> None:
         self.world.clock.run_until(self.world.clock.now + seconds)
@@ -138,6 +155,28 @@ def test_what_a_base_raises_is_told(office):
     assert text == f"shrug of {office.base(2).id}.base: LookupError: nobody knows"
 
 
+def test_a_base_that_ends_itself_ends_when_its_code_is_through(office):
+    base = office.base(3)
+    office.act(1, "ask", office.ref(3, Component.BASE), "close")
+    office.wait(2.0)
+    assert office.heard == [3]
+    assert office.errors == []
+    assert base.life is Life.GONE
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_base_that_ends_itself_may_be_a_coroutine(office, is_asked):
+    base = office.base(3)
+    if is_asked:
+        office.act(1, "ask", office.ref(3, Component.BASE), "close_slowly")
+    else:
+        office.act(3, "leave")
+    office.wait(2.0)
+    assert office.heard == ([4] if is_asked else ["left"])
+    assert office.errors == []
+    assert base.life is Life.GONE
+
+
 def test_nobody_is_there(office):
     gone = Ref(99, Component.BASE, office.base(1).schema.type_id)
     office.act(1, "ask", gone, "count", 1, timeout=30.0)
@@ -174,3 +213,19 @@ def test_a_method_without_code_answers_too(office, monkeypatch):
     [(kind, text)] = office.heard
     assert kind is CallRaised
     assert text.endswith("has no code for it")
+
+
+def test_a_call_that_does_not_decode_answers_too(office, monkeypatch):
+    monkeypatch.setattr(Method, "encode_args", lambda method, *args: b"odd")
+    office.act(1, "ask", office.ref(2, Component.BASE), "count", 1)
+    office.wait(2.0)
+    [(kind, _)] = office.heard
+    assert kind is CallRaised
+
+
+def test_a_call_that_cannot_be_sent_is_not_waited_for(office, monkeypatch):
+    entity = office.base(1)
+    monkeypatch.setattr(Method, "encode_args", lambda method, *args: bytes(950_000))
+    office.act(1, "ask", office.ref(2, Component.BASE), "count", 1)
+    assert len(office.errors) == 1
+    assert not entity.app.awaiting._replies

@@ -99,44 +99,6 @@ def test_the_ground_has_changed_hands_meanwhile():
     assert failed() == []
 
 
-def test_no_answer_means_that_it_may_be_there_and_so_it_is_taken_down():
-    town = Town()
-
-    def silent(request):
-        town.cell.make(request)
-
-    town.cell.answer = silent
-    proxy, _ = ready(town)
-    town.step(60)
-    assert state(proxy) is Body.LEAVING
-    assert failed() == []
-    assert town.cell.got(DestroyReal) == [DestroyReal()]
-    town.cell.end(proxy.id)
-    town.settle()
-    assert failed() == [f"{CELL_ID} did not answer (timeout)"]
-    assert state(proxy) is Body.NONE
-
-
-def test_no_answer_and_it_ended_without_a_word():
-    """What DestroyReal finds has ended already (or is a former life that says so): nobody waits for its last word."""
-    town = Town()
-
-    def silent(request):
-        town.cell.make(request)
-
-    town.cell.answer = silent
-    proxy, _ = ready(town)
-    town.settle()
-    town.cell.board.destroy(proxy.cell.part)
-    town.step(60)
-    assert failed() == [f"{CELL_ID} did not answer (timeout)"]
-    assert state(proxy) is Body.NONE
-    town.cell.answer = lambda request: RealCreated()
-    proxy.part.create_cell("plaza", (0, 0, 0))
-    town.step(10)
-    assert proxy.has_cell
-
-
 def test_it_is_taken_down_and_has_ended_without_a_word():
     town = Town()
     proxy, session = town.playing()
@@ -176,45 +138,6 @@ def test_a_cell_part_that_takes_nothing_now_is_taken_down_later(monkeypatch):
     town.step(5)
     assert town.cell.got(DestroyReal) == [DestroyReal()]
     assert state(proxy) is Body.LEAVING
-
-
-def test_no_answer_and_it_never_was():
-    town = Town()
-    town.cell.answer = lambda request: None
-    proxy, _ = ready(town)
-    town.step(80)
-    assert failed() == [f"{CELL_ID} did not answer (timeout)"]
-    assert state(proxy) is Body.NONE
-
-
-def test_no_answer_and_it_never_was_where_its_former_life_is_remembered():
-    town = Town()
-    proxy, _ = town.playing()
-    town.cell.end(proxy.id)
-    town.step(20)
-    town.cell.answer = lambda request: None
-    proxy.part.create_cell("plaza", (1.0, 0.0, 2.0))
-    town.step(150)
-    assert state(proxy) is Body.NONE
-    assert EVENTS[-1][0] == "on_cell_failed"
-    town.cell.answer = lambda request: RealCreated()
-    proxy.part.create_cell("plaza", (1.0, 0.0, 2.0))
-    town.step(20)
-    assert state(proxy) is Body.THERE
-
-
-def test_the_link_breaks_before_the_cell_app_answers():
-    """It may be there: it is taken down, and where it was asked for is found by the entity channel."""
-    town = Town()
-    town.cell.answer = lambda request: None
-    proxy, _ = ready(town)
-    town.settle()
-    town.app.on_link_lost(CELL_ID)
-    assert state(proxy) is Body.LEAVING
-    assert failed() == []
-    town.step(20)
-    assert len(failed()) == 1
-    assert state(proxy) is Body.NONE
 
 
 def test_each_cell_part_has_a_higher_life_and_waits_for_the_last_word_of_the_former():
@@ -301,18 +224,6 @@ def test_taken_down_while_it_is_being_made_and_somebody_here_looks_for_it():
     town.cell.end(proxy.id)
     town.settle()
     assert failed() == ["it was taken down before it was there"]
-
-
-def test_a_late_answer_changes_nothing():
-    town = Town()
-    town.cell.answer = lambda request: None
-    proxy, _ = ready(town)
-    town.step(55)
-    town.cell.answer_late()
-    town.settle()
-    assert town.app.requests.late == 1
-    assert proxy.cell.state is not Body.THERE
-    assert ("on_cell_created",) not in EVENTS
 
 
 def test_a_broken_link_is_no_death():

@@ -12,6 +12,7 @@ from terrazzo.schema.record import decode_record
 from terrazzo.schema.state import State
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToClient
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.pairs.base_cell import (
     CallBase,
     CallCell,
@@ -19,13 +20,14 @@ from terrazzo.wire.pairs.base_cell import (
     ClientUpdates,
     DestroyReal,
     Moves,
+    SendAway,
     SetWitness,
 )
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import FindEntry
 from terrazzo.wire.pairs.base_db import LoggedOff, Save
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, ProxyCreated
-from tests.base.base_harness import AVATAR, BYE, CELL_ID, DB, EVENTS, METHODS, READY, Stamp, Town, call
+from tests.base.base_harness import AVATAR, BYE, CELL_ID, DB, EVENTS, METHODS, READY, Stamp, Town, call, drain
 
 
 def test_it_joins_whom_it_needs_and_tells_where_clients_reach_it():
@@ -83,6 +85,7 @@ def test_what_the_cell_says_for_the_client_reaches_it():
     town.settle()
     assert session.sent[-2:] == [b"\x14a", b"\x14b"]
     town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces", b"\x9echange")),)))
+    town.step()
     assert session.unreliable == [b"\x15\0places", b"\x17\0\x9echange"]
 
 
@@ -91,9 +94,11 @@ def test_what_is_unreliable_is_taken_from_where_the_cell_part_is():
     proxy, session = town.playing()
     elsewhere = CELL_ID._replace(index=7)
     town.app.on_message(elsewhere, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),)))
+    town.step()
     assert session.unreliable == []
     assert town.app.view()["old_mail"] == 1
     town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"", b"\x15tplaces")),)))
+    town.step()
     assert session.unreliable == [b"\x15\0places"]
 
 
@@ -112,7 +117,29 @@ def test_what_is_unreliable_bears_its_turn():
     player = protocol.encode_cell_player(AVATAR, 1, (1.0, 0.0, 2.0), (0.5, 0.0, 0.0), ["Ann", 100])
     town.tell(proxy, player)
     town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 2, (b"\x15tplaces",)),)))
+    town.step()
     assert [each[1] for each in session.unreliable] == [0, 1, 2]
+
+
+def test_what_is_unreliable_and_what_is_not_stay_in_order():
+    """Several ticks of a CellApp may come within one of ours: who alights begins a turn, and what is said of its place
+    before and after bears another."""
+    town = Town()
+    proxy, session = town.playing()
+    town.tell(proxy, protocol.encode_announce(70, 1, AVATAR))
+    for vehicle in (0, 9, 0):
+        update = ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),))
+        town.app.on_message(CELL_ID, update)
+        ride = Ride(vehicle, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        rides = protocol.with_alias(1, protocol.Told(ToClient.RIDES, encode_ride(ride)))
+        town.cell.say(proxy.id, CellToClient(1, (rides,)))
+        town.cell.on_tick()
+        for _, message in drain(town.cell.outbox):
+            town.app.on_message(CELL_ID, message)
+        town.app.on_message(CELL_ID, update)
+    town.step()
+    assert [each[1] for each in session.unreliable] == [0, 1, 1, 1, 1, 2]
+    assert session.kinds()[-3:] == [ToClient.RIDES] * 3
 
 
 def test_an_unreliable_call_of_the_base_is_loose():
@@ -316,10 +343,24 @@ def test_too_large_a_message_ends_the_session_rather_than_the_story():
     town = Town()
     proxy, session = town.playing()
     town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (bytes(2000),)),)))
+    town.step()
     assert not session.is_closed()
     proxy._send(bytes((1 << 20) + 1))
     assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.SENT_AWAY])
     assert session.is_closed()
+
+
+def test_the_cell_part_can_send_its_client_away_and_no_later_one():
+    town = Town()
+    proxy, session = town.playing()
+    town.cell.say(proxy.id, SendAway(proxy.witness - 1, "too late"))
+    town.settle()
+    assert not session.is_closed()
+    town.cell.say(proxy.id, SendAway(proxy.witness, "too much"))
+    town.settle()
+    assert session.sent[-1] == protocol.encode_logged_off(Farewell.SENT_AWAY, "too much")
+    assert EVENTS[-1] == ("on_client_lost",)
+    assert town.cell.got(SetWitness)[-1] == SetWitness(proxy.witness, False)
 
 
 def test_the_view_is_plain():

@@ -42,6 +42,23 @@ def test_a_cell_part_that_does_not_answer_does_not_stop_a_save():
     assert len(town.logs("cell part did not send its values")) == 1
 
 
+def test_a_first_save_that_is_tried_again_says_of_which_entity():
+    town = Town()
+    proxy, _ = town.attached()
+    proxy.draft.dbid = 0
+    asked: list[tuple[int, int]] = []
+
+    def answer(request: Save) -> Message | None:
+        asked.append((request.dbid, request.entity))
+        return None if len(asked) == 1 else Saved(77)  # the first answer is lost, but the record was made
+
+    town.answers[Save] = answer
+    proxy.part.save()
+    town.step(40, 1.0)
+    assert asked[:2] == [(0, proxy.id)] * 2
+    assert proxy.draft.dbid == 77
+
+
 def test_saves_asked_for_meanwhile_are_one_more():
     town = Town()
     proxy, _ = town.attached()

@@ -12,7 +12,7 @@ from terrazzo.errors import DecodeError
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import encode_announce, encode_leave, encode_released, encode_want
 from terrazzo.wire.pairs.base_cell import ClientWants, SetWitness
-from tests.base.base_harness import AVATAR, CREATURE, Town
+from tests.base.base_harness import AVATAR, CREATURE, READY, Town
 
 CELL_PLAYER = protocol.encode_cell_player(AVATAR, 1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), ["Ann", 100])
 SPACE = protocol.encode_space(2, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -29,6 +29,37 @@ def test_wants_and_releases_of_a_tick_go_to_the_cell_part_together():
     town.settle()
     assert len(town.cell.got(ClientWants)) == 1
     assert proxy.bad == 0
+
+
+def test_what_a_full_channel_does_not_take_is_said_later(monkeypatch):
+    town = Town()
+    proxy, session = town.playing()
+    town.tell(proxy, encode_announce(70, 1, AVATAR), encode_announce(71, 2, AVATAR), encode_announce(72, 3, AVATAR))
+    town.tell(proxy, encode_leave(3))
+    with monkeypatch.context() as full:
+        full.setattr(proxy.cell, "send", lambda message: False)
+        town.hear(session, encode_want([(70, 0), (71, 5)]), encode_released([3]))
+        town.settle()
+        town.tell(proxy, encode_leave(2))
+        town.hear(session, encode_released([2]))
+        town.settle()
+    assert town.cell.got(ClientWants) == []
+    town.settle()
+    assert town.cell.got(ClientWants) == [ClientWants(1, ((70, 0),), (3, 2))]
+
+
+def test_a_witness_that_a_full_channel_does_not_take_is_said_later(monkeypatch):
+    town = Town()
+    proxy, session = town.attached()
+    with monkeypatch.context() as full:
+        full.setattr(proxy.cell, "send", lambda message: False)
+        town.hear(session, READY)
+        town.settle()
+        assert proxy.has_cell
+        assert proxy.witness == 1
+    assert town.cell.got(SetWitness) == []
+    town.step(20)
+    assert town.cell.got(SetWitness) == [SetWitness(1, True)]
 
 
 def test_each_announcement_is_wanted_once():

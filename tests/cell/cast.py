@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.schema.state import State
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.common import Request
 from terrazzo.wire.entity_messages import Astray, Frame
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId

@@ -7,6 +7,7 @@ import pytest
 from terrazzo.cell import copies, ghost
 from terrazzo.cell.cellapp import CellApp
 from tests.cell.land import Land
+from tests.cell.plain import AvatarCell
 
 
 @pytest.fixture
@@ -20,3 +21,18 @@ def strict_app(monkeypatch) -> CellApp:
 
     monkeypatch.setattr(ghost, "apply_step", checked)
     return Land(1)[0]
+
+
+@pytest.fixture
+def hooks(monkeypatch):
+    """What the game is told, by entity, in order; also across migrations."""
+    heard: dict[int, list[tuple]] = {}
+
+    def listen(name: str, say) -> None:
+        monkeypatch.setattr(AvatarCell, name, lambda part, *args: heard.setdefault(part.id, []).append(say(*args)))
+
+    listen("on_entered_aoi", lambda other: ("in", other.id))
+    listen("on_left_aoi", lambda entity: ("out", entity))
+    listen("on_proximity_entered", lambda number, other: ("near", number, other.id))
+    listen("on_proximity_left", lambda number, entity: ("far", number, entity))
+    return heard

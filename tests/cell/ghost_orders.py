@@ -36,12 +36,17 @@ def wipe(app: CellApp) -> None:
     app.outbox.drain()
 
 
+def in_order(script: Script, order: list[tuple[AppId, Message]]) -> list[tuple[AppId, Message]]:
+    """What a script says, in an order that was found for another of the same word."""
+    queues = {home: iter(link) for home, link in zip(HOMES, script.links, strict=True)}
+    return [(source, next(queues[source])) for source, _ in order]
+
+
 def check_word(app: CellApp, word: str, entity: int) -> int:
     """One script in all its orders; the next free entity."""
     for order in interleavings(Script(word, 0).links):
         script = Script(word, entity)
-        queues = {home: iter(link) for home, link in zip(HOMES, script.links, strict=True)}
-        deliver(app, [(source, next(queues[source])) for source, _ in order], entity)
+        deliver(app, in_order(script, order), entity)
         assert found(app, entity) == script.expected, (word, order)
         assert entity not in app.ghosts.held, (word, order)
         entity += 1

@@ -14,6 +14,7 @@ from functools import cache
 import msgspec
 
 from terrazzo.cell.moves import FRESH_MOVER
+from terrazzo.cell.timers import DRAWN
 from terrazzo.schema.changes import encode_internal
 from terrazzo.schema.state import State
 from terrazzo.wire.entity_messages import PackedPart
@@ -91,6 +92,7 @@ def offload(epoch: int, number: int, entity: int, home: AppId, floor: int) -> Of
         base=BASE,
         witness=None,
         timers=(),
+        next_number=DRAWN,
         controllers=(),
         proximities=(),
         dbid=0,

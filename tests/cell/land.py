@@ -21,11 +21,12 @@ from terrazzo.cell.history import PLACE
 from terrazzo.cell.kind import ranges_of
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
+from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Volatile
 from terrazzo.schema.shares import share_of_value
 from terrazzo.schema.state import State
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import Moves
@@ -290,8 +291,8 @@ class Land:
             elif away > witness.radius + witness.hysteresis:
                 assert other not in screen.seen, f"{screen.id} should not see {other}"
             if other in screen.seen:
-                for name in ("name", "steps", "bag", "gems", "crown", "pose"):
-                    assert screen.seen[other][name] == _share(AVATAR.other_client_layout, real.state, name)
+                for name in told_within(away):
+                    assert screen.seen[other][name] == _share(AVATAR.other_client_layout, real.state, name), name
         assert screen.own is not None
         assert screen.space == body.space.id
         for name in AVATAR.cell_player_layout.names:
@@ -301,6 +302,14 @@ class Land:
 def covers(app: CellApp, space: int, position) -> bool:
     """Whether a point is in this app's cell of a space."""
     return space in app.spaces and app.spaces[space].outside_by(position) == 0
+
+
+def told_within(away: float) -> list[str]:
+    """The properties that a client must have of another one so far away: those of levels that are farther in it may
+    have as they were, and what is told loosely may be lost."""
+    starts = {each.label: each.start for each in AVATAR.detail_levels}
+    others = (each for each in AVATAR.cell_properties if Receiver.OTHER_CLIENTS.hears(each.flags) and each.is_reliable)
+    return [each.name for each in others if away <= starts.get(each.detail_level or "", inf)]
 
 
 def _share(layout: Layout, state: State, name: str):

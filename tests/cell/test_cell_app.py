@@ -71,7 +71,7 @@ def test_different_maps_do_not_play_ball():
         ({"space": 9}, "no cell of space 9"),
         ({"position": (9999.0, 0.0, 0.0)}, "bounds of plain"),
         ({"position": (float("nan"), 0.0, 0.0)}, "bounds of plain"),
-        ({"life": 1}, "has a cell part here already"),
+        ({"life": 2}, "has a cell part here already"),
         ({"entity": 3, "life": 0}, "later life"),
     ],
 )

@@ -1,30 +1,15 @@
-"""Areas: who comes in and who leaves, what the game adds, withholds and is told, and proximity triggers."""
+"""Areas: who comes in and who leaves, what the game adds, withholds and is told."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
 
-from terrazzo.cell.interests import PATIENCE_S
 from terrazzo.errors import UsageError
 from tests.cell.land import Land
 from tests.cell.plain import AVATAR, AvatarCell
-
-
-@pytest.fixture
-def hooks(monkeypatch):
-    """What the game is told, by entity, in order; also across migrations."""
-    heard: dict[int, list[tuple]] = {}
-
-    def listen(name: str, say) -> None:
-        monkeypatch.setattr(AvatarCell, name, lambda part, *args: heard.setdefault(part.id, []).append(say(*args)))
-
-    listen("on_entered_aoi", lambda other: ("in", other.id))
-    listen("on_left_aoi", lambda entity: ("out", entity))
-    listen("on_proximity_entered", lambda number, other: ("near", number, other.id))
-    listen("on_proximity_left", lambda number, entity: ("far", number, entity))
-    return heard
 
 
 def test_the_own_body_comes_first_and_then_those_around():
@@ -154,6 +139,14 @@ def test_types_that_the_game_adds_by_itself(hooks):
     land.do(1, lambda part: part.add_to_aoi(2))
     land.step(6)
     assert set(screen.seen) == {2}
+    land.put(2, 90.0)
+    land.step(3)
+    land.put(2, 10.0)
+    land.step(3)
+    land.do(1, lambda part: part.remove_from_aoi(2))
+    land.step(3)
+    assert not screen.seen, "that it has come near meanwhile means nothing"
+    assert hooks[1] == [("in", 2), ("out", 2)]
     kind.schema = replace(AVATAR, on_client=False)
     with pytest.raises(UsageError, match="cannot be added"):
         land.witness(1).add_manual(2)
@@ -302,18 +295,90 @@ def test_hooks_of_the_area_are_not_repeated_by_a_migration(hooks):
     assert hooks[1][2:] == [("out", 2)]
 
 
-def test_another_life_is_another_entity(hooks):
+@contextmanager
+def unserved(land):
+    """No client has its turn."""
+    feed = land[0].feed
+    vars(feed)["serve"] = lambda real: None
+    yield
+    del vars(feed)["serve"]
+
+
+AGAIN = [("player",), ("enter", 2), ("leave", 2), ("enter", 2)]
+
+
+@pytest.mark.parametrize("wait", [nullcontext, unserved])
+def test_another_life_is_another_entity(hooks, wait):
+    """Also for a client that could not be told of the first one's end before the next began."""
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
     land.settle()
-    land.do(2, lambda part: part.destroy())
-    land.step(3)
-    land.base.create(land[0].me, 2, (11.0, 0.0, 0.0), life=2, name="again")
+    with wait(land):
+        land.do(2, lambda part: part.destroy())
+        land.step(3)
+        land.base.create(land[0].me, 2, (11.0, 0.0, 0.0), life=2, name="again")
+        land.step(4)
     land.settle()
-    assert screen.events == [("player",), ("enter", 2), ("leave", 2), ("enter", 2)]
+    assert screen.events == AGAIN
     assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
     assert screen.seen[2]["name"] == "again"
+
+
+def test_another_life_may_be_added_before_the_client_knows_of_the_end_of_the_first(hooks):
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0)
+    land.settle()
+    with unserved(land):
+        land.do(2, lambda part: part.destroy())
+        land.step(3)
+        land.base.create(land[0].me, 2, (300.0, 0.0, 0.0), life=2)
+        land.step(3)
+        land.do(1, lambda part: part.add_to_aoi(2))
+        land.step(3)
+    land.step(6)
+    assert screen.events == AGAIN
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+
+
+@pytest.mark.parametrize("ticks", [1, 2, 3])
+def test_another_life_whose_copy_takes_the_place_of_the_first(hooks, ticks):
+    land = Land()
+    screen = land.create(1, -8.0, is_seen=True)
+    land.create(2, 8.0)
+    land.settle()
+    land.block(1, 0)
+    land.do(2, lambda part: part.destroy())
+    land.step(3)
+    land.base.create(land[1].me, 2, (9.0, 0.0, 0.0), life=2)
+    land.step(8)
+    with unserved(land):
+        land.blocked.clear()
+        land.step(ticks)
+    land.settle()
+    assert screen.events == AGAIN
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+
+
+def test_one_that_waits_to_come_in_may_be_added_and_removed(hooks):
+    """It is near, and behind what the client has seen of it before."""
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, 200.0)
+    land.settle()
+    land.witness(1)._story.left[2] = (land[0].bodies[2].number + 5, land.host.now + 10)
+    land.put(2, 10.0)
+    land.step()
+    assert land.witness(1).entities() == []
+    land.do(1, lambda part: part.add_to_aoi(2))
+    for _ in range(8):
+        land.act(2, "step")
+        land.step()
+    land.do(1, lambda part: part.remove_from_aoi(2))
+    land.settle()
+    assert screen.events[:2] == [("player",), ("enter", 2)]
+    assert hooks[1] == [("in", 2)]
 
 
 @pytest.mark.parametrize("hall", [0, 1])
@@ -384,97 +449,3 @@ def test_a_late_word_about_a_former_client_does_not_end_the_present_one():
     real = land[0].reals[1]
     real.set_witness(0, False)
     assert real.witness is not None
-
-
-# Proximity triggers.
-
-
-def test_triggers_tell_each_crossing_once(hooks):
-    land = Land(1)
-    land.create(1, 0.0)
-    land.create(2, 30.0)
-    land.step()
-    number = land.do(1, lambda part: part.add_proximity(10.0))
-    land.step()
-    for x in (9.0, 8.0, 11.0, 12.0, 5.0):
-        land.put(2, x)
-        land.step(2)
-    land.put(1, -10.0)
-    land.step(2)
-    near, far = ("near", number, 2), ("far", number, 2)
-    assert hooks[1] == [near, far, near, far]
-    assert 2 not in hooks
-    land.do(1, lambda part: part.cancel(number))
-    land.put(2, -10.0)
-    land.step(2)
-    assert len(hooks[1]) == 4
-
-
-def test_triggers_migrate_with_those_inside(hooks):
-    land = Land()
-    land.create(1, -5.0)
-    land.create(2, -10.0)
-    land.create(3, 8.0)
-    land.settle()
-    number = land.do(1, lambda part: part.add_proximity(20.0))
-    land.settle()
-    assert sorted(hooks[1]) == [("near", number, 2), ("near", number, 3)]
-    for x in (5.0, -5.0, 5.0):
-        land.put(1, x)
-        land.settle()
-    assert land.home(1) == 1
-    assert len(hooks[1]) == 2
-    land.put(2, -100.0)
-    land.do(3, lambda part: part.destroy())
-    land.settle()
-    assert sorted(hooks[1][2:]) == [("far", number, 2), ("far", number, 3)]
-
-
-def test_triggers_wait_for_those_who_have_no_body_at_the_new_home_yet(hooks):
-    land = Land(1)
-    land.create(1, 0.0)
-    land.create(2, 5.0)
-    land.settle()
-    number = land.do(1, lambda part: part.add_proximity(20.0))
-    land.settle()
-    app, real = land[0], land[0].reals[1]
-    packed = app.interests.pack(real)
-    assert packed[0].inside == (2,)
-    app.interests.end(real)
-    assert not real.proximities
-    app.interests.unpack(real, [packed[0]._replace(inside=(2, 77))])
-    assert set(app.interests.pack(real)[0].inside) == {2, 77}
-    land.step(int(PATIENCE_S * 10) - 2)
-    assert hooks[1] == [("near", number, 2)]
-    land.step(4)
-    assert hooks[1] == [("near", number, 2), ("far", number, 77)]
-
-
-def test_a_ghost_that_is_deleted_and_made_again_has_not_left_a_trigger(hooks):
-    land = Land()
-    land.create(1, -10.0)
-    land.create(2, 5.0)
-    land.settle()
-    number = land.do(1, lambda part: part.add_proximity(20.0))
-    land.settle()
-    app, ghost = land[0], land[1].reals[2].ghost()
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
-    app.on_message(land[1].me, ghost)
-    land.settle()
-    assert hooks[1] == [("near", number, 2)]
-
-
-def test_a_hook_may_end_the_trigger_whose_hooks_wait(hooks, monkeypatch):
-    def once(part, number, other):
-        hooks.setdefault(part.id, []).append(other.id)
-        part.cancel(number)
-
-    monkeypatch.setattr(AvatarCell, "on_proximity_entered", once)
-    land = Land(1)
-    land.create(1, 0.0)
-    land.create(2, 5.0)
-    land.create(3, 6.0)
-    land.step()
-    land.do(1, lambda part: part.add_proximity(10.0))
-    land.step(3)
-    assert len(hooks[1]) == 1

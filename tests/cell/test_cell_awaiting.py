@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from terrazzo.errors import CallRaised, CallTimeout, CallUndelivered, EntityGone, EntityMoved, UsageError
+from terrazzo.schema.model import Method
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import awaiting
+from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import Answer
 from tests.cell.land import Land
@@ -160,6 +164,32 @@ def test_only_such_calls_can_be_awaited_and_each_once(land, monkeypatch):
         land.do(1, lambda part: part.ref(3).tell_luck(5, timeout=0))
 
 
+def test_a_result_that_is_too_long_is_told_to_both(land, monkeypatch):
+    monkeypatch.setattr(AvatarCell, "tell_two", lambda part: (1, "x" * 950_000))
+    land.act(1, "ask", 3, "tell_two")
+    land.settle()
+    assert "tell_two of 3.cell: UsageError: a payload of" in failed(land, 1, CallRaised)
+    assert len(land.host.words("game error")) == 1
+
+
+def test_who_awaits_a_call_that_is_refused_is_told(land, monkeypatch):
+    monkeypatch.setattr(Method, "encode_args", lambda method, *args: b"odd")
+    land.act(1, "ask", 3, "tell_luck", 5)
+    land.settle()
+    assert "tell_luck of 3.cell: tell_luck: " in failed(land, 1, CallRaised)
+    assert land[1].counts["call refused"] == 1
+
+
+def test_a_call_that_cannot_be_sent_is_not_waited_for(land, monkeypatch):
+    def full(*_: object) -> None:
+        raise ChannelFull("too much waits")
+
+    monkeypatch.setattr(land[0], "switchboard", SimpleNamespace(send=full))
+    land.act(1, "ask", 3, "tell_luck", 5)
+    assert "too much waits" in str(land.host.words("game error")[-1]["error"])
+    assert not land[0].awaiting._replies
+
+
 def test_there_is_a_limit_to_what_is_waited_for(land, monkeypatch):
     monkeypatch.setattr(awaiting, "REPLIES_MAX", 2)
     land.block(0, 1)
@@ -168,6 +198,31 @@ def test_there_is_a_limit_to_what_is_waited_for(land, monkeypatch):
     assert "waits for 2 answers already" in str(land.host.words("game error")[-1]["error"])
     land.settle()
     assert land.part(1).events == [12, 12]
+
+
+# On whose behalf.
+
+
+def test_the_caller_is_the_same_after_an_await(land, monkeypatch):
+    """Whoever takes 0 for a server must not be deceived by a client that lets it wait."""
+
+    async def poke(part: AvatarCell, times: int) -> None:
+        before = part.caller
+        await part.ref(3).tell_luck(times)
+        part.events.append((before, part.caller))
+
+    async def say(part: AvatarCell, words: str) -> None:
+        await part.ref(3).tell_luck(0)
+        part.events.append((words, part.caller))
+
+    monkeypatch.setattr(AvatarCell, "poke", poke)
+    monkeypatch.setattr(AvatarCell, "say", say)
+    land.base.call(1, "poke", 1, caller=2)
+    land.base.call(1, "say", "a server", caller=0)
+    land.base.call(1, "poke", 1, caller=4)
+    land.settle()
+    assert land.part(1).events == [(2, 2), ("a server", 0), (4, 4)]
+    assert land.part(1).caller == 0
 
 
 # Moves and ends.

@@ -142,6 +142,20 @@ def test_what_is_looked_up_in_history_keeps_to_the_budget():
     assert sum(screen.count("name", entity) for entity in range(2, 22)) == 40
 
 
+def test_places_and_what_is_looked_up_keep_to_the_budget_together():
+    land, _ = crowd(150)
+    for entity in range(2, 152):
+        for letter in "ab":
+            land.do(entity, lambda part, letter=letter: setattr(part, "name", letter * 50))
+            land[0].haunts.close_step(land[0].reals[entity])
+    shuffle(land, 150, 0)
+    land.witness(1)._story.deficit = 0.0
+    reliable, loose = (sum(map(len, each)) for each in land.witness(1).update(land.host.now, land[0].tick, 1000.0))
+    assert reliable > 400
+    assert loose > 400
+    assert reliable + loose < 1000 + 150, "one entity may go beyond"
+
+
 def test_a_newcomer_hears_much_at_once_and_the_rest_soon():
     land = Land(1)
     land.create(1, 0.0)

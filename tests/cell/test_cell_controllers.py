@@ -182,7 +182,7 @@ def test_at_rest_and_on_again():
     }
 
 
-@pytest.mark.parametrize("packed", [PackedController(1, 99, 1, b""), PackedController(1, 2, 2, b"short")])
+@pytest.mark.parametrize("packed", [PackedController(1, 99, b""), PackedController(1, 2, b"short")])
 def test_what_does_not_decode_is_refused(packed):
     with pytest.raises(DecodeError):
         Controllers().unpack([packed])

@@ -34,9 +34,16 @@ def test_bodies_here_are_known_and_others_are_asked_for(land):
     app.exchange.locate(part(2, Part.BASE))
     assert app.switchboard.places[part(2)].app == land[1].me
     assert app.switchboard.places[part(2, Part.BASE)].app == BASE
-    assert app.locator.asked == 0
+    assert len(app.requests) == 0
     app.exchange.locate(part(3))
-    assert app.locator.asked == 1
+    assert len(app.requests) == 1
+
+
+def test_what_is_no_news_is_asked_for(land):
+    app = land[0]
+    app.switchboard.learn(part(2), app.bodies[2].epoch + 5, land[1].me)  # more than the ghost here knows
+    app.exchange.locate(part(2))
+    assert len(app.requests) == 1
 
 
 def test_somebody_far_away_is_found_and_called(land):

@@ -1,12 +1,14 @@
-"""What a game hears of its ghosts' properties."""
+"""What a game hears of its ghosts: that they begin and end, in pairs, and of their properties."""
 
 from __future__ import annotations
 
 import pytest
 
 from terrazzo.cell import kind
+from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
+from terrazzo.world.bsp import BspTree, CellId, Leaf
 from tests.cell.ghost_script import A, create, update
-from tests.cell.land import Land
+from tests.cell.land import MANAGER, Land
 from tests.cell.plain import AvatarCell, Item
 
 heard: list[tuple] = []
@@ -62,3 +64,60 @@ def test_what_the_game_raises_costs_nothing_else(watched, monkeypatch):
     land[0].on_message(A, update(0, 4))
     assert land[0].bodies[1].number == 4
     assert land[0].bodies[1].state["steps"] == 4
+
+
+@pytest.fixture
+def counted(monkeypatch) -> dict[int, int]:
+    """How many ghosts the game counts, by the index of the app."""
+    counts: dict[int, int] = {}
+
+    def count(part, by: int) -> None:
+        index = part._body.app.me.index
+        counts[index] = counts.get(index, 0) + by
+
+    monkeypatch.setattr(AvatarCell, "on_ghost_created", lambda part: count(part, 1))
+    monkeypatch.setattr(AvatarCell, "on_ghost_destroyed", lambda part: count(part, -1))
+    return counts
+
+
+def check_counts(land: Land, counts: dict[int, int]) -> None:
+    for app in land.cells:
+        assert counts.get(app.me.index, 0) == sum(body.real is None for body in app.bodies.values())
+
+
+def test_a_game_can_count_the_ghosts_of_each_cell(counted):
+    land = Land(3, margin_m=0.0, hall=0)
+    land.create(1, -5.0)
+    land.create(2, 150.0)
+    land.settle()
+    check_counts(land, counted)
+    assert counted[1] == 1
+    for x in (5.0, -5.0, 205.0, 300.0):
+        land.put(1, x)
+        land.settle()
+        check_counts(land, counted)
+    land.do(2, lambda part: part.teleport("hall", (1.0, 0.0, 1.0)))  # to and fro, and once within one app
+    land.settle()
+    land.do(2, lambda part: part.teleport("plain", (-5.0, 0.0, 1.0)))
+    land.settle()
+    check_counts(land, counted)
+    land.do(2, lambda part: part.destroy())
+    land.settle()
+    check_counts(land, counted)
+
+
+def test_even_of_a_cell_that_goes(counted):
+    land = Land(2)
+    land.create(1, -20.0, is_seen=True)
+    land.create(2, 20.0, is_seen=True)
+    land.settle()
+    tree = BspTree(land.tree.bounds, Leaf(CellId(1), land[0].me), CellId(3))
+    land.plant("plain", 1, 2, tree, *land.cells, retiring=(land[1].me,))
+    land.settle()
+    assert counted == {0: 0, 1: 2}
+    land[1].on_message(MANAGER, CellRemoved(1, 2))
+    land.step(3)
+    assert counted == {0: 0, 1: 0}
+    assert not land[1].spaces
+    assert not land[1].moves._movers
+    assert not land[1].haunts._neighbours

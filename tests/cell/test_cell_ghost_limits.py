@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import struct
 
+import msgspec
 import pytest
 
+from terrazzo.cell import ghost
 from terrazzo.cell.ghost import HELD_ENTITIES_MAX
 from terrazzo.cell.graves import GRAVE_S, GRAVES_MAX, Graves
 from terrazzo.cell.held import HELD_STEPS_MAX, HELD_TURNS_MAX
@@ -16,6 +18,7 @@ from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
     DeleteGhost,
     GhostCreated,
+    GhostList,
     GhostPlaces,
     Item,
     NextReal,
@@ -195,6 +198,37 @@ def test_too_many_entities_are_not_held():
     assert 1 not in land[0].ghosts.held
 
 
+def test_a_list_may_cost_others_what_they_hold(monkeypatch):
+    """Too much is held already: taking what is held ends ghosts while the list is gone through."""
+    monkeypatch.setattr(ghost, "HELD_ENTITIES_MAX", 3)
+    land = Land(1)
+    for entity in range(1, 7):
+        land[0].on_message(A, create(0, 3, entity))
+    for entity in range(1, 4):
+        land[0].on_message(A, delete(0, 5, entity))
+    land[0].on_message(A, GhostList(()))
+    assert sorted(land[0].bodies) == [4, 5, 6]
+    assert len(land[0].ghosts.held) == 3
+
+
+def test_the_last_words_of_one_that_has_gone_on_are_not_its_end():
+    """Whoever has its real by now has said that there is a ghost here: that one is on its way, and asked for."""
+    land = Land(1)
+    land[0].on_message(A, create(0, 3))
+    land[0].on_message(B, SetReal(1, 1, 4))
+    land[0].on_message(A, DeleteGhost(1, 0, 4, False, Past(3, (), ()), 1))
+    assert 1 not in land[0].bodies
+    assert land[0].ghosts.held[1].awaited == 1
+
+
+def test_only_a_ghost_that_is_there_is_confirmed():
+    land = Land(1)
+    land[0].on_message(A, msgspec.structs.replace(create(0, 3), type_id=99))
+    assert said(land) == []
+    land[0].on_message(A, create(0, 3))
+    assert said(land) == [(A.index, GhostCreated(1, 0))]
+
+
 def test_a_ghost_of_which_nobody_knows_goes_in_the_end():
     land = Land(1)
     land[0].on_message(A, create(0, 1))
@@ -207,6 +241,22 @@ def test_a_ghost_of_which_nobody_knows_goes_in_the_end():
     assert asked == ASKED_MAX
     assert not land[0].bodies
     assert not land[0].ghosts.held
+
+
+def test_who_speaks_at_last_is_asked_again():
+    """The real was on its way for so long that its former home was asked in vain, as often as that is done."""
+    land = Land(1)
+    land[0].on_message(A, create(0, 1))
+    land[0].on_message(A, update(0, 3))
+    for _ in range(ASKED_MAX):
+        land.host.now += GAP_S + 0.1
+        land[0].ghosts.on_tick()
+    said(land)
+    land[0].on_message(B, SetReal(1, 1, 4))
+    land.host.now += GAP_S + 0.1
+    land[0].ghosts.on_tick()
+    assert (B.index, WantSnapshot(1, 1)) in said(land)
+    assert 1 in land[0].bodies
 
 
 def test_the_next_real_must_say_so_itself():

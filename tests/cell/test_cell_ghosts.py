@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.mending import GAP_S
+from terrazzo.cell.mending import ASKED_MAX, GAP_S
 from terrazzo.wire.messages import REGISTRY
-from terrazzo.wire.pairs.cell_cell import Offload, WantSnapshot
+from terrazzo.wire.pairs.cell_cell import GhostPlaces, Offload, UpdateGhost, WantSnapshot
 from tests.cell.cast import LandHost
 from tests.cell.forms import IS_PLAIN
-from tests.cell.ghost_orders import check_word, deliver, found, wipe
-from tests.cell.ghost_script import HOMES, Script, interleavings, scripts
+from tests.cell.ghost_orders import check_word, deliver, found, in_order, wipe
+from tests.cell.ghost_script import HOMES, Script, interleavings, place_of, scripts
 
 
 def test_every_script_in_every_order_gives_the_same_ghost(strict_app):
@@ -22,6 +24,28 @@ def test_every_script_in_every_order_gives_the_same_ghost(strict_app):
         entity = check_word(strict_app, word, entity)
     assert len(words) > (100 if IS_PLAIN else 300)
     assert entity > (600 if IS_PLAIN else 5000)
+
+
+def test_rows_of_places_in_every_order(strict_app):
+    """Each step came in a message of many: it goes by another way, straight into the arrays where it can."""
+    entity = 1
+    for word in scripts(4 if IS_PLAIN else 5):
+        for order in interleavings(Script(word, 0).links):
+            script = Script(word, entity)
+            for source, message in in_order(script, order):
+                strict_app.on_message(source, as_row(message) if isinstance(message, UpdateGhost) else message)
+            body = strict_app.bodies.get(entity)
+            now = None if body is None else (body.number, body.epoch, body.real_app)
+            assert now == script.expected, (word, order)
+            assert body is None or body.position == place_of(body.number)
+            assert entity not in strict_app.ghosts.held, (word, order)
+            entity += 1
+        wipe(strict_app)
+
+
+def as_row(step: UpdateGhost) -> GhostPlaces:
+    place = (*step.position, *step.direction)
+    return GhostPlaces(1, struct.pack("<iqq6f", step.entity, step.epoch, step.number, *place))
 
 
 @pytest.mark.parametrize("word", ["cumudmcu", "cmdcumuu", "cudmcudmcu", "cumdmcuu", "cumudcmu", "cudcumdmcx"])
@@ -37,9 +61,7 @@ def test_the_real_itself_comes_in_any_order(strict_app, word, is_past_long):
     orders = list(interleavings(_coming_over(word, 0, is_past_long).links))
     for order in orders:
         script = _coming_over(word, entity, is_past_long)
-        queues = {home: iter(link) for home, link in zip(HOMES, script.links, strict=True)}
-        for source, _ in order:
-            message = next(queues[source])
+        for source, message in in_order(script, order):
             strict_app.on_message(source, message)
             found(strict_app, entity)
             if isinstance(message, Offload) and is_past_long:
@@ -77,10 +99,29 @@ def test_whatever_is_lost_is_mended(strict_app):
             wipe(strict_app)
 
 
-def mend(app: CellApp, script: Script) -> None:
+@pytest.mark.parametrize("knows_the_next", [True, False])
+def test_whatever_is_lost_in_whatever_order_is_mended(strict_app, knows_the_next):
+    """Who had the real may remember where it went, or nothing at all."""
+    entity = 0
+    for word in scripts(3 if IS_PLAIN else 4):
+        for order in interleavings(Script(word, 0).links):
+            for lost in range(len(order)):
+                entity += 1
+                script = Script(word, entity)
+                left = in_order(script, order)
+                del left[lost]
+                deliver(strict_app, left, entity)
+                mend(strict_app, script, rounds=ASKED_MAX + 4, knows_the_next=knows_the_next)
+                assert found(strict_app, entity) == script.expected, (word, order, lost)
+                assert entity not in strict_app.ghosts.held
+        wipe(strict_app)
+    assert entity > (200 if IS_PLAIN else 3000)
+
+
+def mend(app: CellApp, script: Script, *, rounds: int = 6, knows_the_next: bool = True) -> None:
     """The links are up again; time passes; each app answers what it is asked."""
     words = script.said_again()
-    for _ in range(6):
+    for _ in range(rounds):
         for source, message in words:
             app.on_message(source, message)
         words = []
@@ -89,4 +130,5 @@ def mend(app: CellApp, script: Script) -> None:
         app.ghosts.on_tick()
         for peer, bundles in app.outbox.drain():
             asked = [each for bundle in bundles for each in REGISTRY.decode_bundle(bundle)]
-            words += [(peer, script.snapshot(peer)) for each in asked if isinstance(each, WantSnapshot)]
+            if knows_the_next or peer == script.home:
+                words += [(peer, script.snapshot(peer)) for each in asked if isinstance(each, WantSnapshot)]

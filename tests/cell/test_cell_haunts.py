@@ -7,6 +7,7 @@ import pytest
 from terrazzo.cell.haunts import CONFIRM_S, KEEP_M, LIFE_MIN_S
 from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostCreated, NextReal, WantSnapshot
 from tests.cell.land import Land
 
@@ -33,6 +34,15 @@ def test_a_ghost_is_where_the_square_reaches_and_stays_a_little_longer():
     land.step(5)
     assert 1 not in land[1].bodies
     land.settle()
+
+
+def test_a_new_ghost_hears_of_no_step_before_its_creation():
+    land = Land()
+    land.create(1, -300.0)
+    land.put(1, -50.0)
+    land[0].haunts.create(land.real(1), land[1].me)
+    bundles = [bundle for peer, bundles in land[0].outbox.drain() if peer == land[1].me for bundle in bundles]
+    assert [type(each) for bundle in bundles for each in REGISTRY.decode_bundle(bundle)] == [CreateGhost]
 
 
 def test_a_ghost_is_not_deleted_in_its_first_moments():

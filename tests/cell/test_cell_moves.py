@@ -102,7 +102,24 @@ def test_the_game_may_do_anything_when_it_is_asked(monkeypatch, act):
     if act == "destroy":
         assert land.home(1) is None
     else:
-        assert land.part(1).position.x == (-5.0 if act == "put" else 2.0), "a mistake is no veto"
+        assert land.part(1).position.x == (-5.0 if act == "put" else 0.0), "who fails to answer has not allowed it"
+
+
+@pytest.mark.parametrize(("answer", "x"), [(0, 0.0), ([], 0.0), (None, 1.0), (1, 1.0)])
+def test_what_counts_as_false_refuses(field, monkeypatch, answer, x):
+    monkeypatch.setattr(AvatarCell, "on_move", lambda part, position: answer)
+    assert walked_to(field, 1.0) == x
+
+
+def test_a_veto_cannot_be_awaited(field, monkeypatch):
+    """Where a game is loaded it is told so; what hides there is refused here."""
+
+    async def on_move(part: AvatarCell, position) -> bool:
+        return True
+
+    monkeypatch.setattr(AvatarCell, "on_move", on_move)
+    assert walked_to(field, 1.0) == 0.0
+    assert any("cannot be async" in str(facts) for _, facts in field.host.logged)
 
 
 def test_moves_of_one_without_a_client_or_body_are_dropped(field):

@@ -7,6 +7,7 @@ from math import inf
 import msgspec
 import pytest
 
+from terrazzo.cell import offload
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
@@ -43,7 +44,9 @@ def test_the_game_hears_of_leaving_and_entering(monkeypatch):
     heard.clear()
     land.put(1, 1.0)
     land.settle()
-    assert heard == [("on_leaving_cell", 5), ("on_left_cell", 5), ("on_entering_cell", 5), ("on_entered_cell", 5)]
+    here = [("on_leaving_cell", 5), ("on_left_cell", 5), ("on_ghost_created", 1)]
+    there = [("on_ghost_destroyed", 1), ("on_entering_cell", 5), ("on_entered_cell", 5)]
+    assert heard == here + there
     heard.clear()
     land.do(1, lambda part: part.destroy())
     land.settle()
@@ -184,6 +187,17 @@ def test_a_jump_that_is_refused_has_not_happened(jump):
     assert watcher.count("on_stepped", 1) == 2
     assert watcher.count("enter", 1) == 1
     assert watcher.count("leave", 1) == screen.count("space") == 0
+
+
+def test_a_refusal_with_a_long_reason_fits_its_message(monkeypatch):
+    monkeypatch.setattr(offload, "problem_of", lambda app, message: "ü" * 2000)
+    land = Land(margin_m=0.0)
+    land.create(1, -1.0)
+    land.settle()
+    assert send_off(land, 1, 1, Jump(1, (1.0, 0.0, 1.0), STILL))
+    land.settle()
+    assert land.home(1) == 0
+    assert land.part(1).events[-1] == ("teleport failed", "ü" * 450)
 
 
 def test_a_refusal_is_not_taken_back_by_a_second_copy():

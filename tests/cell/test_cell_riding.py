@@ -284,20 +284,21 @@ def test_what_cannot_be_is_refused():
         land.create(entity, 10.0 * entity)
     land.step(2)
     board(land, 2, 1)
-    for wish in (
-        lambda: board(land, 3, 2),
-        lambda: board(land, 1, 3),
-        lambda: board(land, 1, 1),
-        lambda: board(land, 3, 99),
-        lambda: board(land, 3, 1, (101.0, 0.0, 0.0)),
-        lambda: board(land, 3, 1, (float("nan"), 0.0, 0.0)),
-        lambda: land.put(2, 5.0),
-        lambda: land.do(2, lambda part: setattr(part, "yaw", 1.0)),
-        lambda: land.do(2, lambda part: part.move_to((0.0, 0.0, 0.0), 1.0)),
-        lambda: land.do(2, lambda part: part.turn_to(1.0, 1.0)),
-        lambda: land.do(3, lambda part: part.entity(2).alight()),
+    for wish, words in (
+        (lambda: board(land, 3, 2), "entity 2 rides itself, on entity 1: board that one"),
+        (lambda: board(land, 1, 2), "entity 2 rides itself, on this very entity: let it alight first"),
+        (lambda: board(land, 1, 3), "entity 1 has riders itself: let them alight first"),
+        (lambda: board(land, 1, 1), "takes another entity"),
+        (lambda: board(land, 3, 99), "not known in this cell"),
+        (lambda: board(land, 3, 1, (101.0, 0.0, 0.0)), r"a seat is at most 100 m \(ghost_distance_m\)"),
+        (lambda: board(land, 3, 1, (float("nan"), 0.0, 0.0)), "three finite numbers"),
+        (lambda: land.put(2, 5.0), "alight first"),
+        (lambda: land.do(2, lambda part: setattr(part, "yaw", 1.0)), "alight first"),
+        (lambda: land.do(2, lambda part: part.move_to((0.0, 0.0, 0.0), 1.0)), "alight first"),
+        (lambda: land.do(2, lambda part: part.turn_to(1.0, 1.0)), "alight first"),
+        (lambda: land.do(3, lambda part: part.entity(2).alight()), "only in its own code"),
     ):
-        with pytest.raises(UsageError):
+        with pytest.raises(UsageError, match=words):
             wish()
     assert [land.part(entity).vehicle for entity in (1, 2, 3)] == [0, 1, 0]
     land.act(3, "alight")

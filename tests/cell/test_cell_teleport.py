@@ -159,6 +159,23 @@ def test_the_second_wish_takes_the_place_of_the_first(land):
     assert land.part(1).events[-2:] == ["attached", "teleported"]
 
 
+def test_even_when_it_is_about_to_leave(land, monkeypatch):
+    """In `on_leaving_cell`; the same wish again is no other, or it would never leave."""
+    goal = ["plain", (-310.0, 0.0, 0.0)]
+    monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: part.teleport(*goal), raising=False)
+    land = Land(3, hall=2)
+    land.create(1, -100.0, is_seen=True)
+    land.do(1, lambda part: part.teleport("hall", (5.0, 0.0, 0.0)))
+    land.settle()
+    assert whereabouts(land, 1) == (0, "plain", (-310.0, 0.0, 0.0))
+    assert land.part(1).events[-2:] == ["attached", "teleported"]
+    goal[:] = ["hall", (7.0, 0.0, 0.0)]
+    land.do(1, lambda part: part.teleport("hall", (5.0, 0.0, 0.0)))
+    land.settle()
+    assert whereabouts(land, 1) == (2, "hall", (7.0, 0.0, 0.0))
+    assert land.part(1).events == ["entered cell", "teleported"]
+
+
 def test_a_wish_ends_with_its_entity(land):
     land.do(1, lambda part: (part.teleport("hall", (5.0, 0.0, 0.0)), part.destroy()))
     land.settle()
@@ -238,6 +255,26 @@ def test_an_app_that_is_out_of_reach(land, monkeypatch):
     assert "out of reach" in failed(land)
     land[0].on_link_up(land[2].me)
     as_it_was(land)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_is_out_of_reach_is_sought_again(is_known):
+    """The ground moves: somebody else has the point now, and can be reached."""
+    land = Land(3, hall=1)
+    land.create(1, -300.0)
+    land.settle()
+    land.break_link(0, 1)
+    land.do(1, lambda part: part.teleport("plain" if is_known else "hall", (50.0, 0.0, 0.0)))
+    land.step(5)
+    assert land.home(1) == 0
+    if is_known:
+        land.plant("plain", 1, 2, land.tree.move_border((1,), 20.0), *land.cells)
+    else:
+        tree = BspTree(Rect(*HALL_BOUNDS), Leaf(CellId(1), land[2].me), CellId(2))
+        land.plant("hall", 2, 2, tree, land[2])
+    land.step(30)
+    assert land.home(1) == 2
+    assert land.part(1).events == ["entered cell", "teleported"]
 
 
 def test_a_manager_that_is_away_for_a_while(land):

@@ -9,6 +9,7 @@ import pytest
 from terrazzo.cell.timers import DRAWN, TIMERS_MAX, Timers
 from terrazzo.errors import UsageError
 from terrazzo.wire.pairs.cell_cell import Timer
+from tests.cell.land import Land
 
 
 def fired(timers: Timers, now: float) -> list[int]:
@@ -19,7 +20,7 @@ def fired(timers: Timers, now: float) -> list[int]:
 
 
 def test_each_fires_once_in_the_order_in_which_they_are_due():
-    timers = Timers(home=0)
+    timers = Timers()
     late, early = timers.set(0.0, 2.0, 0.0, None), timers.set(0.0, 1.0, 0.0, None)
     assert timers.next_due == 1.0
     assert fired(timers, 0.9) == []
@@ -29,7 +30,7 @@ def test_each_fires_once_in_the_order_in_which_they_are_due():
 
 
 def test_what_repeats_keeps_its_beat_and_makes_up_for_nothing():
-    timers = Timers(home=0)
+    timers = Timers()
     timers.set(0.0, 1.0, 1.0, 5)
     assert fired(timers, 1.25) == [5]
     assert timers.next_due == 2.0, "not 2.25"
@@ -38,7 +39,7 @@ def test_what_repeats_keeps_its_beat_and_makes_up_for_nothing():
 
 
 def test_a_number_that_is_in_use_sets_that_timer_again():
-    timers = Timers(home=0)
+    timers = Timers()
     assert timers.set(0.0, 1.0, 1.0, 5) == timers.set(0.0, 3.0, 0.0, 5) == 5
     assert fired(timers, 2.0) == []
     assert fired(timers, 3.0) == [5]
@@ -46,7 +47,7 @@ def test_a_number_that_is_in_use_sets_that_timer_again():
 
 
 def test_what_is_cancelled_or_set_again_in_the_same_round_does_not_fire():
-    timers = Timers(home=0)
+    timers = Timers()
     for number in (1, 2, 3):
         timers.set(0.0, 1.0, 0.0, number)
     due = timers.take(1.0)
@@ -60,19 +61,39 @@ def test_what_is_cancelled_or_set_again_in_the_same_round_does_not_fire():
 
 
 def test_numbers_that_are_drawn_differ_from_home_to_home_and_from_the_game_s_own():
-    drawn = [Timers(home).draw() for home in range(3)] + [Timers(0).draw() + 1]
-    assert len(set(drawn)) == 4
+    """However many were drawn in one home."""
+    timers, drawn = Timers(), []
+    for many in (3, 2 * DRAWN, 1):
+        drawn += [timers.draw() for _ in range(many)]
+        there = Timers()
+        there.unpack(timers.pack(0.0), timers.next_number, 0.0)
+        timers = there
+    assert len(set(drawn)) == len(drawn)
     assert min(drawn) >= DRAWN
 
 
+def test_a_timer_that_came_along_is_never_set_again_by_a_drawn_number():
+    land = Land(2)
+    land.create(1, -50.0)
+    land.settle()
+    for _ in range(DRAWN):
+        land.real(1).timers.draw()
+    land.do(1, lambda part: part.timer(1000.0))
+    land.put(1, 50.0)
+    land.settle()
+    assert land.home(1) == 1
+    land.do(1, lambda part: part.timer(500.0))
+    assert len(land.real(1).timers.pack(0.0)) == 2
+
+
 def test_at_rest_the_seconds_that_are_left():
-    timers = Timers(home=0)
+    timers = Timers()
     timers.set(10.0, 5.0, 0.0, 1)
     timers.set(10.0, 1.0, 2.0, 2)
     packed = timers.pack(12.0)
     assert packed == (Timer(1, 3.0, 0.0), Timer(2, -1.0, 2.0))
-    there = Timers(home=1)
-    there.unpack(packed, 500.0)
+    there = Timers()
+    there.unpack(packed, timers.next_number, 500.0)
     assert there.next_due == 499.0, "what was due in the tick of departure, and did not fire there, fires here"
     assert fired(there, 500.0) == [2]
     assert fired(there, 503.0) == [2, 1], "due at 502 and at 503"
@@ -91,11 +112,11 @@ def test_at_rest_the_seconds_that_are_left():
 )
 def test_what_no_timer_can_be(seconds, repeat, number):
     with pytest.raises(UsageError):
-        Timers(home=0).set(0.0, seconds, repeat, number)
+        Timers().set(0.0, seconds, repeat, number)
 
 
 def test_there_is_an_end_to_their_number():
-    timers = Timers(home=0)
+    timers = Timers()
     for number in range(TIMERS_MAX):
         timers.set(0.0, 1.0, 0.0, number)
     with pytest.raises(UsageError, match="at most 256"):

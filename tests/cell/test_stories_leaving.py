@@ -178,6 +178,39 @@ def test_a_client_that_remembers_gets_what_has_changed():
     assert screen.seen[2]["name"] == "two"
 
 
+def test_what_a_client_remembers_of_one_that_is_withheld_is_forgotten():
+    """It was wanted, and then withheld before it could be described: the client may have forgotten it when it is shown
+    again."""
+    land = Land(1)
+    land.create(1, 0.0, is_seen=True)
+    land.create(2, 10.0, name="two")
+    land.settle()
+    for x in (300.0, 10.0):
+        land.put(2, x)
+        land.step(5 if x > 10.0 else 1)
+    story = land.witness(1)._story
+    story.deficit = 1e6
+    land.step(3)
+    assert 2 in story._remembered
+    land.do(1, lambda part: part.withhold_from_client(2))
+    land.step(3)
+    assert story._remembered == {}
+
+
+def test_what_is_to_be_told_is_noted_once():
+    """Whatever happens to one of whom the client cannot be told yet."""
+    land = Land(1)
+    land.create(1, 0.0, is_seen=True)
+    land.settle()
+    story = land.witness(1)._story
+    story.deficit = 1e6
+    land.create(2, 10.0)
+    for x in (300.0, 10.0, 300.0, 10.0):
+        land.put(2, x)
+        land.step()
+    assert list(story._wishes) == [2]
+
+
 def test_everything_for_a_client_has_the_number_of_its_witness():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)

@@ -97,3 +97,4 @@ def test_no_cluster(tmp_path):
     done = CliRunner().invoke(main, ["account", "--data", str(tmp_path)])
     assert done.exit_code == 1
     assert "no cluster is running" in done.output
+    assert "or name its folder with --data" in done.output

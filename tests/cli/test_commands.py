@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from terrazzo.cli.main import COMMANDS, main
+from terrazzo.sim.runner import Outcome
 from tests.schema.golden import GOLDEN
 
 
@@ -107,3 +108,20 @@ def test_a_short_simulation_holds_its_promises():
     told = json.loads(result.output)
     assert set(told) == {"scenario", "seeds", "failures", "events", "virtual_s"}
     assert told["failures"] == []
+
+
+@pytest.mark.parametrize("wrong", [("--duration", "-5"), ("--duration", "0"), ("--jobs", "-3"), ("--seeds", "0")])
+def test_sim_refuses_what_would_prove_nothing(wrong):
+    result = run("sim", "channel", *wrong)
+    assert result.exit_code == 2
+    assert "is not in the range" in result.output
+
+
+def test_a_world_in_which_nothing_happens_has_not_held(monkeypatch):
+    def idle(orders, jobs):
+        return [Outcome(order, 0, 1.0, "") for order in orders]
+
+    monkeypatch.setattr("terrazzo.cli.sim.run_many", idle)
+    result = run("sim", "channel", "--seeds", "3")
+    assert result.exit_code == 1
+    assert "in 3 of them nothing happened" in result.output

@@ -66,11 +66,17 @@ def test_the_settings_are_printed_as_a_file():
 
 def test_bots_need_a_world(tmp_path):
     assert told(bots, PLAZA, "--data", tmp_path) == (
-        1, f"Error: no cluster is running with the data folder {tmp_path}: start one\n",
+        1, f"Error: no cluster is running with the data folder {tmp_path}: start one, or name its folder with --data\n",
     )  # fmt: skip
-    code, words = told(bots, PLAZA)
+    code, words = told(bots, PLAZA, "--address", "127.0.0.1:9")
     assert (code, words.count("\n")) == (1, 1)
-    assert "--address HOST:PORT" in words
+    assert "--address HOST:PORT and --key" in words
+
+
+def test_bots_go_to_the_world_that_runs_here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, words = told(bots, PLAZA)
+    assert (code, f"data folder {tmp_path / 'terrazzo-data'}:" in words) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.db.harness import BASE, MANAGER, Office
 
 def test_a_save_is_confirmed_when_it_is_durable_and_not_before():
     office = Office()
-    number = office.ask(BASE, Save(1, 0, b"one"))
+    number = office.ask(BASE, Save(1, 0, b"one", 7))
     for _ in range(3):
         office.tick(works=False)
         assert office.answer(BASE, number) is None
@@ -26,10 +26,10 @@ def test_a_save_is_confirmed_when_it_is_durable_and_not_before():
 
 def test_saves_of_one_entity_keep_their_order():
     office = Office()
-    office.ask(BASE, Save(1, 0, b"0"))
+    office.ask(BASE, Save(1, 0, b"0", 7))
     office.tick()
     other = AppId(AppKind.BASE_APP, 9, 1)
-    numbers = [office.ask(other if count % 2 else BASE, Save(1, 1, str(count).encode())) for count in range(1, 6)]
+    numbers = [office.ask(other if count % 2 else BASE, Save(1, 1, str(count).encode(), 7)) for count in range(1, 6)]
     office.tick()
     assert office.database.entities[1] == ("Avatar", b"5")
     answers = [office.answer(other if count % 2 else BASE, number) for count, number in enumerate(numbers, 1)]
@@ -40,7 +40,7 @@ def test_saves_of_one_entity_keep_their_order():
 def test_the_next_log_on_loads_what_the_last_save_wrote():
     office = Office()
     office.arrive()
-    office.ask(BASE, Save(1, 1, b"last"))
+    office.ask(BASE, Save(1, 1, b"last", 7))
     office.app.on_message(BASE, LoggedOff(1, 1, 77))
     office.log_on()
     office.ticks()
@@ -48,10 +48,45 @@ def test_the_next_log_on_loads_what_the_last_save_wrote():
     assert place.record == b"last"
 
 
+def test_a_first_save_whose_answer_was_lost_makes_one_record():
+    office = Office()
+    office.ask(BASE, Save(1, 0, b"one", entity=7))
+    again = office.ask(BASE, Save(1, 0, b"two", entity=7))  # it is not known yet where the first one went
+    office.tick()
+    assert "being saved for the first time" in str(office.answer(BASE, again))
+    later = office.ask(BASE, Save(1, 0, b"three", entity=7))
+    other = office.ask(BASE, Save(1, 0, b"other", entity=8))
+    office.tick()
+    assert office.answer(BASE, later) == Saved(1)
+    assert office.answer(BASE, other) == Saved(2)
+    assert office.database.entities == {1: ("Avatar", b"three"), 2: ("Avatar", b"other")}
+
+
+def test_a_first_save_that_failed_can_be_tried_again():
+    office = Office()
+    office.database.failing = "the disk is full"
+    office.ask(BASE, Save(1, 0, b"one", entity=7))
+    office.tick()
+    office.database.failing = None
+    number = office.ask(BASE, Save(1, 0, b"one", entity=7))
+    office.tick()
+    assert office.answer(BASE, number) == Saved(1)
+
+
+def test_what_is_remembered_of_first_saves_is_bounded():
+    office = Office(limits=DBLimits(made_max=2))
+    for entity in (7, 8, 9):
+        office.ask(BASE, Save(1, 0, b"x", entity=entity))
+        office.tick()
+    numbers = [office.ask(BASE, Save(1, 0, b"y", entity=entity)) for entity in (9, 7)]
+    office.tick()
+    assert [office.answer(BASE, number) for number in numbers] == [Saved(3), Saved(4)]
+
+
 def test_a_save_that_failed_is_refused_with_the_reason():
     office = Office()
     office.database.failing = "the disk is full"
-    number = office.ask(BASE, Save(1, 0, b"one"))
+    number = office.ask(BASE, Save(1, 0, b"one", 7))
     office.tick()
     assert office.answer(BASE, number) == "the disk is full"
 
@@ -59,12 +94,12 @@ def test_a_save_that_failed_is_refused_with_the_reason():
 def test_saves_that_cannot_be_are_refused():
     office = Office(limits=DBLimits(backlog_max=10_000))
     cases = [
-        (Save(99, 0, b""), "there is no entity type 99 that is saved"),
-        (Save(2, 0, b""), "there is no entity type 2 that is saved"),
-        (Save(1, -1, b""), "-1 is no dbid"),
-        (Save(1, DBID_MAX + 1, b""), "is no dbid"),
-        (Save(1, 0, bytes(RECORD_MAX + 1)), "over the limit"),
-        (Save(1, 5, b""), "no Avatar is stored under the dbid given"),
+        (Save(99, 0, b"", 7), "there is no entity type 99 that is saved"),
+        (Save(2, 0, b"", 7), "there is no entity type 2 that is saved"),
+        (Save(1, -1, b"", 7), "-1 is no dbid"),
+        (Save(1, DBID_MAX + 1, b"", 7), "is no dbid"),
+        (Save(1, 0, bytes(RECORD_MAX + 1), 7), "over the limit"),
+        (Save(1, 5, b"", 7), "no Avatar is stored under the dbid given"),
     ]
     for message, words in cases:
         number = office.ask(BASE, message)
@@ -75,7 +110,7 @@ def test_saves_that_cannot_be_are_refused():
 
 def test_the_largest_record_can_still_be_placed():
     office = Office()
-    number = office.ask(BASE, Save(1, 0, bytes(RECORD_MAX)))
+    number = office.ask(BASE, Save(1, 0, bytes(RECORD_MAX), 7))
     office.tick()
     assert office.answer(BASE, number) == Saved(1)
     REGISTRY.encode(PlaceProxy(2**15, DBID_MAX, bytes(RECORD_MAX)))
@@ -83,7 +118,7 @@ def test_the_largest_record_can_still_be_placed():
 
 def test_a_store_that_is_behind_refuses_more():
     office = Office(limits=DBLimits(backlog_max=3))
-    numbers = [office.ask(BASE, Save(1, 0, b"x")) for _ in range(4)]
+    numbers = [office.ask(BASE, Save(1, 0, b"x", entity=each)) for each in range(4)]
     ids = office.ask(BASE, WantIds(1))
     office.tick(works=False)
     assert "behind" in str(office.answer(BASE, numbers[3]))

@@ -49,7 +49,7 @@ def test_an_unknown_name_is_created_and_let_in():
 def test_a_known_name_comes_back_with_what_was_saved():
     office = Office()
     office.arrive("Ada")
-    office.ask(BASE, Save(1, 1, b"\x80"))
+    office.ask(BASE, Save(1, 1, b"\x80", 7))
     office.leave()
     assert office.database.log_ons == {}
     assert office.app.view()["logged_on"] == 0

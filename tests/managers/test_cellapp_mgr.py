@@ -254,7 +254,19 @@ def test_one_lost_during_the_split_forgets_its_tree_when_it_is_back():
     assert [(each.space, each.version) for each in told if isinstance(each, SpaceTree)] == [(1, 2), (2, 2)]
     assert [each for each in told if isinstance(each, CellRemoved)] == [CellRemoved(1, 2), CellRemoved(2, 2)]
     cluster.hear(cellapp(0), CellEmpty(1, 2), CellEmpty(2, 2))
+    assert cluster.mgr._strays == {}
+    assert cluster.mgr.refusals.total() == 0
     assert cluster.mgr.add_cell("plaza") == cellapp(0)
+
+
+def test_who_does_not_come_back_is_not_remembered_when_its_next_life_is_there():
+    cluster = Cluster()
+    cluster.join(cellapp(0), cellapp(1), cellapp(2))
+    cluster.tick()
+    cluster.lose(cellapp(0))
+    assert list(cluster.mgr._strays) == [cellapp(0)]
+    cluster.join(cellapp(0)._replace(incarnation=2))
+    assert cluster.mgr._strays == {}
 
 
 def test_one_lost_during_the_split_that_is_back_before_the_next_has_a_cell_again():
@@ -265,6 +277,7 @@ def test_one_lost_during_the_split_that_is_back_before_the_next_has_a_cell_again
     cluster.join(cellapp(0))
     said = [message for peer, message in cluster.tick() if peer == cellapp(0)]
     assert [type(each) for each in said] == [SpaceTree, SpaceTree]
+    assert cluster.mgr._strays == {}
 
 
 def test_a_spare_lost_during_the_split_disturbs_nobody():

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
 
 import pytest
 
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.searches import ANSWER_S
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.common import RequestRefused
+from terrazzo.wire.entity_messages import Astray
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.locator import Locator
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import BaseAppReady, Home, Locate, Located, ProxyCreated
+from terrazzo.wire.pairs.console_any import View, WantView
 from tests.fake_host import FakeHost
 from tests.managers.bench import BASE_APP_MGR, Answered, Asked, Bench, baseapp, cellapp, opened
 
@@ -73,6 +76,32 @@ def test_gone_only_when_every_one_said_no():
         assert mgr.told() == {}
         mgr.answer(order[-1], asked[order[-1]], NOT_HERE)
         assert mgr.told() == {cellapp(1): NOT_HERE}
+
+
+@pytest.mark.parametrize("old", [NOT_HERE, Located(Home(0, BASES[1]))], ids=["no entity", "no cell part"])
+def test_an_answer_that_may_be_older_than_the_question_is_not_given_to_it(old):
+    mgr = Mgr()
+    asked = mgr.search(cellapp(1))
+    assert mgr.search(cellapp(2), cellapp(3)) == {}  # it has been made since, perhaps
+    for base in BASES:
+        mgr.answer(base, asked[base], old)
+    said = [(peer, opened(message)) for peer, message in mgr.tick()]
+    assert [(peer, each.message) for peer, each in said if isinstance(each, Answered)] == [(cellapp(1), old)]
+    again = {peer: each.number for peer, each in said if isinstance(each, Asked)}
+    assert list(again) == BASES
+    mgr.answer(BASES[1], again[BASES[1]], old)
+    if old is NOT_HERE:
+        mgr.answer(BASES[0], again[BASES[0]], old)
+        mgr.answer(BASES[2], again[BASES[2]], old)
+    assert mgr.told() == {cellapp(2): old, cellapp(3): old}
+
+
+def test_an_answer_that_names_a_cell_part_is_for_all():
+    mgr = Mgr()
+    asked = mgr.search(cellapp(1))
+    assert mgr.search(cellapp(2)) == {}
+    mgr.answer(BASES[1], asked[BASES[1]], HERE)
+    assert mgr.told() == {cellapp(1): HERE, cellapp(2): HERE}
 
 
 def test_silence_a_refusal_a_loss_or_nonsense_conclude_nothing():
@@ -229,3 +258,13 @@ def test_without_the_manager_nothing_is_asked_until_it_is_there():
     assert len(seeker.host.joined) == 1
     seeker.locator.find(CELL)
     assert len(seeker.asked()) == 1
+
+
+def test_what_was_counted_is_shown_with_the_view():
+    mgr = Mgr()
+    mgr.hear(BASES[0], Astray(PartId(EntityId(1), Part.BASE)))
+    mgr.answer(BASES[0], 99, NOT_HERE)
+    mgr.ask(cellapp(1), WantView())
+    [answer] = mgr.told().values()
+    assert isinstance(answer, View)
+    assert json.loads(answer.json)["counted"] == {"refused": 1, "late replies": 1}

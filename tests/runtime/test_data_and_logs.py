@@ -59,16 +59,22 @@ def test_a_running_cluster_is_found_by_its_folder(tmp_path):
 def logged(tmp_path, *, as_json):
     log = AppLog("cell_app-2", tmp_path, as_json=as_json)
     log("link up", peer=AppId(AppKind.DB_APP, 0, 1), tries=2, why="it was there")
-    log("game error", error="ValueError: no\nreally", places=[AppId(AppKind.DB_APP, 0, 1)])
+    log(
+        "game error",
+        error="ValueError: no",
+        trace="Traceback:\n  in hit\n  \x1b[2Jraise\n",
+        places=[AppId(AppKind.DB_APP, 0, 1)],
+    )
     log.close()
     return (tmp_path / "cell_app-2.log").read_text().splitlines()
 
 
 def test_an_event_is_one_line(tmp_path, capsys):
-    up, error = logged(tmp_path, as_json=False)
+    up, error, *trace = logged(tmp_path, as_json=False)
     assert up.split(" ", 1)[1] == 'cell_app-2 link up peer=db_app-0.1 tries=2 why="it was there"'
-    assert 'game error error="ValueError: no\\nreally"' in error
-    assert capsys.readouterr().err.splitlines() == [error], "errors go to stderr, and nothing else"
+    assert 'game error error="ValueError: no" places=' in error
+    assert trace == ["  trace:", "    Traceback:", "      in hit", "      \\u001b[2Jraise"], "below it, as it is"
+    assert capsys.readouterr().err.splitlines() == [error, *trace], "errors go to stderr, and nothing else"
 
 
 def test_an_event_is_one_json_object(tmp_path, capsys):
@@ -76,6 +82,7 @@ def test_an_event_is_one_json_object(tmp_path, capsys):
     assert (up["app"], up["event"]) == ("cell_app-2", "link up")
     assert up["facts"] == {"peer": "db_app-0.1", "tries": 2, "why": "it was there"}
     assert error["facts"]["places"] == ["db_app-0.1"]
+    assert error["facts"]["trace"].startswith("Traceback:\n  in hit")
     assert json.loads(capsys.readouterr().err) == error
 
 

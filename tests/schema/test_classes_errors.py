@@ -50,6 +50,16 @@ MISTAKES: list[tuple[str, str]] = [
         "bad default",
         "class A(EntityType):\n    x: Text = prop(BASE, saved=True, default='ab', database_length=1) #!",
     ),
+    ("bad identifier", "class A(EntityType):\n    x: UInt8 = prop(BASE, unique=True) #!"),
+    (
+        "bad identifier",
+        "class A(EntityType):\n    x: Text = prop(BASE, unique=True)\n    y: Text = prop(BASE, unique=True) #!",
+    ),
+    ("bad rate", ENTITY + "class B(Cell, of=A):\n    @exposed(rate=0)\n    def f(self): ... #!"),
+    ("bad rate", ENTITY + "class B(Cell, of=A):\n    @exposed(rate=-1)\n    def f(self): ... #!"),
+    ("bad rate", ENTITY + "class B(Cell, of=A):\n    @exposed(rate='often')\n    def f(self): ... #!"),
+    ("bad argument", ENTITY + "class B(Cell, of=A):\n    @remote\n    def f(self, x: UInt8 = 5): ... #!"),
+    ("exception in game code", "class A(EntityType):\n    x: UInt8 = prop(ALL_CLIENTS | OWN_CLIENT) #!"),
     ("bad index", "class A(EntityType):\n    x: UInt8 = prop(BASE, indexed='yes') #!"),
     ("bad header size", "class A(EntityType):\n    x: UInt8 = prop(BASE, header_size=5) #!"),
     ("bad number", "class A(EntityType):\n    x: UInt8 = prop(BASE, database_length=-5) #!"),
@@ -225,6 +235,10 @@ def test_messages_say_what_to_do(tmp_path: Path) -> None:
             "class A(EntityType):\n    hp: UInt8 = prop(BASE, detail='x')",
             "declare it, or use one of those declared",
         ),
+        ("class A(EntityType):\n    hp: UInt8 = prop(BASE, save=True)", "prop has no option save; did you mean saved?"),
+        (ENTITY + "class B(Cell, of=A):\n    @exposed(rates=3)\n    def f(self): ...", "did you mean rate?"),
+        (ENTITY + "class B(Cell, of=A):\n    @remote\n    def f(self, x: UInt8 = 5): ...", "B.f: x=5 cannot be sent"),
+        ("class A(EntityType):\n    hp: UInt8 = prop(ALL_CLIENTS | OWN_CLIENT)", "a property has one flag"),
     ):
         assert words in load(tmp_path, code)[2][0]
 
@@ -259,3 +273,30 @@ def test_a_record_with_private_fields_in_a_client_call_is_a_warning(tmp_path: Pa
     loaded = load_package(tmp_path / "game.py")
     assert loaded.errors == []
     assert [(each.line, each.kind) for each in loaded.warnings] == [(10, "whole record in client call")]
+
+
+def test_what_has_no_effect_yet_is_a_warning(tmp_path: Path) -> None:
+    code = textwrap.dedent("""\
+        class A(EntityType):
+            x: UInt8 = prop(BASE, indexed=True) #!
+            y: UInt8 = prop(BASE, editable=True) #!
+            z: UInt8 = prop(BASE, saved=True)
+            temp_properties = ("x",) #!
+            compression = Compression(internal=1) #!
+            explicit_database_id = True #!
+        class B(Cell, of=A):
+            @remote(detail_distance=3.0)
+            def f(self) -> UInt8: ... #!
+        class C(Client, of=A):
+            @remote(detail_distance=3.0)
+            def g(self): ...
+            @remote
+            def h(self) -> UInt8: ... #!
+        """)
+    (tmp_path / "game.py").write_text(TOP + code)
+    loaded = load_package(tmp_path / "game.py")
+    assert loaded.errors == []
+    marked = [number for number, line in enumerate((TOP + code).splitlines(), 1) if line.endswith("#!")]
+    assert [each.line for each in loaded.warnings] == marked
+    assert {each.kind for each in loaded.warnings} == {"no effect yet"}
+    assert loaded.warnings[0].message == "A.x: indexed has no effect yet: leave it out"

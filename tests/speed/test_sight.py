@@ -1,6 +1,6 @@
 """What a client is told of the places around it: who, and in which bytes."""
 
-from math import pi
+from math import inf, pi
 
 import pytest
 from hypothesis import given
@@ -76,10 +76,9 @@ def test_any_angle_has_a_code(form, angle):
 
 
 def test_far_below_or_above_is_told_in_full(world):
-    world.add(2, (10.0, 200_000.0, -20.0))
+    slot = world.add(2, (90.123, 200_000.0, -20.0))
     (entry,) = world.serve()[1]
-    assert entry.is_exact
-    assert entry.position == (10.0, 200_000.0, -20.0)
+    assert entry.position == world.area.position(slot)
 
 
 def test_detailed_is_told_in_full(world):
@@ -93,7 +92,6 @@ def test_beyond_the_range_of_the_reference_everything_is_told_in_full(world):
     world.area.put(world.own, (9e6, 0.0, 0.0), NORTH)
     world.add(2, (9e6, 0.0, 3.0))
     (entry,) = world.serve()[1]
-    assert entry.is_exact
     assert entry.position == (9e6, 0.0, 3.0)
 
 
@@ -220,6 +218,27 @@ def test_headlines_keep_to_the_budget_and_come_before_places(world):
     assert [message[1] for message in world.told] == [2, 2, 3, 3, 4, 4]
     _, told, _ = world.serve(70)
     assert (len(world.told), len(told)) == (14, 2)
+
+
+def test_where_there_are_news_half_of_the_budget_is_left_for_them(world):
+    slot = headline(world, 2)
+    for entity in range(3, 13):
+        headline(world, entity)
+    world.area.set_news(slot, 9)  # a step of which the headlines do not know
+    news, told, _ = world.serve(40)
+    assert (news, len(world.told), told) == ([2], 6, [])
+    news, told, messages = world.serve(200)
+    assert (news, len(world.told)) == ([2], 14)
+    assert sum(map(len, messages)) + sum(map(len, world.told)) < 120, "an entry may go beyond"
+
+
+def test_what_has_a_row_of_another_tally_is_told_and_not_counted(world):
+    slot = headline(world, 2)
+    world.headlines.set(slot, 2, 5, 8, [(160, b"xyz")], None, [1000])
+    world.headlines.begin(slot, world.form.Ranges(inf, row=1000))
+    _, places, _ = world.serve()
+    assert (len(world.told), len(places)) == (1, 1)
+    assert world.headlines.tally.get(0) == (0, 0)
 
 
 def test_withheld_headlines_wait(world):

@@ -19,21 +19,19 @@ def test_no_sections():
 def test_ground():
     body = HEAD + bytes.fromhex("01 02") + bytes.fromhex("05 000080 40") + bytes.fromhex("ff2c01 ff0780 c0")
     assert decode_places(body).entries == [
-        PackedPlace(5, (100.0, 10.0, -50.0), (pi / 2,), False),
-        PackedPlace(300, (609.0, 10.0, -50.0), (-pi / 2,), False),
+        PackedPlace(5, (100.0, 10.0, -50.0), (pi / 2,)),
+        PackedPlace(300, (609.0, 10.0, -50.0), (-pi / 2,)),
     ]
 
 
 def test_air():
     body = HEAD + bytes.fromhex("07 01 09 800000 00c0 00 01 ff")
-    assert decode_places(body).entries == [
-        PackedPlace(9, (101.0, 10.0 - 510.0, -50.0), (0.0, pi / 128, -pi / 128), False)
-    ]
+    assert decode_places(body).entries == [PackedPlace(9, (101.0, 10.0 - 510.0, -50.0), (0.0, pi / 128, -pi / 128))]
 
 
 def test_full():
     body = HEAD + bytes.fromhex("09 01 01 0000803f 00000040 00004040 0000803e")
-    assert decode_places(body).entries == [PackedPlace(1, (1.0, 2.0, 3.0), (0.25,), True)]
+    assert decode_places(body).entries == [PackedPlace(1, (1.0, 2.0, 3.0), (0.25,))]
 
 
 def test_sections_follow_each_other():

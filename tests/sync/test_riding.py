@@ -104,7 +104,23 @@ def test_the_rider_is_where_the_vehicle_is(view):
     assert rat.position == pytest.approx(beside(bob))
     assert moved(view, rides(RATS, 0, HERE)) == [RAT]
     assert rat.position == HERE
-    assert moved(view, places_message((RATS, THERE, ()))) == [RAT]
+    assert moved(view, places_message((RATS, THERE, ()), tick=1)) == [RAT]
+
+
+def test_what_was_said_before_it_alighted_does_not_undo_that(view):
+    """Nor is what was said after that taken before it, so that it would be undone; each may come when it will."""
+    rat = view.others[RAT]
+    moved(view, rides(RATS, BOB))
+    assert moved(view, places_message((RATS, THERE, ()), (BOBS, THERE, (0.0,)), tick=1)) == []
+    assert view.late == 2
+    assert moved(view, rides(RATS, 0, HERE)) == [RAT]
+    assert moved(view, places_message((RATS, THERE, ()))) == []
+    assert rat.position == HERE
+    assert moved(view, places_message((BOBS, THERE, (0.0,)))) == [BOB]
+    assert moved(view, places_message((RATS, (3.0, 0.0, 4.0), ()), tick=1)) == [RAT]
+    assert rat.position == pytest.approx((3.0, 0.0, 4.0), abs=0.1)
+    moved(view, rides(OWN, 0, HERE))
+    assert moved(view, places_message((RATS, HERE, ()), tick=1)) == [RAT]
 
 
 def test_where_the_vehicle_is_not_known_the_rider_is_where_it_is_told_to_be(view):

@@ -32,12 +32,24 @@ def test_a_turn_begins_with_the_first_name_after_one_has_ended():
     for _ in range(255):
         turns.end()
         turns.begin()
-    assert turns.now == 0
+    assert turns.now == 256
+    assert turns.begin_again() == 257
+    assert turns.begin() == 257
 
 
 @pytest.mark.parametrize(
     ("turn", "begun", "now", "fits"),
-    [(5, 5, 5, True), (6, 5, 9, True), (4, 5, 9, False), (2, 250, 2, True), (6, 5, 5, False), (1, 250, 255, False)],
+    [
+        (5, 5, 5, True),
+        (6, 5, 9, True),
+        (4, 5, 9, False),
+        (2, 250, 258, True),
+        (2, 0, 258, True),
+        (130, 0, 258, False),
+        (131, 0, 258, True),
+        (6, 5, 5, False),
+        (1, 250, 255, False),
+    ],
 )
 def test_what_is_surely_about_a_name(turn, begun, now, fits):
     turns = Turns()
@@ -188,3 +200,19 @@ def test_a_straggler(ending):
     story.tell()
     story.hear_loose()
     assert story.taken == 1
+
+
+def test_who_stays_in_sight_for_long_is_told_of_for_as_long():
+    """However many others come and go meanwhile."""
+    view = View(TABLE)
+    for message in (protocol.encode_base_player(1, AVATAR, base_row()), CELL_PLAYER):
+        view.apply(message)
+    view.apply(protocol.encode_announce(70, 1, AVATAR))
+    view.apply(describe(AVATAR, 1, AHEAD))
+    for turn in range(1, 600):
+        for message in (protocol.encode_announce(71, 2, CREATURE), protocol.encode_leave(2)):
+            assert view.apply(message) == []
+        view.answers()
+        [event] = view.apply(places_message((1, (float(turn % 7), 0.0, 0.0), ()), tick=turn - 1 & 255))
+        assert isinstance(event, Moved)
+    assert view.late == 0

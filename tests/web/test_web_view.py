@@ -213,6 +213,22 @@ def test_a_new_body_and_stragglers(node):
     assert ours["late"] == 5
 
 
+def test_turns(node):
+    """Who alights begins one, and who stays in sight is told of for as long, however many begin meanwhile."""
+    rat, alights = RIDES[0], RIDES[3]
+    begun = [*STORY[:6], ANSWERS, rat]
+    places = [PLACES, places_message((BOBS, THERE, ()), (RATS, THERE, ()), tick=1)]
+    check(ask(node, [*begun, *places, alights, *places]), live(TABLE, [*begun, *places, alights, *places]))
+    story = [
+        *begun,
+        *[alights] * 300,
+        *(places_message((BOBS, THERE, ()), tick=turn) for turn in (0, 44, 45, 171, 172)),
+    ]
+    ours = live(TABLE, story)
+    check(ask(node, story), ours)
+    assert ours["late"] == 3
+
+
 def test_packed_places(node):
     """A place on the ground, and one in the air with an alias of three bytes."""
     story = [*STORY[:6], PACKED]
@@ -251,6 +267,19 @@ def test_parts_hear_the_same(chest, edits, names, failing):
     assert theirs["heard"] == [[name, [plain(each) for each in args]] for name, args, _ in play.part.heard]
     assert theirs["violations"] == 0
     assert theirs["complaints"] == [f"Chest 1: {name}: {name}" for name, _, _ in play.part.heard if name in failing]
+
+
+@pytest.mark.parametrize("name", ["set_health_wounds", "set_slice_health_wounds"])
+def test_lists_of_any_length_can_come_and_go_at_once(chest, name):
+    play = callbacks.Play({name})
+    play.server["health.wounds"] = [7, 8, 9]
+    play.server["health.wounds"][1:2] = [1] * 300_000
+    play.server["health.wounds"][1:300_001] = [2]
+    play.hear(*play.messages)
+    messages = [each.hex() for each in (*play.begin, *play.messages)]
+    theirs = chest.ask(op="hear", messages=messages, names=[name], failing=[])
+    assert theirs["heard"] == [[name, [plain(each) for each in args]] for name, args, _ in play.part.heard]
+    assert (theirs["violations"], theirs["complaints"]) == (0, [])
 
 
 def plain(value):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from terrazzo.errors import UsageError
 from terrazzo.wire.channel import ChannelFull
-from terrazzo.wire.entity_messages import Frame
+from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.ids import NEVER_HEARD
 from terrazzo.wire.streams import OutStream
 from tests.wire.entity_harness import Town, X, Y, Z, pair
 
@@ -46,6 +47,29 @@ def test_only_what_was_taken_is_acknowledged():
     assert town.take(Y) == [b"m"]
     town.settle(0.4)
     assert outgoing(town).buffer == []
+
+
+def test_what_is_lost_with_a_link_is_said_again_before_anything_else():
+    town = pair()
+    town["A"].send(X, Y, b"lost")
+    town.tick("A")
+    town.cut("A", "B")
+    town["A"].send(X, Y, b"next")
+    town.tick("A")
+    town.deliver("A", "B")
+    assert town.take(Y) == [b"lost", b"next"]
+
+
+def test_who_has_moved_says_again_what_is_not_acknowledged():
+    """What was sent from the former home may be lost, or come later than what is said from here."""
+    town = pair()
+    town["A"].send(X, Y, b"first")
+    town.tick("A")
+    town.move(X, "A", "C")
+    town["C"].send(X, Y, b"next")
+    town.tick("C")
+    town.deliver("C", "B")
+    assert town.take(Y) == [b"first", b"next"]
 
 
 def test_parts_of_one_app_talk_without_the_network():
@@ -124,12 +148,55 @@ def test_a_slow_reader_stops_the_sender_at_its_backlog():
 def test_a_payload_that_no_frame_can_carry_is_refused_at_once():
     town = pair()
     with pytest.raises(UsageError, match="send parts"):
-        town["A"].send(X, Y, bytes(512 * 1024 + 1))
+        town["A"].send(X, Y, bytes(896 * 1024 + 1))
     assert town["A"].boxes[X].channels == {}
-    for _ in range(3):
-        town["A"].send(X, Y, bytes(512 * 1024))
+    for _ in range(2):
+        town["A"].send(X, Y, bytes(896 * 1024))
     town.settle(0.5)
-    assert [len(payload) for payload in town.take(Y)] == [512 * 1024] * 3
+    assert [len(payload) for payload in town.take(Y)] == [896 * 1024] * 2
+
+
+def test_a_sender_stops_at_the_bytes_that_wait_but_for_an_urgent_word():
+    town = pair(backlog_bytes=100)
+    town["A"].send(X, Y, bytes(200))  # alone it may be as long as any
+    with pytest.raises(ChannelFull, match=r"1 messages of .*, 200 bytes, wait"):
+        town["A"].send(X, Y, b"")
+    town["A"].send(X, Y, b"urgent", is_urgent=True)
+    town.settle(0.5)
+    assert town.take(Y) == [bytes(200), b"urgent"]
+    town.settle(0.5)
+    assert outgoing(town).size == 0
+    for _ in range(2):
+        town["A"].send(X, Y, bytes(50))
+    town.move(X, "A", "C")
+    with pytest.raises(ChannelFull, match=r"2 messages of .*, 100 bytes, wait"):
+        town["C"].send(X, Y, b"1")
+
+
+def test_an_inbox_is_full_of_bytes_and_the_rest_is_held():
+    town = pair(inbox_bytes=100)
+    for number in range(4):
+        town["A"].send(X, Y, bytes([number]) * 60)
+    town.settle(0.5)
+    assert [payload[0] for _, _, payload in town["B"].boxes[Y].inbox] == [0, 1]
+    town.move(Y, "B", "C")
+    town.settle(0.5)
+    assert town["C"].boxes[Y].inbox_bytes == 120
+    assert [payload[0] for _, payload in town["C"].taking(Y)] == [0, 1]
+    assert [payload[0] for _, payload in town["C"].taking(Y)] == [2, 3]
+    assert town["C"].boxes[Y].inbox_bytes == 0
+
+
+def test_the_halves_of_a_departure():
+    town = pair()
+    town["A"].send(X, Y, b"1")
+    packed = town["A"].packed(X)
+    assert town["A"].version_of(X) == 0, "nothing has happened"
+    town["A"].leave(X, town.id("C"))
+    assert town["A"].version_of(X) is None
+    assert town["C"].arrive(packed)
+    town.settle(0.5)
+    assert town.take(Y) == [b"1"]
 
 
 def test_only_a_part_that_lives_here_sends_moves_or_arrives_once():
@@ -172,6 +239,51 @@ def test_a_rumour_that_runs_ahead_of_an_arrival_does_not_pass_for_it():
     packed = town["A"].depart(X, town.id("C"))
     town["C"].learn(X, 1, town.id("C"))
     assert town["C"].arrive(packed)
+
+
+def test_a_parts_own_word_beats_a_rumour_of_the_same_version():
+    town = pair()
+    town.move(X, "A", "C")
+    town["B"].learn(X, 1, town.id("D"))  # as one says who knows the version, and only where it began
+    town["C"].send(X, Y, b"here I am")
+    town.settle(0.3)
+    place = town["B"].places[X]
+    assert (place.version, place.app) == (1, town.id("C"))
+
+
+def test_a_late_word_of_a_stay_in_between_is_not_believed():
+    """From C it came back to where it had been before, and was heard there."""
+    town = pair()
+    for home, version in (("A", 0), ("A", 2), ("C", 1)):
+        town["B"].on_message(town.id(home), Frame(Y, X, town.id(home), version, NEVER_HEARD, 0))
+    place = town["B"].places[X]
+    assert (place.version, place.app) == (2, town.id("A"))
+
+
+def test_only_where_a_part_went_itself_is_it_followed_back():
+    town = pair()
+    town["A"].learn(Z, 5, town.id("C"))  # a rumour: Z did not go to C from A
+    town["A"].on_message(town.id("C"), Frame(Z, Y, town.id("B"), 0, NEVER_HEARD, 0))
+    town.tick("A")
+    assert town.queues["A", "C"] == [Astray(Z)]
+    assert town["A"].counts["forwarded"] == 0
+
+
+def test_a_channel_that_is_forgotten_in_the_round_is_not_spoken_for():
+    town = pair("AB")
+    town["A"].create(Z)
+    town["B"].send(Y, X, b"1")
+    town.tick("B")
+    town["A"].send(Z, Y, b"2")
+    town.deliver("B", "A")
+    town.take(X)
+    board, home = town["A"], town.homes["A"]
+    board.on_app_dead(town.id("B"))
+    home.locate = lambda part: board.gone(part, "nobody has it")  # type: ignore[method-assign]
+    board.on_tick()
+    assert home.failed == [(Z, Y, [b"2"], "nobody has it")]
+    assert not board.boxes[X].channels
+    assert [at for at, _, channel in board._timers if channel.due == at] == []
 
 
 def test_destroyed_the_peer_is_told_exactly_what_was_not_delivered():

@@ -142,6 +142,25 @@ def test_whichever_incarnation_is_there_can_be_joined(net):
     assert b.app.heard == [("up", A)]
 
 
+def test_joining_whoever_is_there_leaves_a_link_that_stands_alone(net):
+    a, b = joined(net)
+    a.links.join(B._replace(incarnation=0))
+    a.tick()
+    a.tick(LIMITS.redial_s)
+    assert a.app.heard == [("up", B)]
+    assert b.app.heard == [("up", A), note(1)]
+
+
+def test_joining_whoever_is_there_and_speaking_to_it_by_name_is_one_dial(net):
+    a, b = End(net, A), End(net, B)
+    a.links.join(B._replace(incarnation=0))
+    a.app.outbox.send(B, note(1))
+    a.tick()
+    a.tick(LIMITS.redial_s)
+    assert a.app.heard == [("up", B)]
+    assert b.app.heard == [("up", A), note(1)]
+
+
 def test_a_newer_incarnation_ends_the_older_and_the_older_is_refused(net):
     a, b = joined(net)
     newer = End(net, A._replace(incarnation=2))

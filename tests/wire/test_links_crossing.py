@@ -14,7 +14,7 @@ import pytest
 
 from terrazzo.sim.world import World
 from terrazzo.wire.connection import LinkLimits
-from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.links import Links
 from tests.wire.entity_harness import FakeHost
 from tests.wire.test_links import A, B, Recorder, note
@@ -57,14 +57,14 @@ class End:
 class Pair:
     """Both ends, and what is under way between them: a queue for each connection and direction."""
 
-    def __init__(self) -> None:
+    def __init__(self, whom: tuple[AppId, AppId] = (B, A)) -> None:
         self.host = FakeHost()
         self.dials = 0
         self.ticks = 0
         self.queues: dict[tuple[bool, int], deque[tuple[str, bytes]]] = {}
         self.a, self.b = End(self, A), End(self, B)
-        self.a.app.outbox.send(B, note(1))
-        self.b.app.outbox.send(A, note(2))
+        self.a.app.outbox.send(whom[0], note(1))
+        self.b.app.outbox.send(whom[1], note(2))
         self.a.links.on_tick()
         self.b.links.on_tick()
 
@@ -117,20 +117,24 @@ class Pair:
         return (*ends, under_way, self.ticks)
 
 
-def play(script: list[int]) -> Pair:
-    pair = Pair()
+def play(script: list[int], whom: tuple[AppId, AppId]) -> Pair:
+    pair = Pair(whom)
     for choice in script:
         pair.choices()[choice]()
     return pair
 
 
-def test_in_every_order_of_events_two_dials_become_one_link_that_stays():
+ANY_A, ANY_B = (each._replace(incarnation=ANY_INCARNATION) for each in (A, B))
+
+
+@pytest.mark.parametrize("whom", [(B, A), (ANY_B, A), (B, ANY_A), (ANY_B, ANY_A)], ids=str)
+def test_in_every_order_of_events_two_dials_become_one_link_that_stays(whom):
     seen: set[object] = set()
     ends = 0
     scripts: list[list[int]] = [[]]
     while scripts:
         script = scripts.pop()
-        pair = play(script)
+        pair = play(script, whom)
         state = pair.state()
         if state in seen:
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -9,12 +11,17 @@ from hypothesis import strategies as st
 
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.wire.app import Outbox
-from terrazzo.wire.entity_messages import Astray, Frame, Outgoing
+from terrazzo.wire.entity_messages import Astray, Frame, Outgoing, PackedPart
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import BUNDLE_MAX, HEARTBEAT, REGISTRY, Message, Refusal, Refusals, Registry, bundle_of
+from terrazzo.wire.pairs import base_cell, cell_cell
+from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, ClientWants, CreateReal
+from terrazzo.wire.pairs.basemgr_base import Home, Located
+from terrazzo.wire.pairs.cell_cell import SetReal
 
 PART = PartId(EntityId(7), Part.BASE)
 APP = AppId(AppKind.CELL_APP, 2, 3)
+ORIGIN = (0.0, 0.0, 0.0)
 
 
 class Note(Message, frozen=True):
@@ -69,11 +76,11 @@ def test_a_bad_item_is_refused_by_itself(item, reason):
     assert list(table.decode_bundle(bundle)) == [Note("good", 1), reason, Note("good", 1)]
 
 
-@pytest.mark.parametrize("limit", [256, 10])
+@pytest.mark.parametrize("limit", [256, 7])
 def test_a_limit_holds_whether_or_not_it_can_be_exceeded(limit):
     table = registry()
     table.register(2, Astray, limit)
-    small, large = Astray(PART), Astray(PartId(EntityId(1 << 60), Part.BASE))
+    small, large = Astray(PART), Astray(PartId(EntityId(1 << 30), Part.BASE))
     items = [msgspec.msgpack.encode((2, each)) for each in (small, large)]
     told = [small, large if limit == 256 else Refusal.OVERSIZED]
     assert list(table.decode_bundle(bundle_of(items))) == told
@@ -165,3 +172,79 @@ def test_refusals_are_counted_by_peer_and_bounded():
 def test_a_bundle_that_claims_more_items_than_it_has_bytes_is_refused_before_anything_is_allocated():
     with pytest.raises(DecodeError, match="fewer bytes than items"):
         REGISTRY.decode_bundle(b"\xdd\xff\xff\xff\xff")
+
+
+BEYOND = 1 << 63
+FRAME = Frame(PART, PART, APP, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        msgspec.structs.replace(FRAME, version=BEYOND),
+        msgspec.structs.replace(FRAME, heard=-2),
+        msgspec.structs.replace(FRAME, ack=(BEYOND, 1)),
+        msgspec.structs.replace(FRAME, renew=(1, BEYOND)),
+        msgspec.structs.replace(FRAME, stream=Outgoing(BEYOND, 0, 0, 0, (b"x",), False)),
+        msgspec.structs.replace(FRAME, to=PartId(EntityId(1 << 31), Part.CELL)),
+        CreateReal(7, 1, 1, ORIGIN, ORIGIN, b"", 0, life=1 << 31),
+        CreateReal(1 << 31, 1, 1, ORIGIN, ORIGIN, b"", 0, life=0),
+        Located(Home(BEYOND, APP)),
+        ClientUpdates((ClientUpdate(7, BEYOND, ()),)),
+        ClientWants(1, ((7, BEYOND),), ()),
+        ClientWants(1, (), (1 << 16,)),
+        SetReal(7, BEYOND, 0),
+    ],
+    ids=str,
+)
+def test_an_integer_that_does_not_fit_where_it_is_counted_with_is_refused(message):
+    item = REGISTRY.encode(message)
+    assert list(REGISTRY.decode_bundle(bundle_of([item]))) == [Refusal.MALFORMED]
+    assert REGISTRY.decode_nested(item) is Refusal.MALFORMED
+
+
+PLAIN = {"AppId", "question", "dbid", "hops", "Timer", "PackedController", "PackedProximity.id"}
+"""Whose integers only plain Python counts with."""
+
+
+def unbounded(info: object, path: str) -> list[str]:
+    """Where integers of any size may stand in a type."""
+    if isinstance(info, msgspec.inspect.IntType):
+        return [path] if info.ge is None and not any(each in path for each in PLAIN) else []
+    if isinstance(info, msgspec.inspect.StructType | msgspec.inspect.NamedTupleType):
+        fields = [(f"{path}{info.cls.__name__}.{each.name}", each.type) for each in info.fields]
+    elif isinstance(info, msgspec.inspect.UnionType):
+        fields = [(path, each) for each in info.types]
+    elif isinstance(info, msgspec.inspect.TupleType):
+        fields = [(path, each) for each in info.item_types]
+    elif isinstance(info, msgspec.inspect.VarTupleType):
+        fields = [(path, info.item_type)]
+    elif isinstance(info, msgspec.inspect.DictType):
+        fields = [(path, info.key_type), (path, info.value_type)]
+    else:
+        fields = []
+    return [found for where, each in fields for found in unbounded(each, where + " ")]
+
+
+def test_every_message_that_ends_in_compiled_code_says_how_wide_its_integers_are():
+    kinds = [PackedPart, Frame, Astray, *(each for each in vars(base_cell).values() if is_message(each))]
+    kinds += [each for each in vars(cell_cell).values() if is_message(each)]
+    assert len(kinds) > 25
+    assert [found for kind in kinds for found in unbounded(msgspec.inspect.type_info(kind), "")] == []
+
+
+def is_message(each: object) -> bool:
+    return isinstance(each, type) and issubclass(each, Message) and each is not Message
+
+
+def test_the_digest_tells_apart_what_is_nested():
+    def digest(*fields: tuple[str, type]) -> int:
+        table = Registry()
+        nested = NamedTuple("Nested", fields)  # type: ignore[misc]
+        outer: Any = msgspec.defstruct("Outer", [("nested", nested)], bases=(Message,), frozen=True)
+        table.register(1, outer)
+        return table.digest()
+
+    assert digest(("version", int)) == digest(("version", int))
+    assert digest(("version", int)) != digest(("version", str))
+    assert digest(("version", int)) != digest(("version", int), ("app", int))

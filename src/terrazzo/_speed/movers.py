@@ -3,7 +3,7 @@
 A row is "<iI6f": entity, number (counts a client's moves), x y z, yaw pitch roll. For a real with a client here:
 
     older than the last one looked at                passed over: a former cell forwarded it late
-    believed,  not finite or out of bounds           OUT_OF_BOUNDS to the caller, who puts the client back
+    believed,  out of bounds or no place at all      OUT_OF_BOUNDS to the caller, who puts the client back
     believed,  further than its allowance            TOO_FAST to the caller, likewise
     corrected, out of bounds or not near its place   passed over: from before the client heard that it was put back
     otherwise                                        believed; the allowance shrinks; the place is put into the area,
@@ -17,15 +17,17 @@ The allowance is time: it grows as time passes, up to ALLOWANCE_S, and a move ta
 top speed; so packets that come late and together do no harm. How near is near grows as well: a client whose packets
 were lost has walked on meanwhile and must not be stuck.
 
-Rows of entities without a client here are not looked at; they come back as they are.
+What can be a place is told in `world/place.py`. Rows of entities without a client here are not looked at; they come
+back as they are.
 """
 
 from __future__ import annotations
 
-from math import isfinite, sqrt
+from math import sqrt
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
+from terrazzo._speed.places import PLACE_MAX
 from terrazzo.errors import DecodeError
 
 if TYPE_CHECKING:
@@ -147,8 +149,8 @@ class Movers:
         """0: believed, -1: passed over, else what the caller is told."""
         x, y, z = position
         x0, z0, x1, z1 = bounds
-        is_finite = all(map(isfinite, (*position, *direction)))
-        if not (is_finite and x0 <= x <= x1 and z0 <= z <= z1):
+        is_place = all(-PLACE_MAX <= number <= PLACE_MAX for number in (*position, *direction))
+        if not (is_place and x0 <= x <= x1 and z0 <= z <= z1):
             return OUT_OF_BOUNDS if mover.corrected_at is None else -1
         from_x, from_y, from_z = self._area.position(slot)
         east, up, north = x - from_x, y - from_y, z - from_z

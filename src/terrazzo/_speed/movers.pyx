@@ -11,6 +11,7 @@ from struct import Struct
 
 from terrazzo._speed.area cimport Area
 
+from terrazzo._speed.places import PLACE_MAX
 from terrazzo.errors import DecodeError
 
 OUT_OF_BOUNDS = 1
@@ -29,6 +30,7 @@ cdef enum:
 
 cdef double C_ALLOWANCE_S = 1.0
 cdef double C_NEAR_M = 2.0
+cdef double C_PLACE_MAX = PLACE_MAX
 
 
 def pack_row(row):
@@ -176,7 +178,7 @@ cdef class Movers:
         cdef bint is_fine = edges[0] <= place[0] <= edges[2] and edges[1] <= place[2] <= edges[3]
         cdef int i
         for i in range(6):
-            is_fine = is_fine and place[i] - place[i] == 0
+            is_fine = is_fine and -C_PLACE_MAX <= place[i] <= C_PLACE_MAX
         if not is_fine:
             return -1 if mover.is_corrected else C_OUT_OF_BOUNDS
         cdef double east = <double>place[0] - self._area.xs[slot]

@@ -29,6 +29,8 @@ from terrazzo.errors import DecodeError, UsageError
 USED, REAL, REMOVED, EVENTFUL = 1, 2, 4, 16
 """Flags of a slot. REMOVED: its entity still answers, see above. EVENTFUL: its steps are not closed with the others."""
 RADIUS_MAX = 1e9
+PLACE_MAX = 1e9
+"""What a coordinate or an angle can be at most (`world/place.py`)."""
 _EDGE_M = 1e-9
 """How far a point on a far edge is outside: it is the neighbour's."""
 _ROW = Struct("<iqq6f")

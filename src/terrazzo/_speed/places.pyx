@@ -19,6 +19,7 @@ cdef extern from *:
 
 USED, REAL, REMOVED, EVENTFUL = IS_USED, IS_REAL, IS_REMOVED, IS_EVENTFUL
 RADIUS_MAX = <double>RADIUS_LIMIT
+PLACE_MAX = 1e9
 Point = tuple
 Row = namedtuple("Row", "entity epoch number position direction")
 

@@ -9,8 +9,9 @@
     loose       what may be lost: messages of headlines that are so, then PLACES: those whose place changed since it was
                 told, and those whose turn to be refreshed has come
 
-as far as the byte budget reaches, most urgent first. A **headline** is the last step of an entity that told something:
-nearly always a client has everything before it. Urgent is what was not told for long, near things more than far ones:
+as far as the byte budget reaches, most urgent first; half of it is left where there are news, for these. A **headline**
+is the last step of an entity that told something: nearly always a client has everything before it. Urgent is what was
+not told for long, near things more than far ones:
 
     urgency = 16 * ticks since it was told / (1 + FAR * distance / radius)      a whole number, 1023 at most
 
@@ -309,6 +310,12 @@ class _Entry:
         self.waits_since = _NEVER
 
 
+def _count(tally: Tally, row: int, size: int) -> None:
+    """One more message of this size; rows of another tally are nobody's."""
+    if 0 <= row < len(tally):
+        tally.add(row, 1, size)
+
+
 def _urgency(age: int, weight: float) -> int:
     return int(min(16.0 * age / weight, _URGENCY_MAX))
 
@@ -429,12 +436,13 @@ class Sight:
             found = self._headlines.find(slot, entry.entity, entry.sent, self._area.news(slot))
             if found is None or self._is_crossing(entry):
                 others.append(entry.entity)
-            elif used < budget_bytes:
+            elif used < (budget_bytes * 0.5 if others else budget_bytes):
                 used += self._tell_headline(entry, found, told, loose)
                 self.set_sent(entry.entity, self._area.number(slot))
         writer = _Writer(tick, *self._area.position(self._slot))
+        rest = (budget_bytes * 0.5 if others else budget_bytes) - used
         for entry in due:
-            if used + writer.used >= budget_bytes:
+            if writer.used >= rest:
                 break
             self._tell(writer, tick, entry)
         writer.close()
@@ -506,7 +514,7 @@ class Sight:
             if entry.level <= level and distance2 <= distance * distance:
                 message = bytes([id]) + _alias(entry.alias) + body
                 (told if is_reliable else loose).append(message)
-                self._headlines.tally.add(rows[at], 1, len(message))
+                _count(self._headlines.tally, rows[at], len(message))
                 used += len(message)
         return used
 
@@ -518,6 +526,6 @@ class Sight:
         direction = area.direction(slot)[:angles]
         used = writer.used
         writer.add(writer.pack(entry.alias, area.position(slot), direction, is_detailed=ranges.is_detailed))
-        self._headlines.tally.add(ranges.row, 1, writer.used - used)
+        _count(self._headlines.tally, ranges.row, writer.used - used)
         entry.is_settled = is_beyond and entry.is_beyond
         entry.stamp, entry.told, entry.angles, entry.is_beyond = area.stamp(slot), tick, angles, is_beyond

@@ -608,7 +608,7 @@ cdef class Sight:
         _make_room(self._count)
         self._look(tick, radius)
         used = self._tell_news(budget_bytes, others, told, loose) if news_count else 0
-        self._tell_places(tick, budget_bytes - used)
+        self._tell_places(tick, (budget_bytes * 0.5 if others else budget_bytes) - used)
         return others, told, loose + WRITER.messages if loose else WRITER.messages, used + WRITER.used
 
     cdef int _look(self, int32_t tick, double radius) except -1:
@@ -669,7 +669,7 @@ cdef class Sight:
             distance2 = self._distance2(entry.slot)
             if found is None or _is_crossing(self._headlines.reach(entry.slot), entry, distance2):
                 others.append(entry.entity)
-            elif used < budget_bytes:
+            elif used < (budget_bytes * 0.5 if others else budget_bytes):
                 if found[1] is None:
                     for message_at, (id, body) in enumerate(<tuple>found[0]):
                         message = _with_alias(id, entry.alias, body)

@@ -18,7 +18,9 @@ cdef class Slots:
     cdef public object codecs
     cdef public list values
     cdef public object listener
+    cdef public Py_ssize_t change_bytes_max
 
+    @cython.locals(payload=bytes)
     cpdef bint assign(self, Py_ssize_t index, object value) except -1
     cpdef object install(self, Py_ssize_t index, object value)
     cpdef release_all(self)
@@ -49,12 +51,14 @@ cdef relink_record(RecordValue value, object owner)
 @cython.locals(record=RecordValue)
 cpdef new_record(object cls, object codec, tuple values)
 cdef Py_ssize_t place_in(TrackedList owner, object child) except -1
+cdef check_size(object value, bytes payload)
 @cython.locals(path=list, counts=list)
 cdef emit(object value, int kind, Py_ssize_t count, Py_ssize_t start, Py_ssize_t end, bytes payload)
-@cython.locals(values=tuple)
+@cython.locals(values=tuple, payload=bytes)
 cdef set_field(RecordValue record, Py_ssize_t place, object value)
+@cython.locals(payload=bytes)
 cdef set_element(TrackedList array, Py_ssize_t index, object value)
-@cython.locals(new=list, old=list)
+@cython.locals(new=list, old=list, payload=bytes)
 cdef splice(TrackedList array, Py_ssize_t start, Py_ssize_t end, object values)
 @cython.locals(values=tuple)
 cpdef install_field(RecordValue record, Py_ssize_t place, object new)

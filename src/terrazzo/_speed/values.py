@@ -12,6 +12,7 @@ below are cut and it is free again. Links exist only inside owned trees, so a fr
 
 Rules kept here:
 - a value is checked (and brought to its canonical form) before anything changes; a refused value changes nothing;
+- so it is with a change that is longer, encoded, than the Slots allow: it could not be told to anybody;
 - assigning an equal value is no change;
 - an owned value is never taken silently into a second place: that is an OwnershipError (assign `value.copy()`);
 - a Change carries the encoded new value, taken at the moment of the change, so later edits cannot blur it.
@@ -40,6 +41,10 @@ class Frozen:
 FROZEN = Frozen()
 
 LINKS = ("_codec", "_index", "_owner", "_values")
+
+UNLIMITED = 1 << 62
+LARGE = 4096
+"""Bytes; what is shorter is within any limit."""
 
 WHOLE = 0
 NESTED = 1
@@ -87,7 +92,7 @@ class Change:
 class Slots:
     """The property values of one part of an entity, by their place in its layout."""
 
-    __slots__ = ("codecs", "label", "listener", "names", "values")
+    __slots__ = ("change_bytes_max", "codecs", "label", "listener", "names", "values")
 
     def __init__(self, label: str, names: Any, codecs: Any, values: list[Any], listener: Any) -> None:
         self.label = label
@@ -95,6 +100,7 @@ class Slots:
         self.codecs = codecs
         self.values = values
         self.listener = listener
+        self.change_bytes_max = UNLIMITED
         for index, value in enumerate(values):
             adopt(value, self, index)
 
@@ -108,11 +114,14 @@ class Slots:
         old = self.values[index]
         if old is new or old == new:
             return False
+        payload = b"" if self.listener is None else codec.encode(new)
+        if len(payload) > self.change_bytes_max:
+            refuse_large(f"{self.label}.{self.names[index]}", len(payload), self.change_bytes_max)
         adopt(new, self, index)
         self.values[index] = new
         release(old)
         if self.listener is not None:
-            self.listener(Change(WHOLE, index, (), (), 0, 0, codec.encode(new)))
+            self.listener(Change(WHOLE, index, (), (), 0, 0, payload))
         return True
 
     def install(self, index: int, value: Any) -> Any:
@@ -279,6 +288,23 @@ def emit(value: Any, kind: int, count: int, start: int, end: int, payload: bytes
         owner.listener(Change(kind, value._index, tuple(path), tuple(counts), start, end, payload))
 
 
+def check_size(value: Any, payload: bytes) -> None:
+    """Refuse a change of the owned container `value` that is too long, before it is made."""
+    top = value
+    while not isinstance(top, Slots):
+        top = top._owner
+    if top.listener is not None and len(payload) > top.change_bytes_max:
+        refuse_large(describe(value), len(payload), top.change_bytes_max)
+
+
+def refuse_large(what: str, size: int, most: int) -> NoReturn:
+    """Say how large a change may be, and what to do."""
+    raise UsageError(
+        f"this change of {what} takes {size} bytes, and the most is {most}: others could not be told of it; "
+        "change it in parts, or keep it in the base"
+    )
+
+
 def refuse_frozen(value: Any) -> NoReturn:
     """Writes to what is inside a TUPLE."""
     raise UsageError(f"{type(value).__name__} is inside a TUPLE, which cannot be changed in place: assign a new tuple")
@@ -384,9 +410,12 @@ def set_field(record: RecordValue, place: int, value: Any) -> None:
     old = values[place]
     if old is new or old == new:
         return
+    payload = b"" if owner is None else codec.encode(new)
+    if len(payload) > LARGE:
+        check_size(record, payload)
     install_field(record, place, new)
     if owner is not None:
-        emit(record, NESTED, len(values), place, 0, codec.encode(new))
+        emit(record, NESTED, len(values), place, 0, payload)
 
 
 def install_field(record: RecordValue, place: int, new: Any) -> Any:
@@ -527,9 +556,12 @@ def set_element(array: TrackedList, index: int, value: Any) -> None:
     old = list.__getitem__(array, index)
     if old is new or old == new:
         return
+    payload = b"" if owner is None else codec.encode(new)
+    if len(payload) > LARGE:
+        check_size(array, payload)
     install_element(array, index, new)
     if owner is not None:
-        emit(array, NESTED, len(array), index, 0, codec.encode(new))
+        emit(array, NESTED, len(array), index, 0, payload)
 
 
 def install_element(array: TrackedList, index: int, new: Any) -> Any:
@@ -563,9 +595,12 @@ def splice(array: TrackedList, start: int, end: int, values: Any) -> None:
             raise problem.inside(f"{describe(array)}[{start + place}]") from None
     if old == new:
         return
+    payload = b"" if owner is None else sequence.encode_elements(new)
+    if len(payload) > LARGE:
+        check_size(array, payload)
     install_slice(array, start, end, new)
     if owner is not None:
-        emit(array, SLICE, count, start, end, sequence.encode_elements(new))
+        emit(array, SLICE, count, start, end, payload)
 
 
 def install_slice(array: TrackedList, start: int, end: int, new: list[Any]) -> list[Any]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from terrazzo.base.proxy import ProxyEntity
 
 
-class Base(parts.Base):
+class Base(parts.Base, engine=True):
     """The fixed home of an entity."""
 
     _engine: BaseEntity
@@ -123,7 +123,7 @@ class Base(parts.Base):
         """A call that this base made was not and will not be delivered; one that is awaited says so there."""
 
 
-class Proxy(parts.Proxy, Base):
+class Proxy(parts.Proxy, Base, engine=True):
     """A base that a client can be connected to."""
 
     _engine: ProxyEntity

@@ -8,7 +8,8 @@
     clients     sessions of the endpoints            `sync.protocol`
 
 One tick, in order: what clients said, what cell parts sent, what is due; then the moves of the tick to each CellApp
-and the frames of the entity channels. The driver moves the datagrams of the endpoints, before and after.
+and the frames of the entity channels. The driver moves the datagrams of the endpoints, before and after. What may be
+lost of what cell parts sent is passed on in order with their mail, as both came: neither overtakes the other here.
 
 Where another entity's parts are, its own base knows: it is asked through BaseAppMgr (`whereabouts.py`) for the first
 call, then the two ends follow each other. Bases that move, and backups, come with theirs.
@@ -34,8 +35,8 @@ from terrazzo.sync.calls import Callees
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.sync.protocol import MethodTable, encode_logged_off
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.entity_messages import Astray, Frame
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
 from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
@@ -99,6 +100,8 @@ class BaseApp(ClusterApp):
         """The latest row of each client that moved in this tick."""
         self.wanting: dict[EntityId, ProxyEntity] = {}
         """Whose client said something in this tick about what it sees."""
+        self._updated: dict[EntityId, ProxyEntity] = {}
+        """Those for whose clients something has come that may be lost."""
         self.spaces_ready = 0
         self.bad_messages = 0
         self.old_mail = 0
@@ -119,7 +122,7 @@ class BaseApp(ClusterApp):
         """See App."""
         self.whereabouts.on_link_up(peer)
         if peer.kind is AppKind.CELL_APP:
-            homes = {each.cell.where for each in self.bases.values()}
+            homes = {each.cell.home for each in self.bases.values()}
             for app in [each for each in homes if each is not None and each.slot == peer.slot and each < peer]:
                 self.on_app_dead(app)  # there is a later life of it
         if peer.kind not in NEEDED:
@@ -139,7 +142,7 @@ class BaseApp(ClusterApp):
             del self.peers[peer.kind]
             self.host.log("link lost", peer=str(peer), note="what needs it waits until it is there again")
         self.switchboard.on_link_lost(peer)
-        here = sum(each.cell.where == peer for each in self.bases.values())
+        here = sum(each.cell.home == peer for each in self.bases.values())
         if here:
             self.host.log("link with a CellApp lost", app=str(peer), cell_parts=here, note="it is joined again")
             self.host.join(peer)
@@ -204,7 +207,9 @@ class BaseApp(ClusterApp):
         for update in message.updates:
             proxy = self.bases.get(EntityId(update.entity))
             if isinstance(proxy, ProxyEntity):
-                proxy.on_client_update(source, update.witness, update.messages)
+                self._updated[proxy.id] = proxy
+                letters = len(self.switchboard.boxes[proxy.part_id].inbox)
+                proxy.updates.append((letters, source, update.witness, update.messages))
 
     # The tick.
 
@@ -227,10 +232,15 @@ class BaseApp(ClusterApp):
             entity = self.bases.get(part.entity)
             if entity is None:
                 continue  # it is ending: its mailbox answers for it
-            for source, payload in self.switchboard.taking(part):
+            for number, (source, payload) in enumerate(self.switchboard.taking(part)):
+                if part.entity in self._updated:
+                    self._updated[part.entity].pass_updates(number)
                 entity.on_mail(source, payload)
                 if entity.life is Life.GONE:
                     break  # its mailbox tells those who wrote the rest
+        updated, self._updated = self._updated, {}
+        for proxy in updated.values():
+            proxy.pass_updates()
 
     def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
         """Runs code of a base that is here (see `Awaiting`)."""
@@ -297,6 +307,10 @@ class BaseApp(ClusterApp):
     def is_stopped(self) -> bool:
         """Whether nothing is left to be saved."""
         return self.is_stopping and not self.bases
+
+    def tallies(self) -> dict[str, int]:
+        """See ClusterApp."""
+        return {**super().tallies(), **self.switchboard.counts}
 
     def view(self) -> dict[str, Any]:
         """What there is, for the console: plain values."""

@@ -1,16 +1,19 @@
 """The cell part of an entity, as its base knows it: asked for, there, taken down, lost.
 
     NONE ──create──▶ FINDING ──Entry──▶ CREATING ──RealCreated──▶ THERE ──DestroyReal──▶ LEAVING ──last CellData──▶ NONE
-     ▲                  │ refused, too late   │ refused             │ last CellData, unasked ──▶ NONE
-     └──────────────────┴─────────────────────┘                     │ its CellApp declared dead ──▶ LOST
+     ▲                  │ refused, too late   │ refused  ▲          │ last CellData, unasked ──▶ NONE
+     └──────────────────┴─────────────────────┘          │          │ its CellApp declared dead ──▶ LOST
+                                              no answer ─┘ asked again
 
 The rules:
 
 - *One life after the other.* Each cell part that is asked for has a higher `life`, with which its mailbox begins. A new
   one is asked for only when the channel to the one before is over: its last words must not meet its successor.
-- *Nobody guesses.* Where a point is covered is asked again as long as there is time, that does no harm. Whether a cell
-  part was made is asked once: when the answer is lost, it may be there, so it is taken down over its channel, and only
-  when it said its last word, or is known never to have been, is the failure reported.
+- *Nobody guesses.* Where a point is covered is asked again as long as there is time, that does no harm. Nor does asking
+  again for a cell part, for it has its life: whoever has made that one says so, even when it has moved on since, and
+  whoever has not makes it now or refuses. So an answer that is lost costs time and no cell part: the same CellApp is
+  asked until it answers, or until the cell part itself is heard, from wherever it is by then. Only what is refused was
+  not made; then another place is looked for. What was not wanted any more meanwhile is taken down when it is there.
 - *Nobody waits for ever.* A DestroyReal that cannot be delivered met nobody: the part has ended by itself, or never
   was. Its last word may still be on its way; if it has not come when the channel is over, it will not come.
 - *A broken link is no death.* Nothing changes for the cell part: the CellApp is joined again, and the entity channel
@@ -31,7 +34,7 @@ from terrazzo.base.drafts import Place
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.state import State
 from terrazzo.wire.channel import ChannelFull
-from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, first_of_life
+from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, first_of_life, life_of
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CellData, CreateReal, DestroyReal, RealCreated
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
@@ -44,7 +47,7 @@ ENTRY_S = 10.0
 """How long a place is looked for until the game is told that there is none."""
 
 _ANSWER_S = 5.0
-_AGAIN_S = 0.2
+AGAIN_S = 0.2
 _TOO_SOON = "it was taken down before it was there"
 
 
@@ -73,13 +76,17 @@ class CellSide:
         self._wanted: Place | None = None
         self._made_at: AppId | None = None
         self._failure = ""  # why the one that is being made, or taken down, is not to be
-        self._is_doubtful = False  # whether the one that is taken down ever was
 
     @property
     def where(self) -> AppId | None:
         """The CellApp that has it, as far as is known."""
         place = self._app.switchboard.places.get(self.part)
         return None if place is None or self.state not in (Body.THERE, Body.LEAVING) else place.app
+
+    @property
+    def home(self) -> AppId | None:
+        """The CellApp that has it or was asked to make it, as far as is known."""
+        return self._made_at if self.state is Body.CREATING else self.where
 
     def send(self, message: Message) -> bool:
         """Say something to the cell part, over the entity channel; False when it takes nothing more now."""
@@ -134,7 +141,7 @@ class CellSide:
             )
 
     def _find_later(self, attempt: int, why: str) -> None:
-        self._app.alarms.after(_AGAIN_S, partial(self._find, attempt, why))
+        self._app.alarms.after(AGAIN_S, partial(self._find, attempt, why))
 
     def _on_no_entry(self, attempt: int, failure: Failure, why: str) -> None:
         if attempt != self._attempt:
@@ -154,15 +161,31 @@ class CellSide:
         self.life += 1
         self._made_at = message.app
         try:
-            self._app.requests.ask(
-                message.app,
-                self._request(self._wanted, message.space),
-                timeout_s=_ANSWER_S,
-                then=partial(self._on_created, attempt),
-                failed=partial(self._on_not_created, attempt),
-            )
+            self._ask(attempt, self._request(self._wanted, message.space))
         except UsageError as problem:
             self._end(Body.NONE, f"its properties cannot be sent: {problem}")
+
+    def _ask(self, attempt: int, request: CreateReal) -> None:
+        """Asks for the cell part, for the first time or again."""
+        if attempt != self._attempt or self.state is not Body.CREATING:
+            return
+        assert self._made_at is not None
+        if self._is_heard:
+            self._begin()
+            return
+        self._app.requests.ask(
+            self._made_at,
+            request,
+            timeout_s=_ANSWER_S,
+            then=partial(self._on_created, attempt),
+            failed=partial(self._on_not_created, attempt, request),
+        )
+
+    @property
+    def _is_heard(self) -> bool:
+        """Whether the cell part that was asked for has spoken: then it was made, whatever became of the answer."""
+        place = self._app.switchboard.places.get(self.part)
+        return place is not None and life_of(place.version) == self.life
 
     def _request(self, place: Place, space: int) -> CreateReal:
         entity = self._entity
@@ -178,11 +201,15 @@ class CellSide:
         )
 
     def _on_created(self, attempt: int, message: Message) -> None:
-        if attempt != self._attempt:
+        if attempt != self._attempt or self.state is not Body.CREATING:
             return
-        if not isinstance(message, RealCreated):
+        if isinstance(message, RealCreated):
+            self._begin()
+        else:
             self._end(Body.NONE, f"the CellApp answered {type(message).__name__}")
-            return
+
+    def _begin(self) -> None:
+        """It was made."""
         self._meet()
         self.state = Body.THERE
         if self._failure:
@@ -191,23 +218,20 @@ class CellSide:
             self._entity.draft.place = self._wanted
             self._entity.on_cell_created()
 
-    def _on_not_created(self, attempt: int, failure: Failure, why: str) -> None:
-        if attempt != self._attempt:
+    def _on_not_created(self, attempt: int, request: CreateReal, failure: Failure, why: str) -> None:
+        if attempt != self._attempt or self.state is not Body.CREATING:
             return
-        if failure is Failure.REFUSED and self._failure:
+        if failure is not Failure.REFUSED:
+            self._app.host.log(
+                "cell part asked for again", entity=str(self._entity), app=str(self._made_at), why=failure.value
+            )
+            self._app.alarms.after(AGAIN_S, partial(self._ask, attempt, request))
+        elif self._failure:
             self._end(Body.NONE, self._failure)
-            return
-        if failure is Failure.REFUSED:
+        else:
             # It is certain that it was not made. The ground may have changed hands since it was looked for: ask again.
             self.state = Body.FINDING
             self._find_later(attempt, why)
-            return
-        # It may have been made: take it down where it would be. If it never was, the frame goes astray and `locate`
-        # finds that out.
-        self._meet()
-        self._failure = f"{self._made_at} did not answer ({failure.value})"
-        self._is_doubtful = True
-        self._leave()
 
     def _meet(self) -> None:
         """Both parts always know where the other is, from here on."""
@@ -235,12 +259,12 @@ class CellSide:
 
     def _say_destroy(self, attempt: int) -> None:
         if attempt == self._attempt and self.state is Body.LEAVING and not self.send(DestroyReal()):
-            self._app.alarms.after(_AGAIN_S, partial(self._say_destroy, attempt))
+            self._app.alarms.after(AGAIN_S, partial(self._say_destroy, attempt))
 
     def on_not_taken_down(self) -> None:
         """DestroyReal did not reach it."""
         # Mail is read before alarms go off: a last word that has come is heard first.
-        self._app.alarms.after(_AGAIN_S, partial(self._await_last_word, self._attempt))
+        self._app.alarms.after(AGAIN_S, partial(self._await_last_word, self._attempt))
 
     def _await_last_word(self, attempt: int) -> None:
         if attempt != self._attempt or self.state is not Body.LEAVING:
@@ -254,7 +278,7 @@ class CellSide:
     def on_data(self, data: CellData) -> None:
         """The cell part as it is, or as it was at its end."""
         entity = self._entity
-        if self.state not in (Body.CREATING, Body.THERE, Body.LEAVING):
+        if self.state not in (Body.THERE, Body.LEAVING):
             self._app.host.log("unexpected cell data", entity=str(entity), state=self.state.value)
             return
         entity.draft.place = Place(data.space, data.position, data.direction)
@@ -266,7 +290,7 @@ class CellSide:
             entity.draft.cell.release()
             entity.draft.cell = State(entity.schema.cell_layout, values=values)
         if data.is_last:
-            self._end(Body.NONE, self._failure or "it ended as soon as it began")
+            self._end(Body.NONE, self._failure)
 
     def give_up(self, why: str) -> None:
         """There is no time to wait for its last word."""
@@ -280,13 +304,14 @@ class CellSide:
         self._attempt += 1
         self._wanted = None
         self._failure = ""
-        self._is_doubtful = False
         self._entity.on_cell_gone(had_body=had_body, failure=failure)
 
     # What the app hears about it.
 
     def on_app_dead(self, app: AppId) -> None:
         """A CellApp is declared dead."""
+        if self.state is Body.CREATING and self._made_at == app:
+            self._on_maker_dead(app)
         place = self._app.switchboard.places.get(self.part)
         if place is None or place.app != app:
             return
@@ -297,9 +322,21 @@ class CellSide:
         if self.state in (Body.NONE, Body.FINDING):
             self._app.switchboard.gone(self.part, f"{app} is dead")
 
+    def _on_maker_dead(self, app: AppId) -> None:
+        """Who was asked for it is dead. If it was made and had moved on in time, it is heard, or will be."""
+        if self._is_heard:
+            self._begin()
+        elif self._failure:
+            self._end(Body.NONE, self._failure)
+        else:
+            self._meet()
+            self._end(Body.LOST, f"{app} is dead")
+
     def on_heard(self) -> None:
-        """It has said something: if it was thought lost, it is not."""
-        if self.state is Body.LOST:
+        """It has said something: if it was thought lost, it is not; and if it was asked for, it was made."""
+        if self.state is Body.CREATING and self._is_heard:
+            self._begin()
+        elif self.state is Body.LOST:
             self._app.host.log("cell part is back", entity=str(self._entity))
             self.state = Body.THERE
             self._entity.on_cell_created()
@@ -312,10 +349,6 @@ class CellSide:
             # Until it has said its last word its mailbox, which is ending, answers for itself.
             if place.app is None or not self._has_channel:
                 switchboard.gone(self.part, "it has no cell part")
-        elif self._is_doubtful and place.app is None:
-            failure = self._failure
-            switchboard.gone(self.part, failure)  # it went astray where it would have been: it never was
-            self._end(Body.NONE, failure)
         elif self.state in (Body.THERE, Body.LEAVING) and self._made_at is not None:
             # Where it began there is a trace of where it went, and it speaks up itself when it has moved.
             switchboard.learn(self.part, max(place.version, first_of_life(self.life)), self._made_at)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, NamedTuple
 
 from terrazzo.errors import DecodeError, UsageError
@@ -21,12 +20,12 @@ from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.record import decode_record, encode_record
 from terrazzo.schema.state import State
 from terrazzo.wire.pairs.base_cell import Direction, Position
+from terrazzo.world.place import PLACE_MAX, fits
 
 SPACE = "@space"
 POSITION = "@position"
 
 _POSITION = struct.Struct("<6d")
-_COORDINATE_MAX = 1e9
 
 
 class Place(NamedTuple):
@@ -110,11 +109,14 @@ def checked_place(
     try:
         x, y, z = (float(each) for each in position)
         yaw, pitch, roll = (float(each) for each in direction)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UsageError(
             f"a position is three numbers (x, y, z) and a direction three (yaw, pitch, roll), "
             f"not {position!r} and {direction!r}"
         ) from None
-    if not all(isfinite(each) and abs(each) <= _COORDINATE_MAX for each in (x, y, z, yaw, pitch, roll)):
-        raise UsageError(f"a position must be finite, not {position!r} with direction {direction!r}")
+    if not fits(x, y, z, yaw, pitch, roll):
+        raise UsageError(
+            f"positions and directions are finite numbers, from {-PLACE_MAX:.0f} to {PLACE_MAX:.0f}, "
+            f"not {position!r} and {direction!r}"
+        )
     return Place(str(space), (x, y, z), (yaw, pitch, roll))

@@ -25,7 +25,7 @@ from terrazzo.base.drafts import Draft, Place, set_property
 from terrazzo.base.saving import Saver
 from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
 from terrazzo.schema.model import EntitySchema, Method, Side
-from terrazzo.sync.awaiting import Done, Reply, answering
+from terrazzo.sync.awaiting import Done, Reply, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
@@ -55,7 +55,7 @@ class BaseEntity:
         self.part_id = PartId(id, Part.BASE)
         self.life = Life.ALIVE
         self.is_worth_saving = draft.dbid != 0
-        self._is_saved_last = False
+        self._is_going = False
         self.cell = CellSide(self)
         self.saver = Saver(self)
         app.switchboard.create(self.part_id)
@@ -138,7 +138,11 @@ class BaseEntity:
         reply = self.app.awaiting.ask(self.part_id, version, to, method, timeout_s)
         question = 0 if reply is None else reply.number
         call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)
-        self.app.switchboard.send(self.part_id, to, REGISTRY.encode(call))
+        try:
+            self.app.switchboard.send(self.part_id, to, REGISTRY.encode(call))
+        except UsageError:
+            self.app.awaiting.withdraw(reply)
+            raise
         return reply
 
     def call_cell(self, to: PartId, method: int, args: bytes, *, caller: int = 0) -> None:
@@ -164,13 +168,13 @@ class BaseEntity:
 
     def _leave(self) -> None:
         """The next step out, if there is one to be made now."""
-        if self.life is not Life.LEAVING or self._is_saved_last or self.cell.state not in (Body.NONE, Body.LOST):
+        if self.life is not Life.LEAVING or self._is_going or self.cell.state not in (Body.NONE, Body.LOST):
             return
+        self._is_going = True
         if self.is_worth_saving or not self.saver.is_idle:
-            self._is_saved_last = True
             self.saver.save(self._go)
         else:
-            self._go()
+            self.app.alarms.after(0.0, self._go)  # not from inside of the method that has ended it: that may go on
 
     def _go(self) -> None:
         self.app.awaiting.end(self.part_id, EntityGone, "the entity is being destroyed")
@@ -239,6 +243,8 @@ class BaseEntity:
         except DecodeError as problem:
             self.app.refusals.count(source, Refusal.MALFORMED)
             self.app.host.log("bad call", entity=str(self), source=str(source), problem=str(problem))
+            if message.question:
+                self._answer(source, refusal(message.question, str(problem)))
             return
         done = None
         if message.question and method.returns:

@@ -5,8 +5,9 @@ from __future__ import annotations
 KEYS_MAX = 4096
 """Proxies that wait for their client at one time."""
 
-KEY_S = 60.0
-"""How long a login key is good for."""
+KEY_S = 15.0
+"""How long a login key is good for: until then the player whose client never came (its page was closed meanwhile)
+cannot log in again."""
 
 READY_S = 30.0
 """How long a client that has come may take until it is ready."""

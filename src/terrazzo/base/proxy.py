@@ -22,12 +22,13 @@ The rules:
 from __future__ import annotations
 
 from enum import Enum, IntEnum
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from terrazzo._speed.values import Change
 from terrazzo.base.alarms import Alarm
 from terrazzo.base.api import Base
-from terrazzo.base.cellside import Body
+from terrazzo.base.cellside import AGAIN_S, Body
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.drafts import Draft
 from terrazzo.base.entity import BaseEntity, Life
@@ -40,7 +41,7 @@ from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
 from terrazzo.wire.ids import AppId, EntityId
 from terrazzo.wire.messages import Refusal
-from terrazzo.wire.pairs.base_cell import ClientWants, SetWitness
+from terrazzo.wire.pairs.base_cell import ClientWants, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ class ProxyEntity(BaseEntity):
         self._alarm: Alarm | None = None
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         self.shown = Shown()
+        self.updates: list[tuple[int, AppId, int, tuple[bytes, ...]]] = []
+        """What may be lost and has come since the last tick: after so many letters, whence, for which witness, what."""
         super().__init__(app, id, draft, part_class)
         self.mail = ClientMail(self)
 
@@ -203,8 +206,7 @@ class ProxyEntity(BaseEntity):
         self.shown = Shown()
         if self.life is not Life.ALIVE:
             return
-        if self.cell.state is Body.THERE:
-            self.cell.send(SetWitness(self.witness, False))
+        self._say_witness(self.witness, is_on=False)
         if not was_ready:
             self.destroy()
         elif not self.run("on_client_lost"):
@@ -294,10 +296,21 @@ class ProxyEntity(BaseEntity):
     def _set_witness(self) -> None:
         if self.cell.state is Body.THERE and self.is_ready:
             self.witness += 1
-            self.cell.send(SetWitness(self.witness, True))
+            self._say_witness(self.witness, is_on=True)
+
+    def _say_witness(self, witness: int, *, is_on: bool) -> None:
+        """Tells the cell part whether a client is there, again while it takes nothing and that is still so."""
+        if witness != self.witness or is_on != self.is_ready or self.cell.state is not Body.THERE:
+            return
+        if not self.cell.send(SetWitness(witness, is_on)):
+            self.app.alarms.after(AGAIN_S, partial(self._say_witness, witness, is_on=is_on))
 
     def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
         """See BaseEntity."""
+        if is_own and isinstance(message, SendAway):
+            if self._is_present(message.witness):
+                self._drop(Farewell.SENT_AWAY, message.reason)
+            return True
         if not isinstance(message, CellToClient) or not is_own:
             return False
         if self._is_present(message.witness):
@@ -317,11 +330,20 @@ class ProxyEntity(BaseEntity):
         if self.is_ready and self.cell.state is Body.THERE:
             for at in range(0, max(len(wants), len(released)), WANTS_MAX):
                 part = slice(at, at + WANTS_MAX)
-                self.cell.send(ClientWants(self.witness, wants[part], released[part]))
+                if not self.cell.send(ClientWants(self.witness, wants[part], released[part])):
+                    self.shown.put_back(wants[at:], released[at:])
+                    self.app.wanting[self.id] = self  # in the next tick
+                    return
 
-    def on_client_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> None:
-        """What may be lost: positions, loose changes and calls. From where the cell part was before it comes too late:
-        what has been said from where it is now may be about others. And before its cell player it comes too early."""
+    def pass_updates(self, letters: int | None = None) -> None:
+        """What may be lost goes to the client: what came before the letter of this number, or all."""
+        while self.updates and (letters is None or self.updates[0][0] <= letters):
+            _, source, witness, messages = self.updates.pop(0)
+            self._pass_update(source, witness, messages)
+
+    def _pass_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> None:
+        """Positions, loose changes and calls. From where the cell part was before it comes too late: what has been said
+        from where it is now may be about others. And before its cell player it comes too early."""
         if source != self.cell.where or not self.shown.has_body:
             self.app.old_mail += 1
         elif self._is_present(witness):

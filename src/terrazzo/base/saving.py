@@ -97,7 +97,7 @@ class Saver:
             return
         draft = self._entity.draft
         try:
-            request = Save(self._entity.schema.type_id, draft.dbid, save_draft(draft))
+            request = Save(self._entity.schema.type_id, draft.dbid, save_draft(draft), self._entity.id)
             self._app.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
         except UsageError as problem:
             self._retry(str(problem))  # too large, most likely: the game may still make it smaller

@@ -20,6 +20,7 @@ from collections import Counter
 
 from terrazzo.errors import DecodeError
 from terrazzo.sync.protocol import ToClient, split_message, take_alias, take_entity
+from terrazzo.sync.riding import decode_ride
 from terrazzo.sync.turns import Turns
 
 
@@ -60,6 +61,10 @@ class Shown:
         elif kind == ToClient.CELL_LOST:
             self.turns.end()
             self.end()
+        elif kind == ToClient.RIDES:
+            alias, ride = take_alias(body)
+            if alias in self._held and not decode_ride(ride).vehicle:
+                self.turns.begin_again()
 
     def _rest(self, alias: int) -> None:
         entity = self._held.pop(alias, None)
@@ -104,3 +109,8 @@ class Shown:
         wants, self._wants = tuple(self._wants.items()), {}
         released, self._released = tuple(self._released), []
         return wants, released
+
+    def put_back(self, wants: tuple[tuple[int, int], ...], released: tuple[int, ...]) -> None:
+        """What was taken could not be passed on: it is to be taken again, before anything else."""
+        self._wants = {**dict(wants), **self._wants}
+        self._released[:0] = released

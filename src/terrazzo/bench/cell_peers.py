@@ -31,7 +31,7 @@ from terrazzo.cell import Cell
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import ToClient as Word
 from terrazzo.sync.protocol import take_alias
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.entity_messages import Astray, Frame
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message

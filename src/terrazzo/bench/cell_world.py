@@ -16,7 +16,7 @@ from terrazzo.cell.cellapp import TICK_S, CellApp
 from terrazzo.game import Game, LoadedGame, Space
 from terrazzo.runtime.collector import Aside
 from terrazzo.schema.model import Side
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import Moves

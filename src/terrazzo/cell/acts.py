@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import inf, isfinite
 from typing import Any
 
 from terrazzo.cell.controllers import Turn, Walk, category_named
-from terrazzo.cell.own import Own, id_of, number_of, vector
+from terrazzo.cell.own import Own, amount, id_of, number_of, vector
 from terrazzo.cell.teleport import place_problem
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Ref
+from terrazzo.world.place import PLACE_MAX, fits
 
 
 class Acts(Own):
@@ -24,6 +24,7 @@ class Acts(Own):
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
         again. Its number."""
         real = self._own("set a timer")
+        seconds, repeat = amount(seconds, "the time of a timer, in seconds,"), amount(repeat, "repeat, in seconds,")
         return real.timers.set(self._body.app.host.now, seconds, repeat, number)
 
     def move_to(
@@ -48,7 +49,8 @@ class Acts(Own):
         """Turns on the spot, the shorter way, at so many radians a second; then `on_turned(number)`. One turn at a
         time; meanwhile a movement does not look where it goes. Its number."""
         real = self._free("turn")
-        if not isfinite(yaw) or not 0 < speed < inf:
+        yaw, speed = amount(yaw, "a yaw, in radians,"), amount(speed, "a speed, in radians a second,")
+        if not fits(yaw) or not 0 < speed <= PLACE_MAX:
             raise UsageError(f"turn_to takes a yaw in radians and a speed above 0, not {yaw!r} and {speed!r}")
         number = number_of(real, number)
         real.controllers.start(Turn(number, float(yaw), float(speed)))
@@ -113,7 +115,8 @@ class Acts(Own):
         self, target: Any, speed: float, distance: float, face: bool, number: int | None, *, is_lasting: bool
     ) -> int:
         real, entity = self._free("walk"), 0
-        if not 0 < speed < inf or not 0 <= distance < inf:
+        speed, distance = amount(speed, "a speed, in metres a second,"), amount(distance, "a distance, in metres,")
+        if not 0 < speed <= PLACE_MAX or not 0 <= distance <= PLACE_MAX:
             raise UsageError(
                 f"a movement takes a speed above 0 and a distance of 0 or more, not {speed!r}, {distance!r}"
             )

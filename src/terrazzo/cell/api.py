@@ -27,7 +27,7 @@ part.
 
 The names are in four places: here what and where it is and whom it can call; in `cell/sights.py` what it sees, in
 `cell/acts.py` what it does, in `cell/hooks.py` what it hears. All are taken: a property of such a name is refused when
-a game is loaded.
+a game is loaded, and so is a method, unless it is one of the hooks.
 
 Whatever a hook or method raises is reported, and costs nothing but the rest of that call. What is used wrongly raises a
 UsageError that says what to do instead.
@@ -40,7 +40,7 @@ from functools import partial
 
 from terrazzo.cell.acts import Acts
 from terrazzo.cell.hooks import Hooks
-from terrazzo.cell.own import vector
+from terrazzo.cell.own import id_of, vector
 from terrazzo.cell.sights import Sights
 from terrazzo.errors import UsageError
 from terrazzo.schema.classes import parts
@@ -50,7 +50,7 @@ from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.calls import Calls, called_part
 
 
-class Cell(Sights, Acts, Hooks, parts.Cell):
+class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     """The body of an entity in a space."""
 
     # What and where it is.
@@ -138,7 +138,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell):
 
     @property
     def caller(self) -> int:
-        """In a method that a client called: the entity of that client; 0 when a server called, and after an await."""
+        """In a method that a client called: the entity of that client, also after an await; 0 when a server called."""
         return self._own("have a caller").caller
 
     @property
@@ -177,19 +177,22 @@ class Cell(Sights, Acts, Hooks, parts.Cell):
 
         return Calls(self._body.kind.schema, Side.CLIENT, send)
 
-    def ref(self, target: Ref | int) -> Calls:
+    def ref(self, target: Ref | Cell | int) -> Calls:
         """The methods of another entity, wherever it is: of the part that a Ref names, or of the cell part of one that
-        is known here by its id.
+        is known here, by a view or its id.
 
         What cannot be delivered comes back as `on_call_failed`. In an `async def` the result of a method that returns
         something can be awaited: `await self.ref(other).weigh(timeout=2.0)`; what comes of it otherwise is raised
         there, as a CallFailed (`terrazzo.errors`). When this entity moves to another cell meanwhile, that is
         EntityMoved: the waiting method ends, here, and nothing of it goes along."""
         app = self._body.app
-        if not isinstance(target, Ref):
-            known = app.bodies.get(target)
+        if isinstance(target, Cell):
+            target = target.me
+        elif not isinstance(target, Ref):
+            entity = id_of(target)
+            known = app.bodies.get(entity)
             if known is None:
-                raise UsageError(f"entity {target} is not known in this cell; use a Ref of it, which says what it is")
-            target = Ref(target, Component.CELL, known.kind.schema.type_id)
+                raise UsageError(f"entity {entity} is not known in this cell; use a Ref of it, which says what it is")
+            target = Ref(entity, Component.CELL, known.kind.schema.type_id)
         part, schema, side = called_part(app.game.schema, target)
         return Calls(schema, side, partial(app.call, part, schema))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from terrazzo.cell.body import Body
+from terrazzo.cell.copies import tell_ended
 from terrazzo.cell.history import RIDE, adopt, record
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import unpack_ride
@@ -39,14 +40,15 @@ def problem_of(app: CellApp, message: Offload) -> str | None:
         space = app.spaces.get(jump.space)
         if space is None or space.leaf is None:
             return f"{app.me} has no cell of space {jump.space}"
-        if not space.allows(jump.position) or any(angle - angle != 0 for angle in jump.direction):
-            return f"{jump.position} is not within {tuple(space.bounds)}, the bounds of {space.name}"
+        problem = space.problem_with(jump.position, jump.direction)
+        if problem is not None:
+            return problem
     try:
         kind.schema.cell_layout.row.decode(message.properties)
         unpack_ride(message.ride)
         MAILBOX_DECODER.decode(message.mailbox)
-    except (DecodeError, msgspec.MsgspecError) as problem:
-        return f"it does not decode: {problem}"
+    except (DecodeError, msgspec.MsgspecError) as error:
+        return f"it does not decode: {error}"
     return None
 
 
@@ -65,7 +67,7 @@ def landed_real(app: CellApp, message: Offload) -> Real:
     app.ghosts.on_landed(message.entity)
     body = _landed_body(app, message, jump)
     real = Real(body, message.dbid, is_arriving=True)
-    real.timers.unpack(message.timers, now)
+    real.timers.unpack(message.timers, message.next_number, now)
     try:
         real.controllers.unpack(message.controllers)
     except DecodeError as problem:
@@ -106,6 +108,7 @@ def _landed_body(app: CellApp, message: Offload, jump: Jump) -> Body:
     state = State(layout, None, layout.row.decode(message.properties))
     body, is_elsewhere = app.bodies.get(message.entity), jump.space != message.space
     if body is not None and body.space.id == jump.space and not is_elsewhere:
+        tell_ended(body)
         body.state.release()
         body.state = state
         if body.number != message.number:

@@ -4,6 +4,10 @@ What cannot be is refused with a sentence, and then nothing has happened: unknow
 properties that do not decode, an entity that has a body already. A place in another app's cell is fine: the entity is
 born here and offloaded by the next check. The entity's former body may still be ending here (its mailbox has last words
 to say): then the birth waits for that.
+
+A base that had no answer asks again, for the same life. One life is made once: whoever is here, has left, or has ended
+in it is the answer. Whoever left is remembered as long as its mail is forwarded (`stub_s`, two minutes), and speaks to
+its base from where it is.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from terrazzo.cell.body import Body
 from terrazzo.cell.real import Real
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
-from terrazzo.wire.ids import AppId, EntityId, Part, PartId, first_of_life
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId, first_of_life, life_of
 from terrazzo.wire.pairs.base_cell import CreateReal, RealCreated
 from terrazzo.wire.requests import Question
 
@@ -34,9 +38,12 @@ class Births:
         message = question.message
         assert isinstance(message, CreateReal)
         part = PartId(EntityId(message.entity), Part.CELL)
+        if self._was_made(part, message.life):
+            self._app.requests.answer(question, RealCreated())
+            return
         box = self._app.switchboard.boxes.get(part)
-        if box is not None and box.is_ending and part not in self._waiting:
-            self._waiting[part] = question
+        if box is not None and box.is_ending:
+            self._waiting[part] = question  # instead of one that waits: whoever asks again has given that up
             return
         problem = self._create(question.source, message)
         if problem is None:
@@ -51,6 +58,14 @@ class Births:
         if question is not None:
             self.on_create_real(question)
 
+    def _was_made(self, part: PartId, life: int) -> bool:
+        """Whether there is a trace of this life: its mailbox, or where that went; a ghost, or its grave."""
+        place = self._app.switchboard.places.get(part)
+        if place is not None and life_of(place.version) == life:
+            return True
+        traces = (self._app.bodies.get(part.entity), self._app.ghosts.graves.get(part.entity))
+        return any(trace is not None and life_of(trace.epoch) == life for trace in traces)
+
     def _create(self, base: AppId, message: CreateReal) -> str | None:
         """Makes the real; what is wrong, if something is."""
         app = self._app
@@ -59,9 +74,7 @@ class Births:
             return f"there is no entity type {message.type_id} here: all apps must run the same game"
         if space is None or space.leaf is None:
             return f"{app.me} has no cell of space {message.space}: ask the CellAppMgr for the entry again"
-        if not space.allows(message.position) or any(angle - angle != 0 for angle in message.direction):
-            return f"{message.position} is not within {tuple(space.bounds)}, the bounds of {space.name}"
-        problem = self._clear_the_way(message)
+        problem = space.problem_with(message.position, message.direction) or self._clear_the_way(message)
         if problem is not None:
             return problem
         layout = kind.schema.cell_layout

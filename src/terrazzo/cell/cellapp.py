@@ -2,7 +2,7 @@
 
 A tick has a fixed order, and each phase rests on the one before:
 
-    1 waits        held messages, waiting arrivals and teleports whose time is over
+    1 waits        held messages, waiting arrivals and teleports whose time is over; clients that were sent away
     2 mail         calls, answers and wishes of bases and other entities run  ┐
     3 moves        what clients say about where they are                      │
     4 clockwork    timers of the game, controllers that walk and turn;        ├ game code runs here
@@ -57,8 +57,8 @@ from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.sync.awaiting import Awaiting, Reply
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.channel import ChannelLimits
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.entity_messages import Astray, Frame
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, Part, PartId
 from terrazzo.wire.locator import Locator
@@ -120,7 +120,7 @@ class CellApp(ClusterApp):
         self.reals: dict[int, Real] = {}
         self.acting: Body | None = None
         """Whose code runs now."""
-        self.awaiting = Awaiting(host, self._run_part)
+        self.awaiting = Awaiting(host, self._run_part, lambda part: self.reals[part.entity])
         self.tick_s = tick_s
         self.offload_margin_m = offload_margin_m
         self.exchange = CellExchange(self)
@@ -216,6 +216,7 @@ class CellApp(ClusterApp):
         self.ghosts.on_tick()
         self.offloads.on_tick()
         self.teleports.on_tick()
+        self.feed.on_tick()
         for part in self.switchboard.with_mail():
             real = self.reals.get(part.entity)
             if real is not None:
@@ -336,7 +337,11 @@ class CellApp(ClusterApp):
         reply = self.awaiting.ask(acting.part, acting.epoch, to, method, timeout_s)
         question = 0 if reply is None else reply.number
         call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)
-        self.switchboard.send(acting.part, to, REGISTRY.encode(call))
+        try:
+            self.switchboard.send(acting.part, to, REGISTRY.encode(call))
+        except UsageError:
+            self.awaiting.withdraw(reply)
+            raise
         return reply
 
     def base_of(self, body: Body) -> AppId:
@@ -351,6 +356,10 @@ class CellApp(ClusterApp):
         self.counts[what] = self.counts.get(what, 0) + 1
         if self.counts[what] <= 100:
             self.host.log(what, count=self.counts[what], **facts)
+
+    def tallies(self) -> dict[str, int]:
+        """See ClusterApp."""
+        return {**super().tallies(), **self.switchboard.counts, **self.counts}
 
     def view(self) -> dict[str, Any]:
         """What the console shows of this app."""

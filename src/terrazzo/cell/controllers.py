@@ -210,13 +210,11 @@ class Controllers:
 
     def pack(self) -> tuple[PackedController, ...]:
         """All of them at rest."""
-        return tuple(
-            PackedController(each.number, each.kind, each.category, each.pack()) for each in self.running.values()
-        )
+        return tuple(PackedController(each.number, each.kind, each.pack()) for each in self.running.values())
 
     def unpack(self, packed: Iterable[PackedController]) -> None:
         """Goes on with those of the former home."""
-        for number, kind, _, data in packed:
+        for number, kind, data in packed:
             if kind not in _KINDS:
                 raise DecodeError(f"there is no controller of kind {kind}: all apps must run the same version")
             try:

@@ -3,6 +3,9 @@
 A step goes into the state and into the history just as the real did it, so that both tell clients the very same. What
 does not decode is counted and reported, and costs no more than itself.
 
+A game hears of each ghost that begins here and of each that ends, whatever became of it: so it can count them. A real
+that leaves begins as a ghost here, and a ghost that becomes the real ends.
+
 A game that has an `on_ghost_changed` hears of each property that a step changed, when the whole step is in the ghost;
 with a state that is taken over at once, of each property that differs.
 """
@@ -57,8 +60,19 @@ def create_ghost(app: CellApp, source: AppId, message: CreateGhost) -> None:
     body.ride = ride
     adopt(body, message.past)
     app.add_body(body)
-    if "on_ghost_created" in kind.hooks:
-        app.run(body, "on_ghost_created", body.view.on_ghost_created)
+    tell_begun(body)
+
+
+def tell_begun(body: Body) -> None:
+    """The game hears that this body is a ghost from now on."""
+    if "on_ghost_created" in body.kind.hooks:
+        body.app.run(body, "on_ghost_created", body.view.on_ghost_created)
+
+
+def tell_ended(body: Body) -> None:
+    """The game hears that this body is a ghost no longer."""
+    if "on_ghost_destroyed" in body.kind.hooks:
+        body.app.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
 
 
 def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:

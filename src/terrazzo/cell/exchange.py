@@ -1,8 +1,8 @@
 """What a CellApp does for its switchboard: says where parts live, and passes on what became of messages.
 
 A CellApp knows the base of each body here, and where the real of each ghost here is: the epoch of a ghost is the
-version of its real's mailbox, so the switchboard can weigh it. For all other parts there is the locator (`wire/
-locator.py`), which asks those who know for sure, and says `gone` only when nobody has it.
+version of its real's mailbox, so the switchboard can weigh it. For all other parts, and where that is no news, there is
+the locator (`wire/locator.py`), which asks those who know for sure, and says `gone` only when nobody has it.
 
 The mailbox of a real that arrives is here at once, the real itself perhaps later (`cell/mending.py`). What becomes of
 its messages in between is kept for it.
@@ -35,11 +35,12 @@ class CellExchange:
     def locate(self, part: PartId) -> None:
         """See Exchange."""
         body, switchboard = self._app.bodies.get(part.entity), self._app.switchboard
+        is_news = False
         if body is not None and part.part is Part.BASE:
-            switchboard.learn(part, 0, body.base)
+            is_news = switchboard.learn(part, 0, body.base)
         elif body is not None and body.real_app != self._app.me:
-            switchboard.learn(part, body.epoch, body.real_app)
-        else:
+            is_news = switchboard.learn(part, body.epoch, body.real_app)
+        if not is_news:  # whoever asks has tried that already
             self._app.locator.find(part)
 
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:

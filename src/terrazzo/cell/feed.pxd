@@ -17,6 +17,7 @@ cdef class Feed:
     cdef double _turns
     cdef long _first
     cdef public dict _updates
+    cdef list _parting
 
     cdef bint _is_late(self, double now) except -1
     @cython.locals(most=cython.long)

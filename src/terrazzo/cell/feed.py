@@ -15,6 +15,10 @@ time, and who was left over is the first in the next one:
 The time is that of this process's core (`cpu_s`), which the host measures. Ticks may be late in spite of that, when the
 machine has no core to give: then the throttle shrinks, too. It grows again as soon as there is time. So many clients as
 THROTTLE_MIN says are served in any case: nobody waits for longer than a second or so.
+
+**Too large, too much.** Who cannot be told something has a hole in its story, so it has to go: its witness ends, its
+base is told to send it away (SendAway), and the game hears of it in the next tick. Of what may be lost a client gets
+the last LOOSE_MAX messages of a tick; the others are.
 """
 
 from __future__ import annotations
@@ -22,19 +26,25 @@ from __future__ import annotations
 from math import ceil
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
+from terrazzo.errors import UsageError
 from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message
-from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, ToClient
+from terrazzo.wire.pairs.base_cell import CellData, ClientUpdate, ClientUpdates, SendAway, ToClient
 
 if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
 
 TO_CLIENT_BYTES = 32_768
+LOOSE_MAX = 64
+"""Messages of one client and tick that may be lost; each has a kilobyte at most."""
 UPDATES_MAX = 256
-"""Clients in one message of places."""
+UPDATES_BYTES = 256 * 1024
+"""Clients in one message of places, and what they are told in it."""
 THROTTLE_MIN = 0.1
 SCALE_S = 1.0
 """The throttle goes from one end to the other in this time."""
@@ -66,6 +76,8 @@ class Feed:
         self._turns = 0.0
         """The part of a client that the throttle has left over."""
         self._updates: dict[AppId, list[ClientUpdate]] = {}
+        self._parting: list[Real] = []
+        """Reals whose client was sent away, and whose game does not know."""
 
     def serve_all(self) -> None:
         """As many clients as there is time for, from where the tick before has ended."""
@@ -116,6 +128,9 @@ class Feed:
         waited, witness.served = app.tick - witness.served, app.tick
         allowed = self._tick_bytes * self.throttle * max(1, min(waited, WAITED_MAX))
         messages, places = witness.update(app.host.now, app.tick, allowed)
+        if len(places) > LOOSE_MAX:
+            app.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
+            places = places[-LOOSE_MAX:]
         if places:
             update = ClientUpdate(real.body.id, witness.number, tuple(places))
             base = app.base_of(real.body)
@@ -141,21 +156,53 @@ class Feed:
         return batch
 
     def tell_base(self, real: Real, message: Message) -> None:
-        """Sends something to the base part of a real, after everything before. A base that takes nothing any more
-        loses its client's view, which would else be kept for it without end."""
+        """Sends something to the base part of a real, after everything before. The last word goes in any case; of
+        properties that are too large the base hears only that; and a client that cannot be told has to go."""
         try:
-            self._app.switchboard.send(real.body.part, real.body.base_part, REGISTRY.encode(message))
-        except ChannelFull as problem:
-            self._app.count("base takes nothing", entity=real.body.id, problem=str(problem))
-            if real.witness is not None:
-                real.set_witness(real.witness.number, is_on=False)
+            self._send(real, message, is_urgent=isinstance(message, CellData) and message.is_last)
+        except UsageError as problem:
+            self._app.count("base cannot be told", entity=real.body.id, problem=str(problem))
+            if not isinstance(message, CellData):
+                self._send_away(real)
+            elif not isinstance(problem, ChannelFull):
+                self.tell_base(real, replace(message, properties=b""))
+
+    def _send(self, real: Real, message: Message, *, is_urgent: bool) -> None:
+        body = real.body
+        self._app.switchboard.send(body.part, body.base_part, REGISTRY.encode(message), is_urgent=is_urgent)
+
+    def _send_away(self, real: Real) -> None:
+        if real.witness is not None:
+            number = real.witness.number
+            real.set_witness(number, is_on=False)
+            reason = "what there is to see is too large to be sent, or too much"
+            self._send(real, SendAway(number, reason), is_urgent=True)
+            self._parting.append(real)
+
+    def is_parting(self, real: Real) -> bool:
+        """Whether its client was sent away and its game does not know yet."""
+        return real in self._parting
+
+    def on_tick(self) -> None:
+        """Those whose client was sent away in the tick before hear of it."""
+        parting, self._parting = self._parting, []
+        for real in parting:
+            if real.body.real is real and not real.is_doomed:
+                self._app.run(real.body, "on_client_detached", real.part.on_client_detached)
 
     def flush(self) -> None:
         """Sends the places of this tick."""
         updates, self._updates = self._updates, {}
         for app, several in updates.items():
-            for at in range(0, len(several), UPDATES_MAX):
-                self._app.send(app, ClientUpdates(tuple(several[at : at + UPDATES_MAX])))
+            batch: list[ClientUpdate] = []
+            size = 0
+            for update in several:
+                if size >= UPDATES_BYTES or len(batch) >= UPDATES_MAX:
+                    self._app.send(app, ClientUpdates(tuple(batch)))
+                    batch, size = [], 0
+                batch.append(update)
+                size += sum(map(len, update.messages))
+            self._app.send(app, ClientUpdates(tuple(batch)))
         self._done_cpu_s = self._app.cpu_s()
         after_s = (self._done_cpu_s - self._served_cpu_s) / max(self._served, 1)
         self._after_s += (after_s - self._after_s) / 4

@@ -14,7 +14,7 @@ So there is one rule: **the stream is taken in order, what came early is held** 
 the ghost, and `born`, the epoch of the creation that it counts from:
 
     message          no body here                         ghost at m                                       real here
-    Create(e, n)     older than the grave: ignore         e < born: ignore          n ≤ m: born = e        ignore
+    Create(e, n)     older than the grave: ignore         n ≤ m: known; born = e, if that is higher        ignore
                      else make it at n                    n > m: hold; a snapshot is taken at once
     step(n)          n ≤ the grave's end: ignore          n = m+1: apply; n ≤ m: known, ignore             ignore
                      else hold                            n > m+1: hold
@@ -42,7 +42,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from terrazzo.cell.body import Body
-from terrazzo.cell.copies import apply_step, create_ghost, renew_ghost
+from terrazzo.cell.copies import apply_step, create_ghost, renew_ghost, tell_ended
 from terrazzo.cell.graves import Graves
 from terrazzo.cell.held import HELD_TURNS_MAX, Held
 from terrazzo.cell.history import adopt, without_places
@@ -137,7 +137,7 @@ class Ghosts:
         body = self._app.bodies.get(message.entity)
         if body is None and self.graves.is_too_late(message.entity, message.epoch):
             return
-        if body is not None and (body.real is not None or message.epoch < body.born):
+        if body is not None and body.real is not None:
             return
         self._follow(message.entity, source, message.epoch)
         self._trust(message.entity, message.epoch)
@@ -147,14 +147,13 @@ class Ghosts:
             if body is None:
                 held.awaited = max(held.awaited, message.epoch)
         self._advance(message.entity)
-        if body is not None:
-            self._confirm(source, message.entity, message.epoch)
+        self._confirm(source, message.entity, message.epoch)
 
     def on_list(self, source: AppId, message: GhostList) -> None:
         """After a broken link: all ghosts that the source has here. What is here beside these may have ended, or gone
         elsewhere, without our hearing of it: it is asked for until its real has answered."""
         listed = set(message.entities)
-        for body in self._app.bodies.values():
+        for body in list(self._app.bodies.values()):  # to hold one may cost another, when too many are held
             if body.real is None and body.real_app == source and body.id not in listed:
                 held = self._hold(body.id, source, body.epoch)
                 held.is_doubted, held.until = True, self._app.host.now
@@ -195,8 +194,7 @@ class Ghosts:
     def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
         """A ghost is removed, and the game hears of it."""
         self.remove(body, epoch, is_destroyed=is_destroyed)
-        if "on_ghost_destroyed" in body.kind.hooks:
-            self._app.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
+        tell_ended(body)
 
     # Turns.
 
@@ -205,7 +203,7 @@ class Ghosts:
         if body is None:
             if not self.graves.is_too_late(message.entity, message.epoch):
                 create_ghost(self._app, source, message)
-        elif body.real is not None or message.epoch < body.born:
+        elif body.real is not None:
             self._app.count("ghost creation too late")
         elif message.number <= body.number:
             body.born = max(body.born, message.epoch)
@@ -216,21 +214,24 @@ class Ghosts:
             self._hold_turn(source, message)
 
     def _end(self, source: AppId, message: DeleteGhost) -> None:
-        body, is_destroyed = self._app.bodies.get(message.entity), message.is_destroyed
+        body = self._app.bodies.get(message.entity)
         if body is None:
-            self._dig(message.entity, message.epoch, message.number, is_destroyed=is_destroyed, body=None)
+            self._dig(message.entity, message.epoch, message.number, is_destroyed=message.is_destroyed, body=None)
         elif body.real is not None or message.epoch < body.born or message.number < body.number:
             self._app.count("ghost deletion too late")
         elif message.number == body.number:
-            self.end(body, message.epoch, is_destroyed=is_destroyed)
-            if body.epoch > message.epoch:  # a later home has spoken to it: it was created again, which is on its way
-                self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
+            self._end_at(body, message)
         elif message.past is not None:
             adopt(body, message.past if message.space == body.space.id else without_places(message.past))
             body.number = message.number
-            self.end(body, message.epoch, is_destroyed=is_destroyed)
+            self._end_at(body, message)
         else:
             self._hold_turn(source, message)
+
+    def _end_at(self, body: Body, message: DeleteGhost) -> None:
+        self.end(body, message.epoch, is_destroyed=message.is_destroyed)
+        if body.epoch > message.epoch:  # a later home has spoken to it: it was created again, which is on its way
+            self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
 
     def _hold_turn(self, source: AppId, message: CreateGhost | DeleteGhost) -> None:
         body = self._app.bodies.get(message.entity)
@@ -273,6 +274,7 @@ class Ghosts:
         held = self.held.get(entity)
         if held is not None and epoch >= held.epoch:
             held.is_doubted = False
+            held.hear()
 
     def _advance(self, entity: int) -> None:
         """Takes what is held and has its turn now."""
@@ -339,10 +341,10 @@ class Ghosts:
             self._guard(body)
 
     def _confirm(self, source: AppId, entity: int, epoch: int) -> None:
+        """Says that the ghost is here, if it is: one that could not be made is created again."""
         body = self._app.bodies.get(entity)
         if body is not None:
-            epoch = max(epoch, body.epoch)
-        self._app.send(source, GhostCreated(entity, epoch))
+            self._app.send(source, GhostCreated(entity, max(epoch, body.epoch)))
 
     def _replace(self, body: Body, source: AppId, message: CreateGhost) -> None:
         """Takes over a later state of the same life at once; those who watch have its past. The body's number tells its

@@ -94,7 +94,7 @@ class Ground:
                 del self._owed[id]
         for space in list(app.spaces.values()):
             if space.tree is None and not space.bodies:
-                del app.spaces[space.id]  # a neighbour spoke of it, in vain
+                self._forget(space.id)  # a neighbour spoke of it, in vain
             elif app.me in space.retiring and space.id not in self._emptied and self._is_empty(space):
                 self._emptied[space.id] = space.version
                 app.send(app.manager, CellEmpty(space.id, space.version))
@@ -123,11 +123,16 @@ class Ground:
             if id in self._owed or not self._is_empty(space):
                 return
             for body in list(space.bodies.values()):
-                app.ghosts.remove(body, body.epoch, is_destroyed=False)
-            del app.spaces[id]
+                app.ghosts.end(body, body.epoch, is_destroyed=False)
+            self._forget(id)
         app.send(manager, CellEmpty(id, self._removed.pop(id)))
         self._emptied.pop(id, None)
         self._former.pop(id, None)
+
+    def _forget(self, id: int) -> None:
+        del self._app.spaces[id]
+        self._app.moves.forget(id)
+        self._app.haunts.forget_space(id)
 
 
 def _members(space: Space) -> list[AppId]:

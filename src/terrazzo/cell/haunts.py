@@ -11,6 +11,9 @@ watches and who is watched may be outside their cells by the offload margin. Wha
     a ghost is          confirmed (GhostCreated), after its creation and after each arrival of the real. One that is not
                         in CONFIRM_S is created again: which mends what is there, or makes what is not
 
+An entity that is too large to be sent whole (ENTITY_MAX) gets no new ghosts, and one that should be mended is deleted:
+that is counted, and tried again every TOO_LARGE_S. What it tells to the ghosts that it has goes on.
+
 When there is more to do than a check may do, the next one goes on where this one ended: everybody's turn comes.
 
 After a link was lost everything that was on it may be: each ghost on the other side is told again who has its real and
@@ -31,6 +34,7 @@ from terrazzo.cell.graves import GRAVE_S
 from terrazzo.cell.history import PLACE
 from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
 from terrazzo.cell.real import Real
+from terrazzo.errors import UsageError
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import (
     DeleteGhost,
@@ -60,6 +64,7 @@ ROWS_BYTES_MAX = 44 * 8192
 _ROW = Struct("<i40x")
 """Of a row (`_speed/places`), whose it is."""
 ENDED_MAX = 4096
+TOO_LARGE_S = 5.0
 
 
 @dataclass(slots=True)
@@ -182,6 +187,8 @@ class Haunts:
     def _missing(self, real: Real, square: Rect, goes_to: AppId | None) -> list[AppId]:
         """Where a ghost is needed and is not, or may not be."""
         app, space = self._app, real.body.space
+        if app.host.now < real.too_large_until:
+            return []
         missing = []
         for leaf in space.leaves_touching(square):
             haunt = real.haunts.get(leaf.app)
@@ -204,17 +211,26 @@ class Haunts:
 
     def create(self, real: Real, to: AppId) -> None:
         """Makes a ghost, or makes one anew."""
-        now = self._app.host.now
+        self.close_step(real)  # which is for those who have one
         haunt = real.haunts.get(to) or self._add(real, to)
         if haunt is not None:
-            self.close_step(real)
-            haunt.asked_at = now
+            haunt.asked_at = self._app.host.now
             self.describe(real, to)
 
     def describe(self, real: Real, to: AppId, *, is_snapshot: bool = False) -> None:
         """Sends all of it; as a snapshot it mends a ghost that is there."""
-        size = self._app.parcels.send(to, real.ghost(is_snapshot=is_snapshot))
+        try:
+            size = self._app.parcels.send(to, real.ghost(is_snapshot=is_snapshot))
+        except UsageError as problem:
+            self.on_too_large(real, "too large for a ghost: it is not seen there", to, problem)
+            self.delete(real, to)
+            return
         self._app.account.add(real.body.kind.page.ghosts[DESCRIPTION], 1, size)
+
+    def on_too_large(self, real: Real, what: str, to: AppId, problem: UsageError) -> None:
+        """It could not be sent whole; it is tried again, but not at once."""
+        real.too_large_until = self._app.host.now + TOO_LARGE_S
+        self._app.count(what, entity=real.body.id, to=str(to), problem=str(problem))
 
     def delete(self, real: Real, to: AppId) -> None:
         """A ghost is needed no longer."""
@@ -321,6 +337,10 @@ class Haunts:
             if peer in ended.haunts:
                 app.send(peer, ended.message)
         app.send(peer, GhostList(tuple(listed)))
+
+    def forget_space(self, space: int) -> None:
+        """It is no longer here, and no real in it."""
+        self._neighbours.pop(space, None)
 
     def has_any(self, space: int, app: AppId) -> bool:
         """Whether a real of this space has a ghost there."""

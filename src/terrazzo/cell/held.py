@@ -44,6 +44,7 @@ class Held:
     is_doubted: bool = False
     """Whether any real still has the ghost that is here is to be found out."""
     asked: int = 0
+    """How often, without a word of who is asked."""
     steps: dict[int, UpdateGhost] = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
     _serial: int = 0
@@ -52,6 +53,12 @@ class Held:
         """The real is at `app` since `epoch`."""
         if epoch > self.epoch:
             self.ask, self.epoch = app, epoch
+            self.hear()
+
+    def hear(self) -> None:
+        """Who is asked has spoken: where only steps are missing, they may yet be mended."""
+        if not self.turns:
+            self.asked = 0
 
     def add_step(self, message: UpdateGhost) -> bool:
         """Keeps a step; False when there are too many: the gap will have to be mended."""

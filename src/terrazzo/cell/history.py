@@ -33,9 +33,9 @@ What can be caught up by stamps is told as it is now: so a client that comes nea
 one or two at a time, so that no tick has to clean up. The floor rises to the number of what went: that is how a
 witness that needed it finds out, and falls back to the stamps. Those are as many as the type has properties, and stay.
 
-`news` in the arrays (`_speed/area`) is the number of the last step that told something, its events are the headline
-(`_speed/sight`): compiled code compares the number with what each client has, and tells it the headline where that is
-all it lacks. Python runs only for those who lack more.
+`news` in the arrays (`_speed/area`) is the number of the last step that told something, kept or not; its events are the
+headline (`_speed/sight`): compiled code compares the number with what each client has, and tells it the headline where
+that is all it lacks. Python runs only for those who lack more.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Step(NamedTuple):
 def record(body: Body, number: int, events: Sequence[Event]) -> None:
     """The step of this number of a body told other clients this. Real and ghost alike."""
     if events:
-        before = body.history.newest
+        before = max(body.history.newest, body.space.area.news(body.slot))
         body.history.add(number, events)
         body.space.area.set_news(body.slot, number)
         manners = None if all(each.manner.is_plain for each in events) else [each.manner for each in events]
@@ -111,7 +111,7 @@ def adopt(body: Body, past: Past) -> None:
         history.go_on(body.number, past, body.kind.event)
     else:
         body.history = history = History.unpack(past, body.kind.event)
-    body.space.area.set_news(body.slot, history.newest)
+    body.space.area.set_news(body.slot, history.news)
 
 
 def without_places(past: Past) -> Past:
@@ -141,6 +141,11 @@ class History:
     def newest(self) -> int:
         """The last step of which something is kept. Below the floor nobody knows."""
         return next(reversed(self._steps), self.floor)
+
+    @property
+    def news(self) -> int:
+        """The last step that told something, kept or not."""
+        return max(self.newest, max(self._stamps.values(), default=0))
 
     def add(self, number: int, events: Sequence[Event]) -> None:
         """The step of this number told this; numbers grow."""

@@ -7,8 +7,9 @@
     from cell to cell     on_leaving_cell · on_left_cell · on_entering_cell · on_entered_cell
     its ghosts            on_ghost_created · on_ghost_changed · on_ghost_destroyed
 
-A hook that raises is reported with entity, hook, cell and tick; nothing else happens. A hook that a game does not
-override costs nothing: the engine knows (`has_hook`).
+A hook that raises is reported with entity, hook, cell and tick; nothing else happens, but a move it was to allow is
+refused. A hook may be an `async def`, but not one that answers something: nobody can wait for that. A hook that a
+game does not override costs nothing: the engine knows (`has_hook`).
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ class Hooks:
     # Where it is.
 
     def on_move(self, position: Vector3) -> bool | None:
-        """The client wants to be there, and could be: False refuses, and the client is put back."""
+        """The client wants to be there, and could be: False (or what counts as that, but not None) refuses, and so does
+        an exception; then the client is put back. Cannot be `async`: the answer is needed at once."""
         return True
 
     def on_teleported(self) -> None:
@@ -101,13 +103,15 @@ class Hooks:
     # Its ghosts. `self` is a view here: it can be read and called, not changed.
 
     def on_ghost_created(self) -> None:
-        """A copy of the entity, whose body is in another cell, has come to be in this one."""
+        """There is a copy of the entity in this cell from now on, and its body is in another: it came near, or has just
+        left this cell (after `on_left_cell`)."""
 
     def on_ghost_changed(self, name: str, old: Any) -> None:
         """A property of the copy has a new value, or something inside it has; `old` is the whole as it was."""
 
     def on_ghost_destroyed(self) -> None:
-        """The copy in this cell goes."""
+        """There is no copy in this cell any more: it went, the entity was destroyed, or it comes here itself (before
+        `on_entering_cell`). In each cell there is one of these for each `on_ghost_created`."""
 
 
 HOOKS = frozenset(name for name in vars(Hooks) if name.startswith("on_"))

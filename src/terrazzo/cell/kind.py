@@ -25,7 +25,7 @@ from terrazzo._speed.values import WHOLE, Change
 from terrazzo.cell.account import Account, Page
 from terrazzo.cell.api import Cell
 from terrazzo.cell.history import PLACE, PLAIN, RIDE, Event, Manner
-from terrazzo.cell.hooks import Hooks, has_hook
+from terrazzo.cell.hooks import HOOKS, has_hook
 from terrazzo.cell.views import view_class_of
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.game import LoadedGame
@@ -77,7 +77,7 @@ class EntityKind:
         self.page = page
         self.part_class = part_class
         self.view_class = view_class_of(part_class, schema)
-        self.hooks = frozenset(name for name in vars(Hooks) if name.startswith("on_") and has_hook(part_class, name))
+        self.hooks = frozenset(name for name in HOOKS if has_hook(part_class, name))
         """The hooks that the game overrides: the others need not be run."""
         self.reach = tuple(self._reach(place) for place in range(len(schema.cell_layout)))
         self.ranges, self.ranges_of_vehicles = ranges_of(schema, self.page.others[PLACE])

@@ -10,9 +10,9 @@
     WantCellData       from the own base: answer with CellData
 
 What does not decode, is not exposed or comes from somebody who has no say in it is counted, reported, and changes
-nothing. A call runs when it is taken; what it raises is reported, and told to the caller if that awaits the result.
-Each letter is acknowledged as it is taken: when the entity is destroyed by one, the rest is left in the box, and the
-switchboard tells the callers that it was in vain.
+nothing; whoever awaits such a call is told. A call runs when it is taken; what it raises is reported, and told to the
+caller if that awaits the result. Each letter is acknowledged as it is taken: when the entity is destroyed by one, the
+rest is left in the box, and the switchboard tells the callers that it was in vain.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed
-from terrazzo.sync.awaiting import answering
+from terrazzo.sync.awaiting import answering, refusal
 from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import PartId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -110,17 +110,17 @@ class Mail:
         body = real.body
         methods = body.kind.schema.cell_methods
         if not 0 <= call.method < len(methods):
-            self._refuse(real, source, f"no cell method {call.method}")
+            self._refuse(real, source, call, f"no cell method {call.method}")
             return
         method = methods[call.method]
         is_own = call.caller == body.id
         if call.caller and method.exposed not in (OPEN_TO_OWN if is_own else OPEN_TO_ALL):
-            self._refuse(real, source, f"{method.name} is not exposed to client {call.caller}")
+            self._refuse(real, source, call, f"{method.name} is not exposed to client {call.caller}")
             return
         try:
             args = method.decode_args(call.args)
         except DecodeError as problem:
-            self._refuse(real, source, f"{method.name}: {problem}")
+            self._refuse(real, source, call, f"{method.name}: {problem}")
             return
         target: Any = real.part if method.component is None else getattr(real.part, method.component)
         real.caller, function = call.caller, getattr(target, method.name)
@@ -131,5 +131,7 @@ class Mail:
             self._app.run(body, method.name, function, *args)
         real.caller = 0
 
-    def _refuse(self, real: Real, source: PartId, why: str) -> None:
+    def _refuse(self, real: Real, source: PartId, call: CallCell, why: str) -> None:
         self._app.count("call refused", entity=real.body.id, source=str(source), why=why)
+        if call.question:
+            self._reply(real, source, refusal(call.question, why))

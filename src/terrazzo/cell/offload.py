@@ -24,6 +24,10 @@ the point is not in it. The ghosts of another space than the new one are deleted
 space of this very app takes the same way, without the network; it counts as two moves, since the mailbox comes back to
 where it left.
 
+Nothing can fail between the moment in which the mailbox leaves and that in which the Offload is on its way: it is
+encoded and queued first. What is too large for that (ENTITY_MAX, with its mail) has not left: it goes on where it is,
+is counted, and tries again later; a teleport has failed.
+
 An offload needs a reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
 a while, unless the tree has changed since, or there is no cell here any more: two apps with different trees would else
 play ball (story 8). At most so many leave in a tick; who was passed over is among the first in the next (story 14).
@@ -38,9 +42,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from terrazzo.cell.arrival import MAILBOX_DECODER, is_known, landed_real, problem_of
+from terrazzo.cell.copies import tell_begun
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import pack_ride
-from terrazzo.errors import EntityMoved
+from terrazzo.errors import EntityMoved, UsageError
 from terrazzo.wire.ids import AppId, next_move
 from terrazzo.wire.pairs.cell_cell import Jump, NextReal, Offload, OffloadRefused, Onloaded, Past
 from terrazzo.world.rect import Rect
@@ -51,6 +56,7 @@ if TYPE_CHECKING:
 STAY_S = 0.5
 OFFLOADS_MAX = 100
 REFUSED_S = 60.0
+REASON_BYTES_MAX = 900
 RESTORED = 1 << 20
 """What is added to the number of a real whose destination died: more than that could have told of it."""
 
@@ -83,7 +89,7 @@ class Offloads:
         self._last, count = 0, 0
         for real in waiting:
             to = None if real.body.real is not real else self.destination(real)
-            if to is None:
+            if to is None or self._app.host.now < real.too_large_until:
                 continue
             if count >= OFFLOADS_MAX:
                 return
@@ -123,7 +129,7 @@ class Offloads:
         return next(found, None)
 
     def offload(self, real: Real, to: AppId, jump: Jump | None = None) -> bool:
-        """Sends a real away; False when the game's last word kept it here."""
+        """Sends a real away; False when the game's last word kept it here, or it is too large."""
         app, body = self._app, real.body
         if not self._take_leave(real, to, jump):
             return False
@@ -132,20 +138,35 @@ class Offloads:
             app.haunts.create(real, to)
         if real.witness is not None:
             app.feed.serve(real)
+            if app.feed.is_parting(real):
+                return self._stay(real, jump, "its client was sent away")  # the game hears of that first
         haunts = list(real.haunts)
         message = self._pack(real, to, jump)
+        if to != app.me:
+            try:
+                app.parcels.send(to, message)
+            except UsageError as problem:
+                app.haunts.on_too_large(real, "too large to leave: it stays", to, problem)
+                return self._stay(real, jump, str(problem))
+        app.switchboard.leave(body.part, to)
         self.kept[body.id] = Kept(to, message, had_ghost=to in haunts)
         self._become_ghost(real, to, message.epoch)
         if "on_left_cell" in body.kind.hooks:
             app.run(body, "on_left_cell", real.part.on_left_cell)
+        tell_begun(body)
         if to == app.me:
             self.on_offload(app.me, message)
             return True
-        app.parcels.send(to, message)
         for haunt in haunts:
             if haunt != to:
                 app.send(haunt, NextReal(body.id, message.epoch, to))
         return True
+
+    def _stay(self, real: Real, jump: Jump | None, reason: str) -> bool:
+        if jump is not None:
+            self._app.teleports.on_refused(real, reason)
+            self._app.haunts.close_step(real)
+        return False
 
     def _take_leave(self, real: Real, to: AppId, jump: Jump | None) -> bool:
         """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere. Its methods that wait
@@ -156,7 +177,9 @@ class Offloads:
         def leaves() -> bool:
             if real.is_doomed or body.real is not real:
                 return False
-            return jump is not None or position == body.position or self.destination(real) == to
+            if jump is not None:
+                return not app.teleports.is_overtaken(real)
+            return position == body.position or self.destination(real) == to
 
         if "on_leaving_cell" in body.kind.hooks:
             app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
@@ -167,9 +190,9 @@ class Offloads:
         return leaves()
 
     def _pack(self, real: Real, to: AppId, jump: Jump | None) -> Offload:
-        """Everything of a real; its mailbox leaves with it."""
+        """Everything of a real and its mailbox, which are still here."""
         app, body, now = self._app, real.body, self._app.host.now
-        mailbox, epoch = app.switchboard.depart(body.part, to), body.epoch + 1
+        mailbox, epoch = app.switchboard.packed(body.part), body.epoch + 1
         if to == app.me:
             mailbox, epoch = _moved_on(mailbox), epoch + 1
         return Offload(
@@ -186,6 +209,7 @@ class Offloads:
             base=app.base_of(body),
             witness=None if real.witness is None else real.witness.pack(),
             timers=real.timers.pack(now),
+            next_number=real.timers.next_number,
             controllers=real.controllers.pack(),
             proximities=app.interests.pack(real),
             dbid=real.dbid,
@@ -234,7 +258,7 @@ class Offloads:
             message = msgspec.structs.replace(message, number=number, past=past)
             real = self._bring_back(message, f"{app} is dead")
             self._app.haunts.close_step(real)
-            for haunt in real.haunts:
+            for haunt in list(real.haunts):
                 self._app.haunts.describe(real, haunt, is_snapshot=True)
 
     def _bring_back(self, message: Offload, reason: str) -> Real:
@@ -293,17 +317,19 @@ class Offloads:
         if problem is not None:
             app.count("offload not taken", entity=message.entity, problem=problem)
             self._refused[message.entity] = (message.epoch, app.host.now + REFUSED_S)
-            self._answer(source, OffloadRefused(message.entity, message.epoch, problem[:900]))
+            self._answer(source, OffloadRefused(message.entity, message.epoch, _short(problem)))
             return
-        self._answer(source, Onloaded(message.entity, message.epoch))
-        if not is_new:
-            return
+        if is_new:
+            self._take_in(source, message)
+        self._answer(source, Onloaded(message.entity, message.epoch))  # last: the sender's may be the only copy
+
+    def _take_in(self, source: AppId, message: Offload) -> None:
         self.kept.pop(message.entity, None)
-        body = app.bodies.get(message.entity)
+        body = self._app.bodies.get(message.entity)
         if body is None or body.space.id != message.space or message.past.floor <= body.number:
             self.land(message)
         else:
-            app.ghosts.hold_arrival(source, message)
+            self._app.ghosts.hold_arrival(source, message)
 
     def _answer(self, source: AppId, answer: Onloaded | OffloadRefused) -> None:
         if source != self._app.me:
@@ -320,6 +346,11 @@ class Offloads:
             self._app.teleports.on_landed(real)
         self._app.exchange.on_landed(real)
         return real
+
+
+def _short(problem: str) -> str:
+    """As much of it as a refusal can hold, which is counted in bytes."""
+    return problem.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
 
 
 def _moved_on(mailbox: bytes) -> bytes:

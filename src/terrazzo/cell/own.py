@@ -12,13 +12,13 @@ Everybody who may not is told what to do instead.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from terrazzo.cell.timers import chosen
-from terrazzo.errors import UsageError
+from terrazzo.errors import CopyRefused, UsageError
 from terrazzo.schema.refs import Ref
 from terrazzo.schema.vectors import Vector3
+from terrazzo.world.place import PLACE_MAX, fits
 
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
@@ -49,7 +49,9 @@ class Own:
             raise UsageError(f"in __init__ nothing can {wish} yet: do it in on_created, or in on_entered_cell")
         real = body.real
         if real is None or real.part is not part:
-            raise UsageError(f"{body.label} can {wish} only in its own code: call one of its methods, which runs there")
+            raise CopyRefused(
+                f"{body.label} can {wish} only in its own code: call one of its methods, which runs there"
+            )
         return real
 
     def _free(self, wish: str) -> Real:
@@ -89,14 +91,21 @@ def number_of(real: Real, number: int | None) -> int:
     return real.timers.draw() if number is None else chosen(number)
 
 
+def amount(value: float, what: str) -> float:
+    """A number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"{what} is a number, not {value!r}")
+    return value
+
+
 def vector(value: Iterable[float], what: str) -> tuple[float, float, float]:
-    """Three finite numbers."""
+    """Three numbers of a place."""
     try:
         x, y, z = Vector3(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UsageError(f"{what} is three numbers, not {value!r}") from None
-    if not (isfinite(x) and isfinite(y) and isfinite(z)):
-        raise UsageError(f"{what} is three finite numbers, not {value!r}")
+    if not fits(x, y, z):
+        raise UsageError(f"{what} is three finite numbers, from {-PLACE_MAX:.0f} to {PLACE_MAX:.0f}, not {value!r}")
     return x, y, z
 
 

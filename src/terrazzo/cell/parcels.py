@@ -9,7 +9,7 @@ message gets smaller by SHARE_MIN of itself and by BYTES_MIN at least. Until the
 
 What does not pay goes as it is and costs nothing. A parcel takes the place of its message in the same link, so the
 order is the same; its receiver unpacks it and goes on as if it had come bare. Reading is total: what is no parcel of
-these two messages, or is larger than any message may be, is counted and dropped.
+these two messages, or is larger than an entity may be, is counted and dropped.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.messages import MESSAGE_MAX, REGISTRY
-from terrazzo.wire.pairs.cell_cell import CreateGhost, Offload, Parcel
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Offload, Parcel
 
 if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
@@ -63,7 +63,8 @@ class Parcels:
         self._app = app
 
     def send(self, to: AppId, message: CreateGhost | Offload) -> int:
-        """Sends a whole entity; gives how many bytes that took."""
+        """Sends a whole entity; gives how many bytes that took. Raises UsageError for one that is too large, whether
+        it could be compressed or not: then nothing is sent."""
         gauge = self.gauges.setdefault((type(message), message.type_id), Gauge())
         is_measured = gauge.sent % MEASURED_EVERY == 0
         gauge.sent += 1
@@ -80,7 +81,7 @@ class Parcels:
         """Whatever is in it has come."""
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            plain = inflate.decompress(message.data, MESSAGE_MAX)
+            plain = inflate.decompress(message.data, ENTITY_MAX)
         except zlib.error:
             plain = b""
         inner = REGISTRY.decode_nested(plain) if inflate.eof else None

@@ -15,6 +15,10 @@ but for those to whom that is an event.
 Of properties and calls whose **latest** alone matters, the last of a tick is an item and an event when the step is
 closed; until then it is put off. A property is then told whole, as it is by that time, to ghosts and all clients alike.
 
+A step is closed early when its items have STEP_BYTES: a tick may have several. One change or call has TOLD_MAX bytes at
+most: more is refused where the game makes it, before anything has changed. What grows beyond that in small steps and is
+told whole, or changes inside a game's own value, is found out too late for that: it is counted, and nobody is told.
+
 Private properties are in no step: ghosts do not have them, and the own client is told at once. Between two closings of
 steps no ghost is made and no real leaves, so `state` and `number` always fit each other where they are packed.
 """
@@ -32,9 +36,10 @@ from terrazzo.cell.riding import pack_ride
 from terrazzo.cell.timers import Timers
 from terrazzo.cell.views import ReadOnly
 from terrazzo.cell.witness import Witness
+from terrazzo.errors import UsageError
 from terrazzo.schema.changes import encode_internal
 from terrazzo.sync.riding import Ride, encode_ride
-from terrazzo.wire.ids import MOVES_BITS, AppId
+from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import CellData
 from terrazzo.wire.pairs.cell_cell import CHANGE, PLACE, RIDES, CreateGhost, Item, UpdateGhost
 
@@ -44,13 +49,20 @@ if TYPE_CHECKING:
     from terrazzo.cell.haunts import Haunt
     from terrazzo.cell.interests import Proximity
 
+TOLD_MAX = 256 * 1024
+"""Bytes of one change of a property, or of the arguments of one call of a client method."""
+STEP_BYTES = 512 * 1024
+_ITEM_BYTES = 16
+"""What an item takes beside its data."""
+
 
 class Real:
     """What a body has as long as it is the real one."""
 
     __slots__ = (
-        "_events", "_is_place_due", "_items", "_latest", "_subjects", "arrived_at", "body", "caller", "controllers",
-        "dbid", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers", "tree_version", "witness",
+        "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "body", "caller",
+        "controllers", "dbid", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers",
+        "too_large_until", "tree_version", "witness",
     )  # fmt: skip
 
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
@@ -58,7 +70,7 @@ class Real:
         self.dbid = dbid
         self.haunts: dict[AppId, Haunt] = {}
         """Where it has ghosts."""
-        self.timers = Timers(body.epoch & (1 << MOVES_BITS) - 1)
+        self.timers = Timers()
         self.controllers = Controllers()
         self.proximities: dict[int, Proximity] = {}
         self.mover = FRESH_MOVER
@@ -71,7 +83,11 @@ class Real:
         """The tree with which it came."""
         self.tended = (-1, 0.0, 0.0, 0.0)
         """By which tree, at which place its haunts were last looked at, and when it is time to look again."""
+        self.too_large_until = 0.0
+        """It was too large to be sent whole; until then that is not tried again."""
         self._items: list[Item] = []
+        self._size = 0
+        """Bytes of the items."""
         self._subjects: list[int] = []
         """What each of the items is about, for the account."""
         self._events: list[Event] = []
@@ -80,6 +96,7 @@ class Real:
         self._is_place_due = False
         self.part: Cell = self._new_part(is_arriving)
         body.state.listener = self.note
+        body.state.limit(TOLD_MAX)
 
     def _new_part(self, is_arriving: bool) -> Cell:
         """The game's object. `__init__` runs in each home of the entity, so it may read properties but not write; so
@@ -127,6 +144,10 @@ class Real:
         """A change becomes what each of those gets who hear of it."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
+        if len(change.payload) > TOLD_MAX:
+            name, size = kind.schema.cell_layout.names[change.prop], len(change.payload)
+            self.body.app.count("property too large to be told", entity=self.body.id, property=name, size=size)
+            return
         if reach.forms is not None:
             self._tell_shares(change, witness, is_public=is_public)
             return
@@ -156,15 +177,22 @@ class Real:
 
     def call_own(self, index: int, args: bytes) -> None:
         """Calls a method of the own client; without one there is nobody to hear it."""
+        self._check_size(index, args)
         if self.witness is not None:
             self.witness.tell_own(self.body.kind.tell_call(index, args))
 
     def call_others(self, index: int, args: bytes) -> None:
         """Calls a method of this entity on every other client that sees it."""
+        self._check_size(index, args)
         if self.body.kind.manner_of(~index).is_latest:
             self._put_off(~index, args, self.witness)
         else:
             self._tell_call(index, args)
+
+    def _check_size(self, index: int, args: bytes) -> None:
+        if len(args) > TOLD_MAX:
+            name, size = self.body.kind.schema.client_methods[index].name, len(args)
+            raise UsageError(f"a call of {name} with {size} bytes; the most is {TOLD_MAX}: call it with parts of that")
 
     def _tell_call(self, index: int, args: bytes) -> None:
         self._add_item(Item(index, args), ~index)
@@ -188,9 +216,12 @@ class Real:
     # The step.
 
     def _add_item(self, item: Item, subject: int) -> None:
+        if self._items and self._size + len(item.data) > STEP_BYTES:
+            self.body.app.haunts.close_step(self)
         if not self._items:
             self.body.app.haunts.open[self.body.id] = self
         self._items.append(item)
+        self._size += len(item.data) + _ITEM_BYTES
         self._subjects.append(subject)
 
     def _put_off(self, subject: int, args: bytes, witness: Witness | None, *, is_public: bool = True) -> None:
@@ -230,7 +261,7 @@ class Real:
         items, events = tuple(self._items), self._events
         if self.haunts:
             self._count_items()
-        self._items, self._events, self._subjects = [], [], []
+        self._items, self._events, self._subjects, self._size = [], [], [], 0
         number = body.space.area.close(body.slot)
         record(body, number, events)
         return UpdateGhost(body.id, body.epoch, number, items, body.position, body.direction)

@@ -43,6 +43,7 @@ from terrazzo.sync.protocol import encode_moved
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import Direction, Position
+from terrazzo.world.place import fitting
 from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
@@ -73,8 +74,9 @@ def unpack_ride(data: bytes) -> Ride | None:
 def inside(bounds: Rect, position: Position) -> Position:
     """The same point, or the nearest within the bounds: the vehicle is at the very edge, and the rider stays inside."""
     x, y, z = position
+    y = fitting(y)
     if bounds.outside_by(x, z) == 0:
-        return position
+        return x, y, z
     x0, z0, x1, z1 = bounds.inflate(-EDGE_M)
     return min(max(x, x0), x1), y, min(max(z, z0), z1)
 
@@ -100,20 +102,21 @@ class Riding:
         """A real stands on another body, at a place relative to it; without one, as it stands to it now."""
         body = real.body
         if vehicle.ride is not None:
-            raise UsageError(
-                f"entity {vehicle.id} rides itself: board entity {vehicle.ride.vehicle}, which it rides on"
-            )
+            under = vehicle.ride.vehicle
+            what = "this very entity: let it alight first" if under == body.id else f"entity {under}: board that one"
+            raise UsageError(f"entity {vehicle.id} rides itself, on {what}")
         if any(rider.body.ride is not None and rider.body.ride.vehicle == body.id for rider in self._riders.values()):
-            raise UsageError(f"entity {body.id} has riders itself: they alight first")
+            raise UsageError(f"entity {body.id} has riders itself: let them alight first")
         ride = ride_at(vehicle.id, vehicle.position, vehicle.direction, body.position, body.direction)
-        ride = Ride(vehicle.id, position or ride.position, direction or ride.direction)
+        ride = decode_ride(encode_ride(Ride(vehicle.id, position or ride.position, direction or ride.direction)))
         most, (x, _, z) = self._app.game.policy.ghost_distance_m, ride.position
         if x * x + z * z > most * most:
-            raise UsageError(f"nobody stands {ride.position} away from a vehicle: ghost_distance_m is {most:g}")
+            place = tuple(round(each, 3) for each in ride.position)
+            raise UsageError(f"a seat is at most {most:g} m (ghost_distance_m) away from a vehicle, not at {place}")
         for category in Category:
             real.controllers.cancel(category)
         self._app.moves.leave(real)
-        real.set_ride(decode_ride(encode_ride(ride)))
+        real.set_ride(ride)
         self.enter(real)
         self._carry(real, vehicle)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from terrazzo.cell.own import Own, id_of, number_of, vector
+from terrazzo.cell.own import Own, amount, id_of, number_of, vector
 from terrazzo.errors import UsageError
 
 TRIGGERS_MAX = 64
@@ -30,7 +30,7 @@ class Sights(Own):
 
         `of` takes only those of a part class (`of=ThingCell`); `position` looks around another point of the space.
         Beyond `ghost_distance_m` (see `Game`) from here, entities of other cells are not known."""
-        body = self._body
+        body, radius = self._body, amount(radius, "a radius, in metres,")
         x, y, z = body.position if position is None else vector(position, "a position")
         return [
             other.view
@@ -45,7 +45,7 @@ class Sights(Own):
         first, who is there already. Types with an appeal radius come in from that much farther. The trigger moves with
         the entity; `cancel` ends it, and a number that is in use begins it anew. Its number."""
         real, most = self._own("watch its surroundings"), self._body.app.game.policy.ghost_distance_m
-        if not 0 < radius <= most:
+        if not 0 < amount(radius, "a radius, in metres,") <= most:
             raise UsageError(f"a trigger's radius is above 0 and at most ghost_distance_m ({most:g}), not {radius!r}")
         number = number_of(real, number)
         if number not in real.proximities and len(real.proximities) >= TRIGGERS_MAX:
@@ -68,6 +68,7 @@ class Sights(Own):
         witness, policy = self._witness("see"), self._body.app.game.policy
         if hysteresis is None:
             hysteresis = witness.hysteresis
+        radius, hysteresis = amount(radius, "a radius, in metres,"), amount(hysteresis, "a hysteresis, in metres,")
         if not 0 <= radius <= policy.ghost_distance_m:
             raise UsageError(f"a radius is 0 … {policy.ghost_distance_m:g} (ghost_distance_m), not {radius!r}")
         most = policy.ghost_distance_m + policy.area_hysteresis_m - radius

@@ -15,6 +15,7 @@ from terrazzo.sync.riding import Ride
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Position
 from terrazzo.world.bsp import BspTree, Leaf
+from terrazzo.world.place import fits
 from terrazzo.world.rect import PLANE, Rect
 
 _ON_THE_EDGE_M = 1e-9
@@ -44,16 +45,15 @@ class Space:
 
     def set_tree(
         self, name: str, version: int, tree: BspTree, me: AppId, retiring: frozenset[AppId] = frozenset()
-    ) -> bool:
-        """A newer tree; False when this one is not newer."""
+    ) -> None:
+        """A tree; one that is not newer changes nothing."""
         if version <= self.version:
-            return False
+            return
         self.retiring = retiring
         self.name, self.version, self.tree = name, version, tree
         self.bounds = tree.bounds
         self.leaf = tree.leaf_of(me)
         self.rect = PLANE if self.leaf is None else tree.rect_of(self.leaf)
-        return True
 
     @property
     def has_ground(self) -> bool:
@@ -80,8 +80,13 @@ class Space:
     def allows(self, position: Position) -> bool:
         """Whether a point is within the bounds of the space."""
         x, y, z = position
-        is_finite = x - x == y - y == z - z == 0
-        return is_finite and self.bounds.outside_by(x, z) == 0
+        return fits(x, y, z) and self.bounds.outside_by(x, z) == 0
+
+    def problem_with(self, position: Position, direction: Direction) -> str | None:
+        """Why nobody can be there and look so; None: one can."""
+        if not self.allows(position):
+            return f"{position} is not within {tuple(self.bounds)}, the bounds of {self.name}"
+        return None if fits(*direction) else f"a direction is three angles in radians, not {direction}"
 
     def add(self, body: Body) -> None:
         """A body begins here."""

@@ -17,7 +17,7 @@ cdef class Story:
     cdef public dict _remembered
     cdef public dict _ends
     cdef public object _awaited
-    cdef public object _wishes
+    cdef public dict _wishes
     cdef Area _area
     cdef dict _bodies
     cdef object _body
@@ -49,7 +49,7 @@ cdef class Story:
     )
     cpdef tuple update(self, double now, long tick, double allowed, double radius)
     cdef double _room(self, double room, double allowed) except? -1
-    @cython.locals(entity=cython.int, count=cython.Py_ssize_t)
+    @cython.locals(entity=cython.int, tried=dict, is_granted=cython.bint)
     cdef _grant(self, double room)
     @cython.locals(alias=cython.int, flags=cython.int, slot=cython.int)
     cdef bint _bring_nearer(self, int entity) except -1
@@ -71,7 +71,7 @@ cdef class Story:
     @cython.locals(alias=cython.int, sent=cython.longlong)
     cdef _hide(self, int entity, int flags)
     @cython.locals(alias=cython.int, sent=cython.longlong, number=cython.longlong)
-    cdef _part(self, int entity, int flags, double now)
+    cpdef part(self, int entity, int flags, double now)
     cdef long long _repeat_grave(self, int entity, int alias, long long sent, int flags) except? -1
     cdef _close(self, int alias, object other)
     cdef _forget(self, int entity, long long number, double now)

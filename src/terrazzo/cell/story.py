@@ -103,7 +103,7 @@ class Story:
         """Announced, and not wanted yet: until when that is waited for, the entity, its alias."""
         self._patient_until = inf
         """Of the first of them."""
-        self._wishes: deque[int] = deque()
+        self._wishes: dict[int, None] = {}
         """Entities to be announced or described, in the order in which they became so."""
         self._ends: dict[int, None] = {}
         """Entries that the client has to lose: GONE or WITHHELD."""
@@ -135,7 +135,7 @@ class Story:
         known = self.left.pop(other.id, None)
         number = other.number if known is None else max(other.number, known[0])
         self.sight.add(other.id, other.slot, 0, number, flag)
-        self._wishes.append(other.id)
+        self._wishes[other.id] = None
 
     def set_flags(self, entity: int, flags: int) -> None:
         """Another state, of which the client will hear what it needs to."""
@@ -143,7 +143,7 @@ class Story:
         if flags & (GONE | WITHHELD):
             self._ends[entity] = None
         elif not flags & DESCRIBED:
-            self._wishes.append(entity)
+            self._wishes[entity] = None
 
     def pack(self) -> Iterator[PackedSeen]:
         """The entries at rest. Where nothing is left to tell, the client has all that this cell has."""
@@ -163,7 +163,7 @@ class Story:
         if away:
             self._away[entity] = dict(away)
         if not flags & DESCRIBED:
-            self._wishes.append(entity)
+            self._wishes[entity] = None
             if alias:
                 self._await_want(entity, alias)
 
@@ -247,7 +247,7 @@ class Story:
             self.pending += told
         for entity in news:
             self._tell_news(entity)
-            if self._said >= room:
+            if self._said + used >= room:
                 break
         self.deficit = min(own + self._said + used - budget, allowed * CARRY_TICKS)
         pending, self.pending, self._said = self.pending, [], 0
@@ -265,12 +265,15 @@ class Story:
 
     def _grant(self, room: float) -> None:
         """Announces and describes as many as there is room for."""
-        for _ in range(len(self._wishes)):
+        tried: dict[int, bool] = {}
+        for entity in self._wishes:
             if self._said >= room:
                 break
-            entity = self._wishes.popleft()
-            if not self._bring_nearer(entity):
-                self._wishes.append(entity)
+            tried[entity] = self._bring_nearer(entity)
+        for entity, is_granted in tried.items():
+            del self._wishes[entity]
+            if not is_granted:
+                self._wishes[entity] = None
 
     def _bring_nearer(self, entity: int) -> bool:
         """The next word about one that is not described yet; False: not now, the body is not here or behind."""
@@ -377,7 +380,7 @@ class Story:
             if flags < 0:
                 continue
             if flags & GONE:
-                self._part(entity, flags, now)
+                self.part(entity, flags, now)
             elif flags & WITHHELD and self.sight.alias(entity):
                 self._hide(entity, flags)
 
@@ -389,11 +392,12 @@ class Story:
             sent = max(sent, other.number)
         self._close(alias, other)
         self._away.pop(entity, None)
+        self._remembered.pop(entity, None)
         self.sight.rename(entity, 0)
         self.sight.set_sent(entity, sent)
         self.sight.set_flags(entity, flags & ~(DESCRIBED | WANTED))
 
-    def _part(self, entity: int, flags: int, now: float) -> None:
+    def part(self, entity: int, flags: int, now: float) -> None:
         """It is gone: its last words, then leave, and what has to be remembered of it."""
         other, alias, sent = self._bodies.get(entity), self.sight.alias(entity), self.sight.sent(entity)
         if other is not None and life_of(self._area.number(other.slot)) == life_of(sent):

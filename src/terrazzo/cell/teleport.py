@@ -23,7 +23,6 @@ The rules:
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from terrazzo.cell.controllers import Category
@@ -34,6 +33,7 @@ from terrazzo.wire.pairs.base_cell import Direction, IAmHere, Position, WhereAre
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.cell_cell import Jump, PackedTeleport
 from terrazzo.wire.requests import Failure
+from terrazzo.world.place import fits
 
 if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
@@ -50,7 +50,7 @@ def place_problem(game: LoadedGame, space: str, position: Position) -> str | Non
         if each.name == space:
             x, y, z = position
             x0, z0, x1, z1 = each.bounds
-            is_inside = x0 <= x <= x1 and z0 <= z <= z1 and isfinite(y)
+            is_inside = x0 <= x <= x1 and z0 <= z <= z1 and fits(x, y, z)
             return None if is_inside else f"{position} is not within {each.bounds}, the bounds of {space}"
     return f"there is no space {space!r}; the game has {', '.join(each.name for each in game.policy.spaces)}"
 
@@ -58,16 +58,22 @@ def place_problem(game: LoadedGame, space: str, position: Position) -> str | Non
 class Wish:
     """One teleport that is being sought."""
 
-    __slots__ = ("direction", "goal", "is_asking", "position", "question", "real", "space", "target", "until")
+    __slots__ = (
+        "ask_at", "direction", "goal", "is_asking", "position", "question", "real", "space", "target", "until", "words"
+    )  # fmt: skip
 
     def __init__(self, real: Real, packed: PackedTeleport, now: float) -> None:
         self.real = real
         self.question, self.space, self.target, self.position, self.direction, seconds = packed
         self.until = now + seconds
+        self.words = packed[1:5]
+        """What was asked for: the same again is no other wish."""
         self.is_asking = False
         """The manager has been asked and has not answered."""
+        self.ask_at = now
+        """What it found is not asked for again before that."""
         self.goal: tuple[int, AppId] | None = None
-        """Found: the space, and who has that point of it."""
+        """Found: the space, and who has that point of it; while that one is out of reach it is sought again."""
 
     def pack(self, now: float) -> PackedTeleport:
         """At rest; what was found is sought again, since it is seen from elsewhere."""
@@ -82,6 +88,8 @@ class Teleports:
     def __init__(self, app: CellApp) -> None:
         self._app = app
         self._wishes: dict[int, Wish] = {}
+        self._going: Wish | None = None
+        """The wish whose real is about to leave."""
 
     # What the game asks for.
 
@@ -132,8 +140,8 @@ class Teleports:
 
     def _seek(self, wish: Wish) -> None:
         """Who has the point, if it is known which."""
-        app = self._app
-        if wish.target or wish.goal is not None or wish.is_asking:
+        app, now = self._app, self._app.host.now
+        if wish.target or wish.is_asking or (wish.goal is not None and wish.goal[1] not in app.lost):
             return
         for space in app.spaces.values():
             if space.name == wish.space and space.leaf is not None:
@@ -141,8 +149,8 @@ class Teleports:
                 if leaf is not None:
                     wish.goal = (space.id, leaf.app)
                     return
-        if app.manager is not None:
-            wish.is_asking = True
+        if app.manager is not None and (wish.goal is None or now >= wish.ask_at):
+            wish.is_asking, wish.ask_at = True, now + ASK_S
             question = FindEntry(wish.space, wish.position[0], wish.position[2])
             app.requests.ask(
                 app.manager,
@@ -188,7 +196,19 @@ class Teleports:
             space, app = wish.goal
             if app not in self._app.lost:
                 del self._wishes[wish.real.body.id]
+                self._going = wish
                 self._app.offloads.offload(wish.real, app, Jump(space, wish.position, self._direction(wish)))
+                self._going = None
+
+    def is_overtaken(self, real: Real) -> bool:
+        """Whether one who is about to leave has another wish by now; the same again is none."""
+        wish = self._of(real)
+        if wish is None or self._going is None:
+            return False
+        if wish.words == self._going.words:
+            del self._wishes[real.body.id]
+            return False
+        return True
 
     def _is_here(self, wish: Wish) -> bool:
         return wish.goal == (wish.real.body.space.id, self._app.me)

@@ -26,20 +26,20 @@ TIMERS_MAX = 256
 class Timers:
     """When each timer is due, and how often it repeats."""
 
-    __slots__ = ("_due", "_next_number", "_repeat", "next_due")
+    __slots__ = ("_due", "_repeat", "next_due", "next_number")
 
-    def __init__(self, home: int) -> None:
-        """`home` counts the homes of the real: no two of them draw the same number."""
+    def __init__(self) -> None:
         self.next_due = inf
         """Before that there is nothing to take."""
         self._due: dict[int, float] = {}
         self._repeat: dict[int, float] = {}
-        self._next_number = DRAWN * (home + 1)
+        self.next_number = DRAWN
+        """The next to be drawn; it goes along, so no two homes of the real draw the same."""
 
     def draw(self) -> int:
         """A number that nothing of this entity has or had."""
-        number = self._next_number
-        self._next_number += 1
+        number = self.next_number
+        self.next_number += 1
         return number
 
     def set(self, now: float, seconds: float, repeat: float, number: int | None) -> int:
@@ -84,8 +84,9 @@ class Timers:
         """All of them at rest."""
         return tuple(Timer(number, due - now, self._repeat[number]) for number, due in self._due.items())
 
-    def unpack(self, packed: Iterable[Timer], now: float) -> None:
+    def unpack(self, packed: Iterable[Timer], next_number: int, now: float) -> None:
         """Goes on with those of the former home."""
+        self.next_number = next_number
         for number, seconds, repeat in packed:
             self._due[number], self._repeat[number] = now + seconds, repeat
         self.settle()

@@ -5,6 +5,8 @@
             other.heal(5)              a declared cell method: sent to wherever the real is, in order, once; in an
                                        async method what it returns can be awaited (`sync/awaiting.py`)
         other.health = 20              UsageError: only an entity's own code changes it
+        other.is_weak()                any other method: runs here and now, on the view, as far as it only reads; one
+                                       that wants to change something is told to be `@remote`
 
 Real or ghost makes no difference: what works with both on one cell works with them on two, and calls keep their order
 while either migrates. So of a record that has private fields a view shows what a ghost has, the default in their place,
@@ -18,14 +20,16 @@ come out as copies that refuse to be changed, so that nobody believes to have ch
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from terrazzo._speed.values import Change, Slots
-from terrazzo.errors import UsageError
+from terrazzo.errors import CopyRefused, UsageError
+from terrazzo.schema.classes.names import engine_class, is_hook
 from terrazzo.schema.classes.parts import ComponentAccess
 from terrazzo.schema.layout import Layout
-from terrazzo.schema.model import EntitySchema, Method
+from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of_value
 from terrazzo.schema.state import State
 from terrazzo.sync.calls import send_call
@@ -65,7 +69,7 @@ class ReadOnly(State):
 
     def set(self, place: int, value: Any) -> None:
         """Refused."""
-        raise UsageError(f"{self._name(place)} cannot be changed here: {self._advice}")
+        raise CopyRefused(f"{self._name(place)} cannot be changed here: {self._advice}")
 
     def __getitem__(self, name: str) -> Any:
         return self.get(self._place(name))
@@ -81,7 +85,7 @@ class ReadOnly(State):
         return f"{self.layout.label}.{self.layout.names[place]}"
 
     def _refuse_inside(self, change: Change) -> None:
-        raise UsageError(f"this is a copy of a value of {self.layout.label} {self._body.id}: {self._advice}")
+        raise CopyRefused(f"this is a copy of a value of {self.layout.label} {self._body.id}: {self._advice}")
 
 
 def view_of(body: Body) -> Cell:
@@ -96,10 +100,11 @@ def view_of(body: Body) -> Cell:
 
 def view_class_of(part_class: type[Cell], schema: EntitySchema) -> type[Cell]:
     """The part class with its declared methods, and those of its components, replaced by calls."""
-    members: dict[str, Any] = dict(_senders(schema, None))
+    members: dict[str, Any] = {**_readers(part_class), **_senders(schema, None)}
     for name, _ in schema.components:
         inner = getattr(part_class, name).view
-        members[name] = ComponentAccess(type(f"{inner.__name__}View", (inner,), _senders(schema, name)))
+        inner_members = {**_readers(inner), **_senders(schema, name)}
+        members[name] = ComponentAccess(type(f"{inner.__name__}View", (inner,), inner_members))
     return type(f"{part_class.__name__}View", (part_class,), members)
 
 
@@ -116,3 +121,28 @@ def _sender(index: int, method: Method) -> Callable[..., Any]:
     send.__name__ = method.name
     send.__doc__ = f"Calls {method.name} of the entity, wherever its real is."
     return send
+
+
+def _readers(part_class: type[Any]) -> dict[str, Callable[..., Any]]:
+    """The methods that the game wrote and did not declare: they run on the view, and may read."""
+    engine = engine_class(Side.CELL, part_class)
+    found: dict[str, Callable[..., Any]] = {}
+    for cls in reversed(part_class.__mro__):
+        if engine is not None and not issubclass(engine, cls):
+            for name, method in vars(cls).items():
+                if isfunction(method) and not is_hook(name) and not name.startswith("__"):
+                    found[name] = _reader(method)
+    return found
+
+
+def _reader(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def read(view: Any, *args: Any, **named: Any) -> Any:
+        try:
+            return method(view, *args, **named)
+        except CopyRefused as problem:
+            wish = str(problem).partition(":")[0]
+            ran = f"{method.__qualname__} is not @remote, so it ran here, on a view ({wish})"
+            raise UsageError(f"{ran}: decorate it with @remote, then it runs where the entity is") from None
+
+    return read

@@ -20,7 +20,6 @@ cdef class Witness:
     cpdef say_own(self, object subject, bytes message)
     cpdef tuple update(self, double now, long tick, double allowed)
     cpdef on_wants(self, object message)
-    @cython.locals(flags=cython.int)
     cpdef enter(self, object other)
     @cython.locals(flags=cython.int)
     cpdef leave(self, int entity)
@@ -32,5 +31,7 @@ cdef class Witness:
         is_late=cython.bint, is_awaited=cython.bint,
     )
     cdef bint _is_in_doubt(self, int entity, object other, double now) except -1
+    @cython.locals(sight=Sight, flags=cython.int)
+    cdef _come(self, object other, int flag)
     cdef _let_in(self, object other, int flag, int flags)
     cdef _let_go(self, int entity, int flags)

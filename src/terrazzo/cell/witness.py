@@ -8,7 +8,7 @@ long as one of the two holds. How one is judged:
     number ≥ sent      stays                                            goes
     number < sent      stays; another cell told more, this one is late  described: wait, where it is may be old, too;
                                                                         else goes
-    of another life    goes, then comes in anew                         goes
+    of another life    goes, and comes in anew                          goes
     was removed        goes; its last words are in its grave            goes
     replaced           as the new body says, which came in the same round of events
     not here yet, or removed before it had caught up      wait for PATIENCE_S after the witness came, then goes
@@ -181,7 +181,8 @@ class Witness:
         if other is None or other is self.body or not other.kind.schema.on_client:
             what = "another one, known in this cell, whose type has a client part"
             raise UsageError(f"entity {entity} cannot be added to the area of {self.body.label}: that takes {what}")
-        self._let_in(other, MANUAL, self._story.sight.flags(other.id))
+        is_near = entity in self._doubts and self._story.sight.flags(entity) < 0
+        self._come(other, MANUAL | IN_AREA if is_near else MANUAL)
         self._doubt(entity)
 
     def remove_manual(self, entity: int) -> None:
@@ -206,15 +207,14 @@ class Witness:
     # What happens around (`cell/interests.py`).
 
     def enter(self, other: Body) -> None:
-        """See Watcher."""
-        flags, schema = self._story.sight.flags(other.id), other.kind.schema
-        if flags >= 0:
-            self._let_in(other, IN_AREA, flags)
-        elif schema.on_client and not schema.is_manual_aoi:
-            if self._story.may_enter(other):
-                self._let_in(other, IN_AREA, flags)
-            else:
-                self._doubt(other.id)
+        """See Watcher. Of a type that only the game adds it does not matter who is near."""
+        schema = other.kind.schema
+        if not schema.on_client or schema.is_manual_aoi:
+            return
+        if self._story.sight.flags(other.id) >= 0 or self._story.may_enter(other):
+            self._come(other, IN_AREA)
+        else:
+            self._doubt(other.id)
 
     def leave(self, entity: int) -> None:
         """See Watcher."""
@@ -263,13 +263,25 @@ class Witness:
         number = other.number
         if flags & DESCRIBED and life_of(number) > life_of(sent):
             self._let_go(entity, flags)
-            return bool(flags & IN_AREA)
+            if flags & IN_AREA:
+                self._come(other, IN_AREA)
+            return False
         if flags & (IN_AREA | MANUAL):
             return not flags & IN_AREA
         if flags & DESCRIBED and number < sent:
             return True
         self._let_go(entity, flags)
         return False
+
+    def _come(self, other: Body, flag: int) -> None:
+        """It is in the area. Who has left in a former life, and could not be told yet of that, is so now: it must not
+        be taken for that one."""
+        sight = self._story.sight
+        flags = sight.flags(other.id)
+        if flags >= 0 and flags & GONE and flags & DESCRIBED and life_of(other.number) > life_of(sight.sent(other.id)):
+            self._story.part(other.id, flags, self.body.app.host.now)
+            flags = -1
+        self._let_in(other, flag, flags)
 
     def _let_in(self, other: Body, flag: int, flags: int) -> None:
         """It is in the area, for this reason; perhaps for one more, or it was about to go: then it is withheld no more,

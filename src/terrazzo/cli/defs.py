@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from terrazzo.cli.output import json_option, print_json, print_problems
+from terrazzo.game import policy_of, policy_problems
 from terrazzo.schema.listing import listing
 from terrazzo.schema.load import load
 from terrazzo.schema.loaded import Loaded
@@ -37,8 +40,12 @@ def defs(path: str, as_json: bool) -> None:
 @click.argument("path", type=click.Path())
 @json_option
 def check(path: str, as_json: bool) -> None:
-    """Validate the definitions at PATH; exits with 1 and the list of errors when they do not hold."""
+    """Validate the definitions at PATH, and the Game that a game's package makes; exits with 1 and the list of errors
+    when they do not hold."""
     loaded = load(path)
+    policy = None if loaded.errors else policy_of(loaded)
+    if policy is not None:
+        loaded = replace(loaded, errors=policy_problems(policy, loaded.schema, Path(path)))
     if as_json:
         whole = listing(loaded)
         print_json({key: whole[key] for key in ("errors", "warnings", "digest")})

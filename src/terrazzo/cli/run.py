@@ -108,7 +108,7 @@ async def _run(
 @click.option("--count", default=10, show_default=True, type=click.IntRange(1), help="How many.")
 @click.option("--address", metavar="HOST:PORT", help="The UDP address of a LoginApp.")
 @click.option("--key", metavar="HEX", help="The public key of the cluster.")
-@click.option("--data", type=click.Path(path_type=Path), help="The data folder of a cluster here: address and key.")
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder of a cluster here.")
 @click.option("--name", default="walker", show_default=True, help="What they are called, followed by a number.")
 @click.option("--password", default="walker", show_default=True, help="What they log in with.")
 def bots(
@@ -116,6 +116,7 @@ def bots(
 ) -> None:
     """Send bots into a running world of GAME: they walk about and talk until Ctrl-C.
 
+    The world is that of the data folder (terrazzo-data, unless --data names another), or at --address with --key.
     Exits with 1, and the reason, when nobody is let in.
     """
     try:
@@ -128,11 +129,11 @@ def bots(
 
 
 def _find_login(address: str | None, key: str | None, data: Path | None) -> tuple[str, int, str]:
-    if data is not None:
-        cluster = DataFolder(data).read_cluster()
+    if data is not None or (address is None and key is None):
+        cluster = DataFolder(data or Config().data.folder).read_cluster()
         return cluster.login.host, cluster.login.udp_port, cluster.public_key
     if address is None or key is None:
-        raise UsageError("say where the world is: --data FOLDER, or --address HOST:PORT and --key HEX")
+        raise UsageError("say where the world is: --data FOLDER, or both --address HOST:PORT and --key HEX")
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise UsageError(f"{address} is no address: write HOST:PORT")

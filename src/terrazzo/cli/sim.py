@@ -2,7 +2,7 @@
 
     terrazzo sim channel --seed 1 --seeds 1000 --faults harsh
 
-Exit code 0 only if no promise broke. With --json one object on stdout:
+Exit code 0 only if no promise broke, and something happened in every world. With --json one object on stdout:
 `{"scenario", "seeds", "failures": [{"seed", "promise", "what"}], "events", "virtual_s"}`. Otherwise the first failures
 are told in full: the one command that repeats each, the faults that are enough for it, and a timeline. While a run
 lasts, stderr has a line for each failure as soon as it is found.
@@ -32,7 +32,9 @@ _TOLD_MAX = 3
 @click.option("--seed", default=0, show_default=True, help="The first seed.")
 @click.option("--seeds", default=100, show_default=True, type=click.IntRange(1), help="How many seeds.")
 @click.option(
-    "--duration", type=float, help="Virtual seconds of workload and faults; drawn from the seed if not given."
+    "--duration",
+    type=click.FloatRange(0, min_open=True),
+    help="Virtual seconds of workload and faults; drawn from the seed if not given.",
 )
 @click.option(
     "--faults",
@@ -42,7 +44,9 @@ _TOLD_MAX = 3
     help="How hostile the worlds are.",
 )
 @click.option("--mutation", help="Run a deliberately broken form instead; see terrazzo.sim.mutations.")
-@click.option("--jobs", type=int, help="Processes to use; all cores if not given. Changes nothing but the time.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Processes to use; all cores if not given. Changes nothing but the time."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def sim_command(
     scenario: str,
@@ -73,7 +77,7 @@ def sim_command(
         click.echo(json.dumps(_summary(scenario, outcomes, failed)))
     else:
         _tell(scenario, outcomes, failed)
-    sys.exit(1 if failed else 0)
+    sys.exit(1 if failed or not all(outcome.events for outcome in outcomes) else 0)
 
 
 def _summary(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> dict[str, object]:
@@ -98,6 +102,9 @@ def _tell(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> None
         click.echo(outcome.order.command())
     events, virtual_s = sum(o.events for o in outcomes), sum(o.virtual_s for o in outcomes)
     verdict = f"{len(failed)} broke a promise" if failed else "every promise held"
+    idle = sum(not outcome.events for outcome in outcomes)
+    if idle:
+        verdict += f", but in {idle} of them nothing happened, which proves nothing"
     click.echo(f"{scenario}: {len(outcomes)} seeds, {events} events, {virtual_s:.0f} virtual seconds: {verdict}")
 
 

@@ -66,7 +66,7 @@ class Server:
         return call
 
 
-class Client(parts.Client):
+class Client(parts.Client, engine=True):
     """What a player's program has of an entity."""
 
     _engine: Engine

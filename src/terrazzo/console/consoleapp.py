@@ -27,7 +27,7 @@ import msgspec
 
 from terrazzo.console.snapshot import Heard, make_snapshot, read_view
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.pairs.console_any import View, WantView

@@ -12,7 +12,7 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import serve_http
 from terrazzo.runtime.members import AppMember
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 
 
 class ConsoleMember(AppMember):

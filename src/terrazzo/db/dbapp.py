@@ -15,6 +15,9 @@ The rules:
 - *One life of the cluster.* The first incarnation of DBApp begins with a cluster in which nobody is logged on: records
   left by a former run are cleared. A later incarnation is a restart in the middle of play: it keeps the records of
   those who were placed. A new incarnation of a BaseApp has none of the players of the one before.
+- *Once.* The first save of an entity makes its record, and the answer may be lost: so what was made for which entity id
+  is remembered (for the last `made_max`, and as long as this process lives), and the next try finds it. Ids are given
+  once and for ever.
 - *Bounded.* With `backlog_max` operations waiting, further saves and requests for ids are refused: the asker tries
   again.
 
@@ -29,7 +32,7 @@ from terrazzo.db.logon import LogOnLimits, LogOns
 from terrazzo.db.store import PLACE_UNKNOWN, ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
@@ -49,6 +52,8 @@ class DBLimits:
     """How much."""
 
     backlog_max: int = 10_000
+    made_max: int = 100_000
+    """New records whose entity ids are remembered."""
     ids_max: int = 65_536
     """Ids in one run."""
     log_on: LogOnLimits = field(default_factory=LogOnLimits)
@@ -76,6 +81,8 @@ class DBApp(ClusterApp):
         self._limits = limits or DBLimits()
         self._is_joining = False
         self._base_apps: dict[int, int] = {}
+        self._made: dict[int, int] = {}
+        """The dbid of each entity that was saved for the first time, by its id; 0 while that is being done."""
         self.log_ons = LogOns(
             host,
             self.requests,
@@ -154,18 +161,34 @@ class DBApp(ClusterApp):
             self._refuse_question(question, f"a record of {len(save.record)} bytes is over the limit of {RECORD_MAX}")
         elif len(self._store) >= self._limits.backlog_max:
             self._refuse_question(question, "the database is behind; save again in a moment")
+        elif save.dbid == 0 and self._made.get(save.entity) == 0:
+            self._refuse_question(question, "it is being saved for the first time; save again in a moment")
         else:
-            self._store.submit(
-                SaveEntity(entity.name, save.dbid, save.record),
-                lambda dbid: self._on_saved(question, entity.name, dbid),
-                lambda reason: self._refuse_question(question, reason),
-            )
+            self._save(question, save, entity.name)
 
-    def _on_saved(self, question: Question, type_name: str, dbid: int | None) -> None:
+    def _save(self, question: Question, save: Save, type_name: str) -> None:
+        dbid = save.dbid or self._made.setdefault(save.entity, 0)
+        self._store.submit(
+            SaveEntity(type_name, dbid, save.record),
+            lambda dbid: self._on_saved(question, save.entity, type_name, dbid),
+            lambda reason: self._on_not_saved(question, save.entity, reason),
+        )
+
+    def _on_not_saved(self, question: Question, entity: int, reason: str) -> None:
+        if self._made.get(entity) == 0:
+            del self._made[entity]
+        self._refuse_question(question, reason)
+
+    def _on_saved(self, question: Question, entity: int, type_name: str, dbid: int | None) -> None:
         if dbid is None:
+            self._made.pop(entity, None)
             self._refuse_question(question, f"no {type_name} is stored under the dbid given; a new one is saved with 0")
             return
         self.saved += 1
+        if self._made.get(entity) == 0:
+            self._made[entity] = dbid
+            while len(self._made) > self._limits.made_max:
+                del self._made[next(iter(self._made))]
         self.requests.answer(question, Saved(dbid))
 
     def _on_logged_off(self, source: AppId, message: LoggedOff) -> None:

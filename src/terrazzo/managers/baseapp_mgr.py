@@ -34,7 +34,7 @@ from typing import Any
 from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.managers.searches import Searches
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
@@ -117,12 +117,12 @@ class BaseAppMgr(ClusterApp):
         self._number = 0
         self._spaces_ready = False
         self._bootstrapped: AppId | None = None
-        self._searches = Searches(self)
+        self._searches = Searches(self, self._apps)
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)
         self.answers(PlaceProxy, self._on_place_proxy)
-        self.answers(Locate, lambda question: self._searches.begin(question, self._apps))
+        self.answers(Locate, self._searches.begin)
 
     # App.
 

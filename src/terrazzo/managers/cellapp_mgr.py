@@ -37,7 +37,7 @@ from terrazzo.game import Space
 from terrazzo.managers.cells import Cells
 from terrazzo.managers.spaces import CellAppState, SpaceState
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved
@@ -73,8 +73,9 @@ class CellAppMgr(ClusterApp):
         self._by_id = {space.id: space for space in self._spaces.values()}
         self._apps: dict[AppId, CellAppState] = {}
         self._ground = Cells(self, self._apps)
-        self._strays: dict[AppId, None] = {}
-        """Those who were lost while the spaces were shared out."""
+        self._strays: dict[AppId, set[int]] = {}
+        """Those who were lost while the spaces were shared out, and the spaces of which they may have a tree that
+        nobody else goes by."""
         self._told: dict[AppId, None] = {}
         """BaseApps and BaseAppMgr with whom a link stands."""
         self._is_joining = False
@@ -121,6 +122,8 @@ class CellAppMgr(ClusterApp):
         known = self._apps.get(source)
         if known is None:
             self._apps[source] = CellAppState()
+            for former in [each for each in self._strays if each.slot == source.slot and each < source]:
+                del self._strays[former]  # it has ended: it will not be back
             self.host.log("cellapp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
             if self.state is State.GATHERING and len(self._apps) >= self._cells:
                 self._split()
@@ -149,7 +152,7 @@ class CellAppMgr(ClusterApp):
         del self._apps[app]
         if self.state is State.SPLITTING and names:
             self.state = State.GATHERING
-            self._strays[app] = None
+            self._strays.setdefault(app, set()).update(space.id for space in spaces)
             for space in self._spaces.values():
                 space.clear()
         self.host.log("cellapp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
@@ -173,10 +176,22 @@ class CellAppMgr(ClusterApp):
 
     def _call_back(self, app: AppId) -> None:
         """One that strayed forgets every space of which it has no cell now."""
-        for space in self._spaces.values():
-            if app in self._strays and space.tree is not None and app not in space.members:
+        for id in sorted(self._strays.get(app, ())):
+            space = self._by_id[id]
+            if app in space.members:
+                self._found(app, id)
+            elif space.tree is not None:
                 self.send(app, space.as_message())
                 self.send(app, CellRemoved(space.id, space.version))
+
+    def _found(self, app: AppId, space: int) -> bool:
+        """One that strayed goes by no old tree of this space any more; whether it was thought to."""
+        spaces = self._strays.get(app, set())
+        is_news = space in spaces
+        spaces.discard(space)
+        if not spaces:
+            self._strays.pop(app, None)
+        return is_news
 
     def _spaces_of(self, app: AppId) -> list[SpaceState]:
         """The spaces of whose trees a CellApp is told."""
@@ -195,7 +210,8 @@ class CellAppMgr(ClusterApp):
         if space is None or source not in self._apps:
             is_expected = False
         else:
-            is_expected = self._ground.on_empty(space, source, message.version) or source in self._strays
+            is_member = self._ground.on_empty(space, source, message.version)
+            is_expected = self._found(source, space.id) or is_member
         if not is_expected:
             self._refuse(source, message)
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from terrazzo.errors import UsageError
 from terrazzo.managers.spaces import CellAppState, Leaving, Newborn, SpaceState
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
 from terrazzo.world.bsp import BspTree, Leaf, Path

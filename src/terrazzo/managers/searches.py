@@ -8,6 +8,10 @@
            all have answered: not one has it, and all BaseApps that may live were asked → there is none
                               else → refused; nothing is concluded from silence
 
+Who asks while a search is under way joins it, but its question is younger than the search: that there is no such
+entity, or no cell part, may have been said before it came to be. Only what names a cell part is taken for an answer to
+it, or that nobody knows; else the next search begins, for all who have joined.
+
 A BaseApp whose link was lost is `missing` until it is back, or until its next incarnation is there, which is started
 only when the former one has ended. While one is missing no entity is said to be gone: it may be there.
 """
@@ -18,7 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
@@ -36,14 +40,18 @@ class _Search:
     unsure: str = ""
     """Why nothing can be concluded when nobody has it."""
     questions: list[Question] = field(default_factory=list)
+    younger: list[Question] = field(default_factory=list)
+    """Asked since the search began."""
 
 
 class Searches:
     """The searches of one BaseAppMgr."""
 
-    def __init__(self, manager: ClusterApp) -> None:
+    def __init__(self, manager: ClusterApp, apps: Iterable[AppId]) -> None:
+        """`apps`: the BaseApps that are there, at any time."""
         self.missing: dict[AppId, None] = {}
         self._manager = manager
+        self._apps = apps
         self._searches: dict[int, _Search] = {}
 
     def on_joined(self, app: AppId) -> None:
@@ -55,16 +63,19 @@ class Searches:
         """The link with a BaseApp is gone; it may live."""
         self.missing[app] = None
 
-    def begin(self, question: Question, apps: Iterable[AppId]) -> None:
-        """Somebody asks; `apps` are the BaseApps that are there."""
+    def begin(self, question: Question) -> None:
+        """Somebody asks."""
         asked = question.message
         assert isinstance(asked, Locate)
         search = self._searches.get(asked.entity)
         if search is not None:
-            search.questions.append(question)
-            return
-        everyone = list(apps)
-        search = _Search(asked.entity, len(everyone), questions=[question])
+            search.younger.append(question)
+        else:
+            self._begin(asked, [question])
+
+    def _begin(self, asked: Locate, questions: list[Question]) -> None:
+        everyone = list(self._apps)
+        search = _Search(asked.entity, len(everyone), questions=questions)
         if self.missing:
             search.unsure = f"the link with {', '.join(map(str, self.missing))} is lost"
         if not everyone or len(self._searches) >= SEARCHES_MAX:
@@ -102,6 +113,11 @@ class Searches:
         """Tells everyone who asked; whoever comes later begins anew."""
         if self._searches.get(search.entity) is search:
             del self._searches[search.entity]
+        younger, search.younger = search.younger, []
+        if answer is None or answer.cell is not None:
+            search.questions += younger
+        elif younger:
+            self._begin(Locate(search.entity), younger)
         for question in search.questions:
             if answer is None:
                 self._manager.requests.refuse(question, search.unsure[:500])

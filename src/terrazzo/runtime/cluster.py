@@ -7,10 +7,11 @@
 
 The order of an end, each stage when the one before is gone or has had its time (then it is killed):
 
-    1  bots, console, LoginApps, BaseApps     nobody comes in any more; the BaseApps save everything through the others
-    2  CellApps
-    3  managers
-    4  DBApp                                  last, when everything is written
+    1  bots                                   they say goodbye, so that nobody has to send them away
+    2  console, LoginApps, BaseApps           nobody comes in any more; the BaseApps save everything through the others
+    3  CellApps
+    4  managers
+    5  DBApp                                  last, when everything is written
 
 What members do about it themselves says `members.py`. A second stop() kills what is left.
 """
@@ -38,7 +39,13 @@ from terrazzo.schema.digest import digest
 
 Say = Callable[[str], None]
 
-STAGES = ((BOTS, CONSOLE, "login_app", "base_app"), ("cell_app",), ("cell_app_mgr", "base_app_mgr"), ("db_app",))
+STAGES = (
+    (BOTS,),
+    (CONSOLE, "login_app", "base_app"),
+    ("cell_app",),
+    ("cell_app_mgr", "base_app_mgr"),
+    ("db_app",),
+)
 STAGE_S = 5.0
 """A member ends within five seconds; what is there after that is killed."""
 

@@ -94,4 +94,5 @@ class DataFolder:
         try:
             return msgspec.json.decode(self.cluster_file.read_bytes(), type=ClusterFile)
         except (OSError, msgspec.DecodeError):
-            raise UsageError(f"no cluster is running with the data folder {self.root}: start one") from None
+            problem = f"no cluster is running with the data folder {self.root}"
+            raise UsageError(f"{problem}: start one, or name its folder with --data") from None

@@ -12,8 +12,8 @@ from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.members import AppMember
 from terrazzo.schema.digest import digest
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
 from terrazzo.wire.client import Event
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppKind
 
 

@@ -1,6 +1,10 @@
-"""Logs: the standard library's logging, one line for each event.
+"""Logs: the standard library's logging, one line for each event; for people, a fact of several lines stands below it.
 
     2026-11-15T20:03:11.123 cell_app-2 spaces ready spaces="['plaza']" cells=4
+    2026-11-15T20:03:12.456 cell_app-2 game error what="Avatar 7 in plaza, hit" error="KeyError: 3"
+      trace:
+        Traceback (most recent call last):
+          …
     {"time":"2026-11-15T20:03:11.123","app":"cell_app-2","event":"spaces ready","facts":{"spaces":["plaza"],"cells":4}}
 
 Each app has a file of its own, which is turned over before it grows without end. Apps know no levels: an event with a
@@ -15,6 +19,7 @@ import sys
 from datetime import datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 FILE_BYTES_MAX = 32 << 20
@@ -32,19 +37,28 @@ def plain(value: object) -> Any:
     return str(value)
 
 
-def _word(value: object) -> str:
-    text = str(value)
+def _printable(text: str) -> str:
+    """Lines without whatever else could move the cursor of a terminal."""
+    return "\n".join(
+        line if line.isprintable() else json.dumps(line, ensure_ascii=False)[1:-1] for line in text.split("\n")
+    )
+
+
+def _word(text: str) -> str:
     is_plain = text and text.isprintable() and not any(each in text for each in ' "=')
     return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
 class LineFormatter(logging.Formatter):
-    """One line for people."""
+    """One line for people; what has several lines itself, as a traceback does, comes below."""
 
     def format(self, record: logging.LogRecord) -> str:
-        facts: dict[str, object] = getattr(record, "facts", {})
-        words = "".join(f" {key}={_word(value)}" for key, value in facts.items())
-        return f"{_time(record)} {record.name.removeprefix('terrazzo.')} {record.getMessage()}{words}"
+        facts = {key: str(value) for key, value in getattr(record, "facts", {}).items()}
+        words = "".join(f" {key}={_word(text)}" for key, text in facts.items() if "\n" not in text)
+        below = "".join(
+            f"\n  {key}:\n{indent(_printable(text.strip()), ' ' * 4)}" for key, text in facts.items() if "\n" in text
+        )
+        return f"{_time(record)} {record.name.removeprefix('terrazzo.')} {record.getMessage()}{words}{below}"
 
 
 class JsonFormatter(logging.Formatter):

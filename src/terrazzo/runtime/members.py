@@ -38,7 +38,7 @@ from terrazzo.runtime.links import Log
 from terrazzo.runtime.orders import Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
 from terrazzo.wire.app import Host
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppKind
 
 if TYPE_CHECKING:  # what it is made of takes longer to import than all the rest

@@ -20,7 +20,9 @@ whose flag, as well as the property's, lets it hear (`schema/shares.py`).
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, Never
+
+from terrazzo.errors import UsageError
 
 
 class Audience(NamedTuple):
@@ -50,6 +52,9 @@ class Flags(Enum):
     def on_client(self) -> bool:
         """True when any client ever gets the property: it then has a client-server index."""
         return self.value.own_client or self.value.other_clients
+
+    def __or__(self, other: object) -> Never:
+        raise UsageError("a property has one flag, which says all: see the table in docs/definitions.md")
 
 
 class Receiver(Enum):

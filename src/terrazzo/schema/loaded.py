@@ -3,7 +3,9 @@ definitions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 
 from terrazzo.errors import DefinitionError, Problem
 from terrazzo.schema.model import Schema
@@ -16,6 +18,8 @@ class Loaded:
     schema: Schema
     errors: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+    modules: Mapping[str, ModuleType] = field(default_factory=dict)
+    """The modules of a game written in Python, as they were imported."""
 
     def checked(self) -> Schema:
         """The schema, or a DefinitionError that lists every mistake."""

@@ -48,6 +48,10 @@ class State:
     def listener(self, listener: Listener | None) -> None:
         self._slots.listener = listener
 
+    def limit(self, change_bytes_max: int) -> None:
+        """Refuse changes that take more bytes than this, as long as there is a listener."""
+        self._slots.change_bytes_max = change_bytes_max
+
     def get(self, place: int) -> Any:
         """The value of the property at a place."""
         return self._slots.values[place]

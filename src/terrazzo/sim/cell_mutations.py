@@ -7,6 +7,7 @@ scenario must find it out within a few seeds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from terrazzo.wire.app import App
 from terrazzo.wire.entity_messages import PackedPart
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.base_cell import ToClient
+from terrazzo.wire.pairs.base_cell import Position, ToClient
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
     DeleteGhost,
@@ -142,12 +143,16 @@ def _hides_next_real(app: CellApp) -> None:
 
 
 def _keeps_real(app: CellApp) -> None:
-    """The sender of an offload goes on as if it had not sent it."""
+    """The sender of an offload goes on as if it had been refused."""
 
-    def become_ghost(before: Any, real: Real, to: AppId, epoch: int) -> None:
-        app.reals[real.body.id] = real
+    def stay(offload: Any, real: Real, *args: Any) -> bool:
+        left: bool = offload(real, *args)
+        kept = app.offloads.kept.get(real.body.id)
+        if kept is not None:
+            app.offloads._bring_back(kept.message, "it stays")
+        return left
 
-    instead(app.offloads, "_become_ghost", become_ghost)
+    instead(app.offloads, "offload", stay)
 
 
 def _loses_real(app: CellApp) -> None:
@@ -169,11 +174,11 @@ def _lands_twice(app: CellApp) -> None:
 def _leaves_channel_behind(app: CellApp) -> None:
     """What the entity has sent and is not acknowledged, and what it has read, is not known at the next home."""
 
-    def depart(before: Any, part: Any, to: AppId) -> bytes:
-        packed = msgspec.msgpack.decode(before(part, to), type=PackedPart)
+    def packed_bare(before: Any, part: Any) -> bytes:
+        packed = msgspec.msgpack.decode(before(part), type=PackedPart)
         return msgspec.msgpack.encode(packed._replace(channels=()))
 
-    instead(app.switchboard, "depart", depart)
+    instead(app.switchboard, "packed", packed_bare)
 
 
 def _calls_twice(app: CellApp) -> None:
@@ -193,6 +198,37 @@ def _loses_refused(app: CellApp) -> None:
         app.offloads.kept.pop(message.entity, None)
 
     _hears(app, OffloadRefused, forget)
+
+
+def _dies_alone(app: CellApp) -> None:
+    """Now and then a real ends which nobody destroyed."""
+    looks = count(1)
+
+    def check(before: Any, *args: Any) -> Any:
+        if next(looks) % 50 == 0 and app.reals:
+            app.doom(next(iter(app.reals.values())))
+        return before(*args)
+
+    instead(app.offloads, "check", check)
+
+
+# Teleports.
+
+
+def _jumps_nowhere(app: CellApp) -> None:
+    """A teleport arrives where it began."""
+
+    def stay(to_space: Any, real: Real, space: str, position: Position, *args: Any) -> None:
+        to_space(real, real.body.space.name, real.body.position, *args)
+
+    instead(app.teleports, "to_space", stay)
+
+
+def _jumps_elsewhere(app: CellApp) -> None:
+    """A teleport arrives in the middle of the space, wherever it was to go."""
+    instead(
+        app.teleports, "to_space", lambda to_space, real, space, _, *args: to_space(real, space, (0.0, 0.0, 0.0), *args)
+    )
 
 
 # Clients.
@@ -273,6 +309,43 @@ def _forgets_left(app: CellApp) -> None:
     instead(app.feed, "serve", serve)
 
 
+def _flickers(app: CellApp) -> None:
+    """Whoever arrives: its client is told that all have left, and they come again."""
+    hidden: dict[int, list[int]] = {}
+
+    def land(before: Any, message: Offload) -> Real:
+        real: Real = before(message)
+        witness = real.witness
+        if witness is not None and message.jump is None:
+            hidden[message.entity] = [each for each in witness.entities() if not witness.is_withheld(each)]
+            for each in hidden[message.entity]:
+                witness.withhold(each, True)
+        return real
+
+    def serve(before: Any, real: Real) -> None:
+        before(real)
+        shown = hidden.pop(real.body.id, [])
+        if real.witness is not None:
+            for each in {*shown} & {*real.witness.entities()}:
+                real.witness.withhold(each, False)
+
+    instead(app.offloads, "land", land)
+    instead(app.feed, "serve", serve)
+
+
+def _sees_less(app: CellApp) -> None:
+    """A witness arrives that sees half as far."""
+
+    def pack(before: Any, *args: Any) -> Offload:
+        message: Offload = before(*args)
+        witness = message.witness
+        if witness is not None:
+            witness = witness._replace(radius=witness.radius / 2)
+        return msgspec.structs.replace(message, witness=witness)
+
+    instead(app.offloads, "_pack", pack)
+
+
 def _sent_too_much(app: CellApp) -> None:
     """A witness arrives believing that its client has more than it has."""
 
@@ -300,6 +373,17 @@ def _hurries_timers(app: CellApp) -> None:
     instead(app.offloads, "_pack", pack)
 
 
+def _delays_timers(app: CellApp) -> None:
+    """The timers of an entity that moves are due six seconds later."""
+
+    def pack(before: Any, *args: Any) -> Offload:
+        message: Offload = before(*args)
+        timers = tuple(each._replace(seconds=each.seconds + 6.0) for each in message.timers)
+        return msgspec.structs.replace(message, timers=timers)
+
+    instead(app.offloads, "_pack", pack)
+
+
 CELL_HARMS: dict[str, Harm] = {
     "forget-epoch": _forgets_epoch,
     "apply-early": _applies_early,
@@ -318,15 +402,21 @@ CELL_HARMS: dict[str, Harm] = {
     "call-twice": _calls_twice,
     "skip-forward": _skips_forward,
     "lose-refused": _loses_refused,
+    "die-alone": _dies_alone,
+    "jump-nowhere": _jumps_nowhere,
+    "jump-elsewhere": _jumps_elsewhere,
     "double-leave": _leaves_twice,
     "never-leave": _never_leaves,
     "stutter": _stutters,
     "reuse-alias-at-once": _reuses_alias,
     "forget-seen": _forgets_seen,
     "forget-left": _forgets_left,
+    "flicker": _flickers,
+    "see-less": _sees_less,
     "send-too-little": _sent_too_much,
     "forget-timers": lambda app: _offloads(app, timers=()),
     "early-timers": _hurries_timers,
+    "late-timers": _delays_timers,
     "forget-controllers": lambda app: _offloads(app, controllers=()),
     "forget-triggers": lambda app: _offloads(app, proximities=()),
     "forget-teleport": lambda app: _offloads(app, teleport=None),

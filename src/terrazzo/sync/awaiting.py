@@ -33,14 +33,19 @@ plain code it gives None, and what is not delivered comes back as `on_call_faile
 
 **Numbers.** A question bears the version of the asking part's mailbox: so no two homes and no two lives of an entity
 ask under the same number, and an answer that comes to a later home is known to be late.
+
+    life, 7 bits · moves, 32 bits · serial of this app, 24 bits, never 0
+
+Each part of it begins again after its last: no question is waited for that long. A number that is waited for is not
+given again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from types import CoroutineType
-from typing import Any
+from typing import Any, Protocol
 
 from terrazzo.errors import CallFailed, CallRaised, CallTimeout, DecodeError, EntityGone, EntityMoved, UsageError
 from terrazzo.schema.model import Method
@@ -52,7 +57,10 @@ REPLIES_MAX = 256
 """Answers that one part can wait for at a time."""
 ERROR_MAX = 1000
 """Characters of what is told of an error."""
-_SERIAL_BITS = 16
+SERIAL_BITS = 24
+_VERSION_BITS = 39
+_SETTLED_MAX = 64
+"""Timeouts of answers that have come are kept, up to this many more than those that still matter."""
 
 Run = Callable[..., Any]
 """Runs game code of a part: the part, what it is for the report, function, arguments."""
@@ -60,10 +68,17 @@ Done = Callable[[Any, Exception | None], None]
 """Hears what a method has come to: its result, or what it raised."""
 
 
+class Called(Protocol):
+    """Who has methods that clients call."""
+
+    caller: int
+    """Whose client it was, while code runs on its behalf; else 0."""
+
+
 class Reply:
     """The answer to one call: to be awaited once, in the method that made the call."""
 
-    __slots__ = ("due", "is_settled", "method", "number", "part", "problem", "task", "to", "value")
+    __slots__ = ("due", "is_settled", "is_taken", "method", "number", "part", "problem", "task", "to", "value")
 
     def __init__(self, part: PartId, number: int, to: PartId, method: Method, due: float) -> None:
         self.part = part
@@ -73,15 +88,21 @@ class Reply:
         self.due = due
         self.task: Task | None = None
         self.is_settled = False
+        self.is_taken = False
         self.value: Any = None
         self.problem: CallFailed | None = None
 
     def __await__(self) -> Generator[Reply, None, Any]:
+        if self.is_taken:
+            raise UsageError(f"{self}: an answer can be awaited once; keep in a variable what it brings")
+        self.is_taken = True
         if not self.is_settled:
             yield self
-        if self.problem is not None:
-            raise self.problem
-        return self.value
+        value, problem = self.value, self.problem
+        self.value = self.problem = None
+        if problem is not None:
+            raise problem
+        return value
 
     def __str__(self) -> str:
         return f"{self.method.name} of {self.to}"
@@ -90,28 +111,53 @@ class Reply:
 class Task:
     """One run of an `async def` of the game."""
 
-    __slots__ = ("coroutine", "done", "part", "what")
+    __slots__ = ("called", "caller", "coroutine", "done", "part", "what")
 
-    def __init__(self, part: PartId, what: str, coroutine: Coroutine[Any, Any, Any], done: Done | None) -> None:
+    def __init__(
+        self,
+        part: PartId,
+        what: str,
+        coroutine: Coroutine[Any, Any, Any],
+        done: Done | None,
+        called: Called | None,
+    ) -> None:
         self.part = part
         self.what = what
         self.coroutine = coroutine
         self.done = done
+        self.called = called
+        self.caller = 0 if called is None else called.caller
+        """Whoever it was when the method was called is so for the whole of it."""
+
+    def step(self, problem: Exception | None) -> object:
+        """Runs on until it waits again, on behalf of its caller; gives what it waits for."""
+        called, before = self.called, 0
+        if called is not None:
+            before, called.caller = called.caller, self.caller
+        try:
+            return self.coroutine.send(None) if problem is None else self.coroutine.throw(problem)
+        finally:
+            if called is not None:
+                called.caller = before
 
 
 class Awaiting:
     """All tasks of one app, and all answers that its parts wait for."""
 
-    def __init__(self, host: Host, run: Run) -> None:
+    def __init__(self, host: Host, run: Run, called: Callable[[PartId], Called] | None = None) -> None:
         self.current: Task | None = None
         """Whose code runs now."""
         self._host = host
         self._run = run
+        self._called = called
+        """Finds the part whose code is about to run, where clients call parts."""
         self._tasks: dict[PartId, dict[Task, None]] = {}
         self._replies: dict[PartId, dict[int, Reply]] = {}
         self._timeouts: list[tuple[float, int, Reply]] = []
+        """All replies that wait, and some that do not any more."""
+        self._waiting = 0
         self._failed: list[Reply] = []
-        self._serial = 0
+        self._asked = 0
 
     def __len__(self) -> int:
         """How many tasks wait."""
@@ -127,11 +173,28 @@ class Awaiting:
         replies = self._replies.setdefault(part, {})
         if len(replies) >= REPLIES_MAX:
             raise UsageError(f"{part} waits for {REPLIES_MAX} answers already: await some before it asks for more")
-        self._serial += 1
-        number = version << _SERIAL_BITS | self._serial % ((1 << _SERIAL_BITS) - 1) + 1
+        number = self._draw(version, replies)
         reply = replies[number] = Reply(part, number, to, method, self._host.now + timeout_s)
-        heappush(self._timeouts, (reply.due, self._serial, reply))
+        self._waiting += 1
+        if len(self._timeouts) > 2 * self._waiting + _SETTLED_MAX:
+            self._timeouts = [each for each in self._timeouts if not each[2].is_settled]
+            heapify(self._timeouts)
+        heappush(self._timeouts, (reply.due, self._asked, reply))
         return reply
+
+    def _draw(self, version: int, replies: dict[int, Reply]) -> int:
+        """A number for a question of a part, which waits for these."""
+        home = (version & (1 << _VERSION_BITS) - 1) << SERIAL_BITS
+        while True:
+            self._asked += 1
+            number = home | self._asked % ((1 << SERIAL_BITS) - 1) + 1
+            if number not in replies:
+                return number
+
+    def withdraw(self, reply: Reply | None) -> None:
+        """The call could not be made: nothing is waited for."""
+        if reply is not None:
+            self._settle(reply)
 
     def on_answer(self, part: PartId, source: PartId, answer: Answer) -> bool:
         """An answer has come, and whoever waits for it goes on at once; False when nobody does."""
@@ -174,6 +237,7 @@ class Awaiting:
 
     def _settle(self, reply: Reply) -> None:
         reply.is_settled = True
+        self._waiting -= 1
         replies = self._replies[reply.part]
         del replies[reply.number]
         if not replies:
@@ -204,7 +268,7 @@ class Awaiting:
 
     def begin(self, part: PartId, what: str, coroutine: Coroutine[Any, Any, Any], done: Done | None = None) -> None:
         """An `async def` of the game was called: it runs until it first waits."""
-        task = Task(part, what, coroutine, done)
+        task = Task(part, what, coroutine, done, None if self._called is None else self._called(part))
         self._tasks.setdefault(part, {})[task] = None
         self._run(part, what, self._resume, task)
 
@@ -212,7 +276,7 @@ class Awaiting:
         """Goes on with a task, inside of game code: what it raises is for whoever reports that."""
         before, self.current = self.current, task
         try:
-            awaited = task.coroutine.send(None) if problem is None else task.coroutine.throw(problem)
+            awaited = task.step(problem)
         except StopIteration as end:
             self._end(task, end.value, None)
         except (EntityMoved, EntityGone) as end:  # that is how it is to end
@@ -249,23 +313,26 @@ class Awaiting:
         for task in list(self._tasks.get(part, {})):
             self._run(part, task.what, self._resume, task, problem(why))
         self._tasks.pop(part, None)
-        for reply in self._replies.pop(part, {}).values():
-            reply.is_settled = True
+        for reply in list(self._replies.get(part, {}).values()):
+            self._settle(reply)
 
 
 def answering(method: Method, question: int, send: Callable[[Answer], None]) -> Done:
-    """What becomes of a method whose result was asked for: it is sent."""
+    """What becomes of a method whose result was asked for: it is sent. What is too long to be sent is an error."""
 
     def done(result: Any, problem: Exception | None) -> None:
         try:
             if problem is not None:
                 raise problem
-            values = method.encode_result(result)
+            send(Answer(question, method.encode_result(result)))
         except Exception as wrong:
-            send(Answer(question, b"", f"{type(wrong).__name__}: {wrong}"[:ERROR_MAX]))
+            send(refusal(question, f"{type(wrong).__name__}: {wrong}"))
             if problem is None:
                 raise
-        else:
-            send(Answer(question, values))
 
     return done
+
+
+def refusal(question: int, why: str) -> Answer:
+    """The answer to a call that came to nothing."""
+    return Answer(question, b"", why[:ERROR_MAX])

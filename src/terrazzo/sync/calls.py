@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Any, NoReturn
 
 from terrazzo.errors import UsageError
 from terrazzo.schema.model import EntitySchema, Method, Schema, Side
@@ -68,11 +68,33 @@ def send_call(send: Send, index: int, method: Method, args: tuple[Any, ...], nam
         timeout_s = named.pop("timeout")
         if not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < inf:
             raise UsageError(f"{method.name}: timeout= takes seconds above 0, not {timeout_s!r}")
-    return send(index, method, method.encode_args(*args, **named), timeout_s)
+    given = send(index, method, method.encode_args(*args, **named), timeout_s)
+    return given if method.returns else NoResult(method.name)
+
+
+class NoResult:
+    """What the call of a method gives that declares no result: nothing, and least of all something to wait for."""
+
+    __slots__ = ("_method",)
+
+    def __init__(self, method: str) -> None:
+        self._method = method
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return f"<{self._method} gives no result>"
+
+    def __await__(self) -> NoReturn:
+        problem = f"{self._method} declares no result, so there is nothing to wait for"
+        raise UsageError(f"{problem}: write `-> UInt8` (or what it gives) in its definition, or leave out the await")
 
 
 def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side]:
     """The part that a Ref names, and what it is; only cell and base parts can be called."""
+    if not isinstance(target, Ref):
+        raise UsageError(f"this takes a Ref, which an entity gives as self.me, not {target!r}")
     entity_schema = schema.by_id.get(target.type_id)
     if entity_schema is None:
         raise UsageError(f"{target} names no entity type; take it from the entity itself (self.me)")

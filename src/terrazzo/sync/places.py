@@ -13,7 +13,6 @@ from terrazzo._speed.sight import AIR, FULL, GROUND
 from terrazzo.errors import DecodeError
 
 _HEAD = struct.Struct("<B3s3sf")
-_FULL = struct.Struct("<3f")
 _STEP = pi / 128
 
 
@@ -24,8 +23,6 @@ class PackedPlace(NamedTuple):
     position: tuple[float, float, float]
     angles: tuple[float, ...]
     """Yaw, pitch, roll, as far as they are told."""
-    is_exact: bool
-    """Told in full, not packed."""
 
 
 class Places(NamedTuple):
@@ -70,7 +67,7 @@ def _read_entry(
         values = struct.unpack_from(f"<{3 + angles}f", data, at)
         if not all(map(isfinite, values)):
             raise DecodeError("a place that is not finite", at)
-        entries.append(PackedPlace(alias, values[:3], values[3:], True))
+        entries.append(PackedPlace(alias, values[:3], values[3:]))
         return at + size
     x, y, z = reference
     flat = int.from_bytes(data[at : at + 3], "little")
@@ -78,7 +75,7 @@ def _read_entry(
         y += unpack16(int.from_bytes(data[at + 3 : at + 5], "little"))
     turned = tuple(unpack_angle(each) for each in data[at + size - angles : at + size])
     position = (x + unpack12(flat & 0xFFF), y, z + unpack12(flat >> 12))
-    entries.append(PackedPlace(alias, position, turned, False))
+    entries.append(PackedPlace(alias, position, turned))
     return at + size
 
 

@@ -9,6 +9,8 @@ So the story of the aliases is cut into turns, which both ends count by the same
 
     leave, space, cell lost          somebody's name has ended
     announce, cell player            somebody's name begins; if one has ended since the last began, a new turn does
+    rides, on nothing any more       as if this name ended and began again: its place is told, which nothing unreliable
+                                     of another time may undo
 
 The BaseApp marks what is unreliable with its turn at the time of sending, a client keeps for each entity the turn in
 which its name began. What bears an earlier turn was sent before that, and so is about somebody else: it is passed over.
@@ -16,8 +18,8 @@ So is what bears a later turn than the client has counted: it has overtaken the 
 which may have been that all names are new (another body). What is passed over might have been lost anyway, and is told
 again.
 
-A turn is told in a byte: of two turns the earlier is the one that leads to the other in less than 128 steps. In a tick
-hardly ever more than one begins, so stragglers may be more than ten seconds late.
+A turn is told in a byte, which stands for one of the last 128 turns, or for one that the client has not counted yet. In
+a tick hardly ever more than one begins, so stragglers may be more than ten seconds late.
 """
 
 from __future__ import annotations
@@ -42,15 +44,21 @@ class Turns:
         """A name begins; gives its turn."""
         if self._has_ended:
             self._has_ended = False
-            self.now = self.now + 1 & 255
+            self.now += 1
         return self.now
 
-    def covers(self, turn: int, begun: int) -> bool:
-        """Whether what bears `turn` is surely about a name that began in the turn `begun`."""
-        return turn - begun & 255 < 128 and self.now - turn & 255 < 128
+    def begin_again(self) -> int:
+        """A name ends and begins again, or somebody rides no longer; gives its turn."""
+        self.end()
+        return self.begin()
+
+    def covers(self, told: int, begun: int) -> bool:
+        """Whether what bears a turn, as it is told, is surely about a name that began in the turn `begun`."""
+        ago = self.now - told & 255
+        return ago < 128 and self.now - ago >= begun
 
     def mark(self, message: bytes) -> bytes:
         """An unreliable message, with the present turn. Places have a byte for it."""
         if message[0] == ToClient.PLACES:
-            return bytes([ToClient.PLACES, self.now]) + message[2:]
-        return bytes([ToClient.LOOSE, self.now]) + message
+            return bytes([ToClient.PLACES, self.now & 255]) + message[2:]
+        return bytes([ToClient.LOOSE, self.now & 255]) + message

@@ -275,6 +275,8 @@ class View:
             self._own_with_cell()
         if ride.vehicle == seen.id:
             raise Refused(Fault.MALFORMED, f"{seen} rides on itself", seen.id)
+        if seen is not self.player and not ride.vehicle:
+            seen.turn = self._turns.begin_again()
         yield from map(Moved, self._rides.ride(seen, ride))
 
     def _on_loose(self, number: int, body: bytes) -> Iterator[Event]:

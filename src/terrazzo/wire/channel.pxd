@@ -27,8 +27,10 @@ cdef class Channel:
     cdef public double touched_at
     cdef public double waiting_since
 
+    @cython.locals(stream=OutStream, size=cython.longlong)
+    cpdef check_room(self, bytes payload, object limits)
     @cython.locals(stream=OutStream)
-    cpdef send(self, bytes payload, double now, object limits)
+    cpdef send(self, bytes payload, double now)
     @cython.locals(stream=OutStream)
     cpdef bint has_unsent(self, object limits) except -1
     @cython.locals(incoming=InStream)
@@ -54,5 +56,5 @@ cdef class Channel:
     cpdef _close(self, long long generation)
     @cython.locals(number=cython.longlong)
     cpdef _admit(self, InStream incoming, object stream, object limits)
-    @cython.locals(incoming=InStream, inbox=list, held=dict)
-    cpdef admit_held(self, Py_ssize_t inbox_max)
+    @cython.locals(incoming=InStream, box=Mailbox, held=dict)
+    cpdef admit_held(self, object limits)

@@ -76,9 +76,14 @@ class ChannelLimits:
 
     window: int = 256
     frame_bytes: int = 60_000
-    payload_bytes_max: int = 512 * 1024
+    payload_bytes_max: int = 896 * 1024
+    """One payload: with a frame's worth of others before it, it fits a message between apps."""
     backlog_max: int = 8192
+    backlog_bytes: int = 2 << 20
+    """What waits in one channel for its peer; as much may be sent again at once."""
     inbox_max: int = 4096
+    inbox_bytes: int = 2 << 20
+    """What one part has been sent and has not taken; the last that is let in may go beyond."""
     ack_s: float = 0.25
     resend_s: float = 1.0
     resend_max_s: float = 4.0
@@ -91,7 +96,8 @@ class ChannelLimits:
 
 
 class ChannelFull(UsageError):
-    """The peer takes nothing and `backlog_max` messages wait already; send less, or drop what is stale."""
+    """The peer takes nothing and `backlog_max` messages, or `backlog_bytes`, wait already; send less, or drop what is
+    stale."""
 
 
 class Channel:
@@ -130,17 +136,25 @@ class Channel:
 
     # Sending.
 
-    def send(self, payload: bytes, now: float, limits: ChannelLimits) -> None:
+    def check_room(self, payload: bytes, limits: ChannelLimits) -> None:
+        """Raises ChannelFull where too much waits already for this one to wait, too."""
+        stream = self.outgoing
+        if stream is None or not stream.buffer:
+            return
+        count, size = len(stream.buffer), stream.size
+        if count >= limits.backlog_max or size + len(payload) > limits.backlog_bytes:
+            raise ChannelFull(f"{count} messages of {self.box.part}, {size} bytes, wait for {self.peer}")
+
+    def send(self, payload: bytes, now: float) -> None:
         """Takes a payload into the stream."""
         stream = self.outgoing
         if stream is None or stream.is_last:
             stream = self.outgoing = OutStream(self.box.draw_generation(now))
             self.attempts = 0
-        if len(stream.buffer) >= limits.backlog_max:
-            raise ChannelFull(f"{len(stream.buffer)} messages of {self.box.part} wait for {self.peer}")
         if not stream.buffer:
             self.waiting_since = now
         stream.buffer.append(payload)
+        stream.size += len(payload)
         self.touched_at = now
 
     def has_unsent(self, limits: ChannelLimits) -> bool:
@@ -298,6 +312,7 @@ class Channel:
             if letter[:2] == (self.peer, incoming.generation) and count > 0:
                 count -= 1
                 incoming.untaken -= 1
+                self.box.inbox_bytes -= len(letter[2])
             else:
                 kept.append(letter)
         self.box.inbox = kept[::-1]
@@ -307,7 +322,9 @@ class Channel:
         generation, expected = ack
         if stream is None or generation != stream.generation or not stream.first < expected <= stream.next:
             return
-        del stream.buffer[: expected - stream.first]
+        acked = expected - stream.first
+        stream.size -= sum(map(len, stream.buffer[:acked]))
+        del stream.buffer[:acked]
         stream.first = expected
         stream.sent = max(stream.sent, expected)
         self.attempts = 0
@@ -401,16 +418,18 @@ class Channel:
             if incoming.expected <= number < incoming.expected + limits.window:
                 incoming.held.setdefault(number, payload)
             number += 1
-        self.admit_held(limits.inbox_max)
+        self.admit_held(limits)
 
-    def admit_held(self, inbox_max: int) -> None:
+    def admit_held(self, limits: ChannelLimits) -> None:
         """Moves what is next from what is held into the inbox, as long as there is room."""
         incoming = self.incoming
         if incoming is None:
             return
-        inbox, held = self.box.inbox, incoming.held
-        while incoming.expected in held and len(inbox) < inbox_max:
-            inbox.append((self.peer, incoming.generation, held.pop(incoming.expected)))
+        box, held = self.box, incoming.held
+        while incoming.expected in held and not box.is_full(limits):
+            payload = held.pop(incoming.expected)
+            box.inbox.append((self.peer, incoming.generation, payload))
+            box.inbox_bytes += len(payload)
             incoming.expected += 1
             incoming.untaken += 1
 

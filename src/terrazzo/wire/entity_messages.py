@@ -9,15 +9,16 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId, PartId
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Count
 
 
 class Outgoing(NamedTuple):
     """The sender's stream, in every frame while there is one, so that a frame never hides that it exists."""
 
-    generation: int
-    first: int  # lowest number not yet acknowledged
-    born: int  # number with which the sender's present life began; 0 in the first life
-    number: int  # of the first payload
+    generation: Count
+    first: Count  # lowest number not yet acknowledged
+    born: Count  # number with which the sender's present life began; 0 in the first life
+    number: Count  # of the first payload
     payloads: tuple[bytes, ...]
     is_last: bool  # everything is acknowledged and the stream is to be forgotten
 
@@ -29,13 +30,13 @@ class Frame(Message, frozen=True):
     to: PartId
     source: PartId
     home: AppId  # where `source` lives
-    version: int  # since which move it lives there
-    heard: int  # highest version of `to` that this channel has taken in
+    version: Count  # since which move it lives there
+    heard: Count  # highest version of `to` that this channel has taken in
     hops: int
     stream: Outgoing | None = None
-    ack: tuple[int, int] | None = None  # generation of the other's stream, next number not taken
-    closed: int | None = None  # generation of the other's stream that is forgotten now
-    renew: tuple[int, int] | None = None  # generation that is not accepted, horizon that a new one must exceed
+    ack: tuple[Count, Count] | None = None  # generation of the other's stream, next number not taken
+    closed: Count | None = None  # generation of the other's stream that is forgotten now
+    renew: tuple[Count, Count] | None = None  # generation that is not accepted, horizon that a new one must exceed
     asks: bool = False  # answer, so that it is known that this version was heard
     is_over: bool = False  # `source` is destroyed: nothing beyond `ack` was or will be delivered
     is_noted: bool = False  # answers is_over
@@ -51,10 +52,10 @@ class Astray(Message, frozen=True):
 class PackedOutgoing(NamedTuple):
     """The sending half of a channel at rest."""
 
-    generation: int
-    first: int
-    born: int
-    sent: int
+    generation: Count
+    first: Count
+    born: Count
+    sent: Count
     is_last: bool
     buffer: tuple[bytes, ...]
 
@@ -62,11 +63,11 @@ class PackedOutgoing(NamedTuple):
 class PackedIncoming(NamedTuple):
     """The receiving half of a channel at rest."""
 
-    generation: int
-    expected: int
-    untaken: int
+    generation: Count
+    expected: Count
+    untaken: Count
     is_resuming: bool
-    held: dict[int, bytes]
+    held: dict[Count, bytes]
 
 
 class PackedChannel(NamedTuple):
@@ -74,9 +75,9 @@ class PackedChannel(NamedTuple):
 
     peer: PartId
     pinned: bool
-    heard: int
-    confirmed: int
-    place: tuple[int, AppId | None]
+    heard: Count
+    confirmed: Count
+    place: tuple[Count, AppId | None]
     outgoing: PackedOutgoing | None
     incoming: PackedIncoming | None
 
@@ -85,8 +86,8 @@ class PackedPart(NamedTuple):
     """Everything a part's mail consists of: what a move carries and a backup keeps."""
 
     part: PartId
-    version: int
-    generation: int
-    horizon: int
-    inbox: tuple[tuple[PartId, int, bytes], ...]
+    version: Count
+    generation: Count
+    horizon: Count
+    inbox: tuple[tuple[PartId, Count, bytes], ...]
     channels: tuple[PackedChannel, ...]

@@ -15,7 +15,9 @@ All three are plain tuples and integers: cheap to hash, and their hashes do not 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple, NewType
+from typing import Annotated, NamedTuple, NewType
+
+from msgspec import Meta
 
 EntityId = NewType("EntityId", int)
 Version = NewType("Version", int)
@@ -66,7 +68,7 @@ class Part(IntEnum):
 class PartId(NamedTuple):
     """One part of one entity, wherever it is."""
 
-    entity: EntityId
+    entity: Annotated[EntityId, Meta(ge=-(1 << 31), lt=1 << 31)]
     part: Part
 
     def __str__(self) -> str:

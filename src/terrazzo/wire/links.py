@@ -25,7 +25,8 @@ The rules:
   has lost it: the old one is lost here as well, then the new one stands. Unless it is an old one: connections overtake
   each other, and the Hello of a dial that was dropped may come after the Welcome for which it was dropped. So dials
   are counted; a Hello says its number, a Welcome the last one of those that are given up, and what is not above the
-  greatest number heard from a peer is refused.
+  greatest number heard from a peer is refused. A dial to whichever incarnation is there is one like any other: there
+  is none beside a link with that slot, and the link that stands first takes over what waited for the other.
 - *Silence.* A quiet link carries heartbeats. A peer that is not heard for `silence_s` is lost. A driver that was itself
   held up (a tick that came late) forgives its peers the time it did not listen (story 30).
 """
@@ -34,7 +35,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from terrazzo.errors import DecodeError
 from terrazzo.wire.app import App, Host
 from terrazzo.wire.common import Hello, LinkRefusal, Refused, Welcome
 from terrazzo.wire.connection import Connection, Link, State
@@ -44,6 +44,7 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import (
     HEARTBEAT,
     REGISTRY,
+    BadBundle,
     Message,
     Refusal,
     Refusals,
@@ -90,7 +91,8 @@ class Links:
 
     def join(self, peer: AppId) -> None:
         """Begins a link without a message."""
-        if not self._is_refused(peer):
+        is_redundant = peer.incarnation == ANY_INCARNATION and any(each.slot == peer.slot for each in self._links)
+        if not is_redundant and not self._is_refused(peer):
             self._link_with(peer)
 
     def fence(self, app: AppId) -> None:
@@ -154,9 +156,8 @@ class Links:
         connection.heard_at = self._host.now
         try:
             items = self._registry.decode_bundle(data)
-        except DecodeError as error:
-            broken = Refusal.BUNDLE_OVERSIZED if "oversized" in str(error) else Refusal.BUNDLE_MALFORMED
-            self._refuse(connection, broken)
+        except BadBundle as error:
+            self._refuse(connection, error.refusal)
             self._drop(connection, "broken bundle")
             return
         if connection.state is State.UP:
@@ -222,8 +223,8 @@ class Links:
         if peer.incarnation < self._newest.get(peer.slot, 0) or peer.slot == self.me.slot:
             return LinkRefusal.STALE
         link = self._links.get(peer)
-        is_ours_better = link is not None and link.connection is not None and not link.is_up and self.me < peer
-        if is_ours_better or hello.dial <= self._heard.get(peer, 0):
+        is_dialling = (link is None or not link.is_up) and self._is_dialling(peer)
+        if (is_dialling and self.me < peer) or hello.dial <= self._heard.get(peer, 0):
             return LinkRefusal.CROSSING
         return None
 
@@ -240,9 +241,7 @@ class Links:
         if known is not None and known.is_up:
             self._lose(peer, "dialled anew")  # whoever welcomes a dial has given up the link it had before
         elif known is not None:
-            link.waiting += self._links.pop(peer).waiting
-            if known.connection is not None:
-                self._forget(known.connection)
+            self._take_over(link, peer)
         link.peer = connection.peer = peer
         self._links[peer] = link
         self._stand(link, welcome.dial)
@@ -269,6 +268,8 @@ class Links:
         for old in [old for old in self._links if old.slot == peer.slot and old != peer]:
             if old.incarnation != ANY_INCARNATION:
                 self._lose(old, "a newer incarnation is here")
+            else:
+                self._take_over(link, old)
         connection.state = State.UP
         waiting, link.waiting, link.waiting_bytes = link.waiting, [], 0
         for bundle in waiting:
@@ -280,9 +281,25 @@ class Links:
         link = self._links.get(peer)
         if link is None:
             link = self._links[peer] = Link(peer, self._host.now)
-            if dialling:
+            if dialling and not self._is_dialling(peer):
                 self._dial(link)
         return link
+
+    def _is_dialling(self, peer: AppId) -> bool:
+        """Whether there is a connection with this peer, or where either may be whichever incarnation is there."""
+        return any(
+            link.connection is not None and (each == peer or ANY_INCARNATION in (each.incarnation, peer.incarnation))
+            for each, link in self._links.items()
+            if each.slot == peer.slot
+        )
+
+    def _take_over(self, link: Link, other: AppId) -> None:
+        """What waited for the same peer under another name waits for this link, or leaves with it."""
+        old = self._links.pop(other)
+        link.waiting += old.waiting
+        link.waiting_bytes += old.waiting_bytes
+        if old.connection is not None:
+            self._forget(old.connection)
 
     def _dial(self, link: Link) -> None:
         now = self._host.now
@@ -326,7 +343,7 @@ class Links:
                 continue
             if now - link.since > limits.join_s:
                 self._lose(peer, "cannot be joined")
-            elif link.connection is None and now >= link.redial_at:
+            elif now >= link.redial_at and not self._is_dialling(peer):
                 self._dial(link)
 
     def _lose(self, peer: AppId, why: str) -> None:

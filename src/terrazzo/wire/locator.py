@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from terrazzo.wire.base_app import ClusterApp
+from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
@@ -38,7 +38,6 @@ class Locator:
 
     def __init__(self, app: ClusterApp, switchboard: Switchboard) -> None:
         self.manager: AppId | None = None
-        self.asked = 0
         self._app = app
         self._switchboard = switchboard
         self._sought: dict[int, set[Part]] = {}
@@ -65,7 +64,6 @@ class Locator:
         if sought is not None:
             sought.add(part.part)
         elif self.manager is not None and len(self._sought) < ASKED_MAX:
-            self.asked += 1
             self._sought[part.entity] = {part.part}
             self._asked_at[part.entity] = self._app.host.now
             self._app.requests.ask(

@@ -7,10 +7,12 @@ cdef class Mailbox:
     cdef public long long generation
     cdef public long long horizon
     cdef public list inbox
+    cdef public long long inbox_bytes
     cdef public dict channels
     cdef public bint is_ending
     cdef public set open
     cdef public dict strays
 
-    cpdef admit_held(self, Py_ssize_t inbox_max)
+    cpdef bint is_full(self, object limits) except -1
+    cpdef admit_held(self, object limits)
     cpdef object draw_generation(self, double now, long long above=*)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from terrazzo.wire.channel import Channel
 from terrazzo.wire.entity_messages import PackedPart
 from terrazzo.wire.ids import AppId, PartId, Version
+
+if TYPE_CHECKING:
+    from terrazzo.wire.channel import ChannelLimits
 
 Letter = tuple[PartId, int, bytes]
 """Who sent it, in which generation, and what."""
@@ -13,7 +18,9 @@ Letter = tuple[PartId, int, bytes]
 class Mailbox:
     """One part's end of all its channels; what moves when the part moves."""
 
-    __slots__ = ("channels", "generation", "horizon", "inbox", "is_ending", "open", "part", "strays", "version")
+    __slots__ = (
+        "channels", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "open", "part", "strays", "version",
+    )  # fmt: skip
 
     def __init__(self, part: PartId, version: int = 0) -> None:
         self.part = part
@@ -21,6 +28,7 @@ class Mailbox:
         self.generation = 0
         self.horizon = 0
         self.inbox: list[Letter] = []  # admitted and not yet taken
+        self.inbox_bytes = 0
         self.channels: dict[PartId, Channel] = {}
         self.is_ending = False
         self.open: set[PartId] = set()
@@ -28,10 +36,14 @@ class Mailbox:
         self.strays: dict[AppId, None] = {}
         """While it is ending: where frames of strangers came from, to be told when it has ended."""
 
-    def admit_held(self, inbox_max: int) -> None:
+    def is_full(self, limits: ChannelLimits) -> bool:
+        """Whether nothing more is let in until something was taken."""
+        return len(self.inbox) >= limits.inbox_max or self.inbox_bytes >= limits.inbox_bytes
+
+    def admit_held(self, limits: ChannelLimits) -> None:
         """What waited behind a full inbox comes in."""
         for channel in self.channels.values():
-            channel.admit_held(inbox_max)
+            channel.admit_held(limits)
 
     def draw_generation(self, now: float, above: int = 0) -> int:
         """A generation that this part has never used."""
@@ -56,6 +68,7 @@ def unpack_mailbox(packed: PackedPart, now: float, channel_type: type[Channel]) 
     box = Mailbox(packed.part, packed.version)
     box.generation, box.horizon = packed.generation, packed.horizon
     box.inbox.extend(packed.inbox)
+    box.inbox_bytes = sum(len(payload) for _, _, payload in packed.inbox)
     for channel in packed.channels:
         box.channels[channel.peer] = channel_type.unpack(box, channel, now)
     return box

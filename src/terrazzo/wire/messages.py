@@ -60,6 +60,14 @@ class Refusal(Enum):
     UNEXPECTED = "message unexpected"
 
 
+class BadBundle(DecodeError):
+    """A bundle that is refused as a whole."""
+
+    def __init__(self, refusal: Refusal, problem: str) -> None:
+        super().__init__(f"{refusal.value}: {problem}")
+        self.refusal = refusal
+
+
 class _Kind:
     """One registered type: its number, its decoder, its limit."""
 
@@ -127,16 +135,16 @@ class Registry:
         return message
 
     def decode_bundle(self, data: bytes) -> Iterator[Message | Refusal]:
-        """Each item as a message or as the reason for its refusal. Raises DecodeError for a broken bundle.
+        """Each item as a message or as the reason for its refusal. Raises BadBundle for a broken one.
 
         A bundle in which all is well, which is nearly every one, is decoded in one go; only where that fails its items
         are looked at one by one.
         """
         if len(data) > BUNDLE_MAX:
-            raise DecodeError(Refusal.BUNDLE_OVERSIZED.value)
+            raise BadBundle(Refusal.BUNDLE_OVERSIZED, f"{len(data)} bytes")
         # A count that the bytes do not back would be allocated for: an item has at least three bytes.
         if data[:1] == _ARRAY_32 and int.from_bytes(data[1:_HEADER_SIZE], "big") > len(data) // 3:
-            raise DecodeError(f"{Refusal.BUNDLE_MALFORMED.value}: it has fewer bytes than items")
+            raise BadBundle(Refusal.BUNDLE_MALFORMED, "it has fewer bytes than items")
         if len(data) <= MESSAGE_MAX and self._plain_kinds:
             whole = self._whole or self._make_whole()
             try:
@@ -146,7 +154,7 @@ class Registry:
         try:
             items = self._items.decode(data)
         except (ValueError, RecursionError) as error:
-            raise DecodeError(f"{Refusal.BUNDLE_MALFORMED.value}: {error}") from None
+            raise BadBundle(Refusal.BUNDLE_MALFORMED, str(error)) from None
         return (self.decode_item(number, raw) for number, raw in items)
 
     def _make_whole(self) -> msgspec.msgpack.Decoder[list[_Wrapped]]:
@@ -184,16 +192,27 @@ class Registry:
         return self.decode_item(number, raw)
 
     def digest(self) -> int:
-        """A number that differs when two builds do not speak the same messages."""
+        """A number that differs when two builds do not speak the same messages, down to what is nested in them."""
         if self._digest is not None:
             return self._digest
-        words = []
-        for number in sorted(self._by_number):
-            kind = self._by_number[number].type
-            fields = ",".join(f"{field.name}:{field.type!r}" for field in msgspec.structs.fields(kind))
-            words.append(f"{number} {kind.__name__}({fields})")
+        words = [
+            f"{number} {_spelled(msgspec.inspect.type_info(kind.type))}"
+            for number, kind in sorted(self._by_number.items())
+        ]
         self._digest = zlib.crc32("\n".join(words).encode())
         return self._digest
+
+
+def _spelled(info: object) -> str:
+    """A type in words that are the same in every process."""
+    if isinstance(info, msgspec.inspect.EnumType):
+        return f"{info.cls.__name__} {[(each.name, each.value) for each in info.cls]}"
+    if isinstance(info, msgspec.inspect.Type | msgspec.inspect.Field):
+        words = [_spelled(getattr(info, name)) for name in info.__struct_fields__]
+        return f"{type(info).__name__}({', '.join(words)})"
+    if type(info) is tuple:
+        return f"({', '.join(map(_spelled, info))})"
+    return info.__name__ if isinstance(info, type) else repr(info)
 
 
 def _size_max(info: msgspec.inspect.Type) -> float:

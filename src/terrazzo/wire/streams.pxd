@@ -8,6 +8,7 @@ cdef class OutStream:
     cdef public long long sent
     cdef public bint is_last
     cdef public list buffer
+    cdef public long long size
 
 
 cdef class InStream:

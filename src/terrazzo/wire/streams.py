@@ -11,7 +11,7 @@ from terrazzo.wire.entity_messages import PackedIncoming, PackedOutgoing
 class OutStream:
     """The sending half."""
 
-    __slots__ = ("born", "buffer", "first", "generation", "is_last", "sent")
+    __slots__ = ("born", "buffer", "first", "generation", "is_last", "sent", "size")
 
     def __init__(self, generation: int) -> None:
         self.generation = generation
@@ -20,6 +20,8 @@ class OutStream:
         self.sent = 0
         self.is_last = False
         self.buffer: list[bytes] = []
+        self.size = 0
+        """Bytes in the buffer."""
 
     @property
     def next(self) -> int:
@@ -37,6 +39,7 @@ class OutStream:
         stream = cls(packed.generation)
         _, stream.first, stream.born, stream.sent, stream.is_last, buffer = packed
         stream.buffer = list(buffer)
+        stream.size = sum(map(len, buffer))
         return stream
 
 

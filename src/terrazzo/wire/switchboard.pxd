@@ -10,6 +10,7 @@ cdef class Place:
     cdef public long long version
     cdef public object app
     cdef public dict channels
+    cdef public long long left
     cdef public double locate_at
     cdef public double expires_at
 
@@ -39,6 +40,7 @@ cdef class Switchboard:
     cdef _mark(self, Channel channel)
     @cython.locals(place=Place, awaits_answer=cython.bint)
     cdef _speak(self, Channel channel, double now)
+    cdef bint _is_ours(self, Channel channel) except -1
     cdef _post(self, object frame, object app)
     cdef double _backoff(self, Channel channel) except -1
     cdef _rest(self, Channel channel, double now)

@@ -14,7 +14,8 @@ forwarder died, a stub expired, a link broke in between) there is a resolver of 
 asks whoever knows for sure (a base's manager, a real's base) and answers later with `learn(...)` or `gone(...)`. It
 is called when no place is known, when frames go astray, and when several attempts had no answer.
 
-A forward never goes back to the app it came from, and ends after `hops_max` hops; what is lost so is sent again.
+A forward goes back to the app it came from only where the part itself has gone there from here since: on that link it
+is ahead of the frame. It ends after `hops_max` hops; what is lost so is sent again.
 
 The resolver may say `gone` of a destroyed part only after `on_ended`, or when its last home is dead: until then the
 ending mailbox itself answers, and it alone knows exactly what was delivered. It answers only those with whom it has a
@@ -65,11 +66,13 @@ class Exchange(Protocol):
 class Place:
     """Where a part lives, as far as is known here."""
 
-    __slots__ = ("app", "channels", "expires_at", "locate_at", "version")
+    __slots__ = ("app", "channels", "expires_at", "left", "locate_at", "version")
 
     def __init__(self, expires_at: float) -> None:
         self.version: int = NEVER_HEARD
         self.app: AppId | None = None
+        self.left: int = NEVER_HEARD
+        """The version with which it left for `app`, if it went there from here."""
         self.channels: dict[PartId, Channel] = {}
         self.locate_at = -inf
         self.expires_at = expires_at
@@ -122,8 +125,10 @@ class Switchboard:
         channel.pinned = True
         self._mark(channel)
 
-    def send(self, source: PartId, to: PartId, payload: bytes) -> None:
-        """Delivers `payload` to `to`, after everything `source` has sent to it before, or reports that it cannot."""
+    def send(self, source: PartId, to: PartId, payload: bytes, *, is_urgent: bool = False) -> None:
+        """Delivers `payload` to `to`, after everything `source` has sent to it before, or reports that it cannot.
+
+        What is urgent goes even if too much waits already: one word that the peer cannot do without."""
         box = self.boxes.get(source)
         if box is None or box.is_ending:
             raise UsageError(f"{source} does not live here; only where it lives can it send")
@@ -131,7 +136,9 @@ class Switchboard:
             most = self.limits.payload_bytes_max
             raise UsageError(f"a payload of {len(payload)} bytes; the most is {most}, send parts")
         channel = self._channel(box, to)
-        channel.send(payload, self._host.now, self.limits)
+        if not is_urgent:
+            channel.check_room(payload, self.limits)
+        channel.send(payload, self._host.now)
         self._mark(channel)
 
     def with_mail(self) -> list[PartId]:
@@ -145,11 +152,12 @@ class Switchboard:
         box = self.boxes.get(part)
         if box is None:
             return
-        count = len(box.inbox)
-        for _ in range(count):
+        was_full = box.is_full(self.limits)
+        for _ in range(len(box.inbox)):
             if not box.inbox or self.boxes.get(part) is not box:
                 return  # whoever was handed the last one has sent the part away, or ended it
             source, generation, payload = box.inbox.pop(0)
+            box.inbox_bytes -= len(payload)
             channel = box.channels.get(source)
             if channel is not None and channel.incoming is not None and channel.incoming.generation == generation:
                 if channel.takes(channel.incoming, self.limits):
@@ -158,8 +166,8 @@ class Switchboard:
                     channel.ack_due = self._host.now + self.limits.ack_s
                     self._acks.append((channel.ack_due, channel))
             yield source, payload
-        if count >= self.limits.inbox_max:
-            box.admit_held(self.limits.inbox_max)
+        if was_full:
+            box.admit_held(self.limits)
         if not box.inbox:
             self._mailed.pop(part, None)
 
@@ -174,16 +182,24 @@ class Switchboard:
 
     def depart(self, part: PartId, to: AppId) -> bytes:
         """The part leaves for `to`: its mailbox in bytes for `arrive` there. What still comes here is forwarded."""
+        packed = self.packed(part)
+        self.leave(part, to)
+        return packed
+
+    def packed(self, part: PartId) -> bytes:
+        """The first half of a departure: the mailbox in bytes for `arrive` elsewhere. Nothing has changed yet."""
         box = self.boxes[part]
         if box.is_ending:
             raise UsageError(f"{part} is destroyed; it ends where it is")
-        version = next_move(box.version)
-        packed = self._packed(box, version)
+        return self._packed(box, next_move(box.version))
+
+    def leave(self, part: PartId, to: AppId) -> None:
+        """The second half, in the same breath: the part is at `to` from now on."""
+        box, place = self.boxes[part], self._place(part)
         self._remove(box)
-        self._place(part).app = to
-        self._place(part).version = version
-        self._place(part).expires_at = self._host.now + self.limits.stub_s
-        return packed
+        place.app = to
+        place.version = place.left = next_move(box.version)
+        place.expires_at = self._host.now + self.limits.stub_s
 
     def arrive(self, packed: bytes) -> bool:
         """Continues a mailbox here. False when this arrival, or a later one, has been seen already: it is a copy."""
@@ -222,6 +238,7 @@ class Switchboard:
         box = self.boxes[part]
         box.is_ending = True
         box.open.update(peer for peer, channel in box.channels.items() if not channel.pinned)
+        box.inbox_bytes = 0
         box.inbox.clear()  # it was not acknowledged, so the peers find it among what is lost
         self._mailed.pop(part, None)
         for channel in box.channels.values():
@@ -231,17 +248,18 @@ class Switchboard:
 
     # What the app hears from its resolver, its links, its manager.
 
-    def learn(self, part: PartId, version: int, app: AppId) -> None:
-        """`part` lives at `app` since `version`."""
+    def learn(self, part: PartId, version: int, app: AppId) -> bool:
+        """`part` lives at `app` since `version`. False when that is no news."""
         if app == self.me or part in self.boxes:
-            return  # what lives here we know ourselves; a rumour that runs ahead of an arrival must not pass for it
+            return False  # what lives here we know; a rumour that runs ahead of an arrival must not pass for it
         place = self._place(part)
         if version < place.version or (version == place.version and place.app is not None):
-            return
+            return False
         place.version, place.app = version, app
         for channel in place.channels.values():
             if channel.awaits_answer:
                 self._retry_at(channel, self._host.now)
+        return True
 
     def gone(self, part: PartId, reason: str, asked_at: float = inf) -> None:
         """There is no such part any more; whoever waits for it is told. What was sent after the question was asked is
@@ -261,12 +279,13 @@ class Switchboard:
             self._end_if_done(channel.box)
 
     def on_link_lost(self, app: AppId) -> None:
-        """What was on its way to `app` may be lost: what waits for an answer from there is said again soon."""
+        """What was on its way to `app` may be lost: what waits for an answer from there is said again, before anything
+        else that is said there in the next tick."""
         for place in self.places.values():
             if place.app == app:
                 for channel in place.channels.values():
                     if channel.awaits_answer:
-                        self._retry_at(channel, self._host.now + self.limits.resend_s / 4)
+                        self._retry_at(channel, self._host.now)
 
     def on_app_dead(self, app: AppId) -> None:
         """`app` is declared dead: nothing lives there any more."""
@@ -277,7 +296,7 @@ class Switchboard:
     def _lose(self, place: Place) -> None:
         """A part is not where it was thought to be: who waits for it asks soon, even if it was asked for just now."""
         now = self._host.now
-        place.app = None
+        place.app, place.left = None, NEVER_HEARD
         place.locate_at = min(place.locate_at, now + self.limits.resend_s / 4)
         for channel in place.channels.values():
             if channel.awaits_answer:
@@ -373,15 +392,16 @@ class Switchboard:
             self._post(note, frame.home)
 
     def _follow(self, frame: Frame) -> None:
-        """A frame says where its source lives: the highest version is believed."""
+        """A frame says where its source lives: the highest version is believed, and before any rumour of the same."""
         place = self._place(frame.source)
-        if frame.version > place.version or (frame.version == place.version and place.app is None):
-            place.version, place.app = frame.version, frame.home
+        if frame.version > place.version or (frame.version == place.version and frame.home != place.app):
+            place.version, place.app, place.left = frame.version, frame.home, NEVER_HEARD
             place.locate_at = -inf
 
     def _pass_on(self, frame: Frame, via: AppId) -> None:
         place = self.places.get(frame.to)
-        if place is not None and place.app is not None and place.app not in (self.me, via):
+        is_ahead = place is not None and (place.app != via or place.version == place.left)
+        if place is not None and place.app is not None and place.app != self.me and is_ahead:
             if frame.hops >= self.limits.hops_max:
                 self.counts["too many hops"] += 1
                 return
@@ -390,10 +410,8 @@ class Switchboard:
             return
         self.counts["astray"] += 1
         self._host.log("astray", part=frame.to, source=frame.source, via=via)
-        if place is None or place.app in (None, self.me, via):
-            # To whoever passed it on: it forgets its stub, and the next copy finds out one hop earlier. If the part is
-            # on its way from here to there, it arrives before this does.
-            self._say_astray(frame.to, via)
+        # To whoever passed it on: it forgets its stub, and the next copy finds out one hop earlier.
+        self._say_astray(frame.to, via)
 
     def _say_astray(self, part: PartId, to: AppId) -> None:
         if to != self.me:
@@ -408,12 +426,14 @@ class Switchboard:
 
     def _speak(self, channel: Channel, now: float) -> None:
         """One round of a channel: says what there is to say, then sets its timer or forgets it."""
+        if not self._is_ours(channel):
+            return  # it was forgotten in this very round
         awaits_answer, limits = channel.awaits_answer, self.limits
         if channel.owes_frame or (awaits_answer and channel.due == inf) or channel.has_unsent(limits):
             place = channel.place
             if place.app is None:
                 self._locate(channel.peer, place, now)
-                if channel.box.channels.get(channel.peer) is not channel:
+                if not self._is_ours(channel):
                     return  # it was found that the peer is gone
             else:
                 if channel.heard == NEVER_HEARD:
@@ -450,7 +470,7 @@ class Switchboard:
             self.counts["resent"] += 1
             if channel.attempts % self.limits.locate_after == 0:
                 self._locate(channel.peer, self._place(channel.peer), now)
-                if channel.box.channels.get(channel.peer) is not channel:
+                if not self._is_ours(channel):
                     return  # it was found that the peer is gone
             channel.send_again()
             channel.owes_frame = True
@@ -497,6 +517,7 @@ class Switchboard:
             self._mailed[box.part] = None
         for channel in box.channels.values():
             self._hook(channel)
+            channel.send_again()  # what was sent from elsewhere may come later than what is said from here, or never
             self._mark(channel)
         for packed in state.channels:
             version, app = packed.place
@@ -529,6 +550,10 @@ class Switchboard:
         """A place is kept as long as it has channels, so a channel may keep it, too."""
         channel.place = self._place(channel.peer)
         channel.place.channels[channel.box.part] = channel
+
+    def _is_ours(self, channel: Channel) -> bool:
+        """Whether the channel is kept here: neither forgotten, nor gone elsewhere with its part."""
+        return channel.place.channels.get(channel.box.part) is channel
 
     def _forget(self, channel: Channel) -> None:
         box = channel.box

@@ -25,7 +25,8 @@ from terrazzo.schema.classes.declare import (
     lineage,
     parents,
 )
-from terrazzo.schema.classes.parts import Part, bind, clashes
+from terrazzo.schema.classes.names import Named, check_code, check_names, engine_class
+from terrazzo.schema.classes.parts import Part, bind, held
 from terrazzo.schema.classes.reading import read_methods, read_properties
 from terrazzo.schema.classes.settings import read_settings
 from terrazzo.schema.classes.sources import Sources
@@ -73,9 +74,30 @@ class Builder:
             on_client=not cls.server_only,
             place=self.sources.body(cls).place(),
         )
-        for side in Side:
+        for again in [each for each in entity.properties if each.identifier][1:]:
+            message = (
+                f"{entity.name}.{again.name}: only one property is filled with the account's name: leave unique out"
+            )
+            self.sources.error(again.place, "bad identifier", message)
+        places = {name: each.place for name, each in self._lay_together(cls).components.items()}
+        for side in (Side.CELL, Side.BASE, Side.CLIENT):
             self._check_parts(cls._parts[side], entity)
+            properties = {each.name: each.place for each in held(side, entity)}
+            said = (Named(entity.name, "property", properties), Named(entity.name, "component", places))
+            self._check_names(cls, side, *said)
+            for each in {*used.values()}:
+                if each._parts[side]:  # without a class for it a component has its properties, and nothing else
+                    inner = {name: prop.place for name, prop in self._lay_together(each).properties.items()}
+                    self._check_names(each, side, Named(each.__name__, "property", inner))
         return entity
+
+    def _check_names(self, cls: type[Declaration], side: Side, *said: Named) -> None:
+        part = cls._parts[side][0] if cls._parts[side] else None
+        engine = engine_class(side, part)
+        for named in said:
+            check_names(self.sources, engine, part, named)
+        if part is not None and engine is not None:
+            check_code(self.sources, engine, part)
 
     def _lay_together(self, cls: type[Declaration]) -> Declarations:
         """What a class says with its parent and interfaces."""
@@ -141,9 +163,6 @@ class Builder:
             self.sources.error(place, "duplicate part", message)
         for part in parts[:1]:
             body = self.sources.body(part)
-            for name in clashes(part, entity):
-                message = f"{part.__name__}.{name} hides the property {name} of {entity.name}: rename one of them"
-                self.sources.error(body.place(name), "name taken", message)
             for method in entity.methods(part._side):
                 if method.component is None and not callable(getattr(part, method.name, None)):
                     message = (

@@ -16,13 +16,14 @@ once.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Never
 
 from terrazzo.errors import UsageError
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Compression, DetailLevel, Side, Volatile
+from terrazzo.schema.report import did_you_mean
 
 _counter = itertools.count()
 
@@ -59,18 +60,28 @@ def prop(
     header_size: int = 1,
     editable: bool = False,
     replay: bool | None = None,
+    **unknown: Never,
 ) -> Any:
     """A property of an entity type.
 
-    `flags` says who holds it and who hears of its changes, `saved` that the database keeps it. `unique` makes
-    it the name by which the database knows the entity; `indexed` (True, or "unique") lets it be found by any
-    other property. `detail` names the level of detail up to which clients get it; `latest_only` lets a client
-    miss values that were replaced before they could be sent, and with `reliable=False` also lost ones.
+    `flags` says who holds it and who hears of its changes, `saved` that the database keeps it. `unique`, of the type
+    that players log in as: it is filled with the account's name when the player is new; names of accounts are unique,
+    what the game assigns later is not checked. `detail` names the level of detail up to which clients get it;
+    `latest_only` lets a client miss values that were replaced before they could be sent, and with `reliable=False`
+    also lost ones. `indexed`, `editable` and `replay` are known from definition trees, and have no effect yet.
     """
+    refuse_options("prop", unknown, PropertyOptions)
     return PropertyOptions(
         flags, default, saved, unique, indexed, database_length, detail, latest_only, reliable, header_size,
         editable, replay,
     )  # fmt: skip
+
+
+def refuse_options(word: str, unknown: Iterable[str], options: type[Any]) -> None:
+    """Says what there is instead of options that there are not."""
+    known = [each.name for each in fields(options)]
+    for name in unknown:
+        raise UsageError(f"{word} has no option {name}{did_you_mean(name, known) or '; it has ' + ', '.join(known)}")
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from __future__ import annotations
 import importlib
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -50,14 +50,9 @@ class Game:
 
 def load_package(path: str | Path) -> Loaded:
     """Import a game and build its schema. Never raises for what is in it: the result lists all mistakes."""
-    return read_package(path)[0]
-
-
-def read_package(path: str | Path) -> tuple[Loaded, dict[str, ModuleType]]:
-    """The same, and the modules that were imported."""
     game = _find(Path(path).resolve())
     if isinstance(game, Problem):
-        return Loaded(Schema(), [game]), {}
+        return Loaded(Schema(), [game])
     _forget(game)
     known = set(sys.modules)
     problem = _import(game)
@@ -65,10 +60,9 @@ def read_package(path: str | Path) -> tuple[Loaded, dict[str, ModuleType]]:
     for each in modules.values():
         setattr(each, _MARK, True)
     if problem is not None:
-        return Loaded(Schema(), [problem]), modules
+        return Loaded(Schema(), [problem], modules=modules)
     loaded = build(entity_types(modules), root=game.root)
-    loaded.warnings.extend(_idle_parts(modules, game.root))
-    return loaded, modules
+    return replace(loaded, warnings=[*loaded.warnings, *_idle_parts(modules, game.root)], modules=modules)
 
 
 def _find(path: Path) -> Game | Problem:
@@ -141,7 +135,7 @@ def _name(file: Path, root: Path) -> str:
     return file.relative_to(root).as_posix() if file.is_relative_to(root) else file.name
 
 
-def entity_types(modules: dict[str, ModuleType]) -> list[type[EntityType]]:
+def entity_types(modules: Mapping[str, ModuleType]) -> list[type[EntityType]]:
     """The entity types that the game's modules define, in order of definition."""
     found = {each for each in _classes(modules) if issubclass(each, EntityType) and not each._abstract}
     return sorted(found, key=lambda each: each._sequence)
@@ -157,7 +151,7 @@ def _idle_parts(modules: dict[str, ModuleType], root: Path) -> Iterator[Problem]
             yield Problem(place.file, place.line, "part without of", message)
 
 
-def _classes(modules: dict[str, ModuleType]) -> Iterator[type[Any]]:
+def _classes(modules: Mapping[str, ModuleType]) -> Iterator[type[Any]]:
     for name, module in modules.items():
         for value in list(vars(module).values()):
             if isinstance(value, type) and value.__module__ == name:

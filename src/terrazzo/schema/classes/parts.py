@@ -14,17 +14,20 @@ get on Client. The properties of a component `health` are reached as `self.healt
 
     part.hp = 3  →  PropertyAccess  →  part._state.set(index of hp, 3)  →  the state's listener
 
-These classes are thin: what a cell, base or client part can do comes from the packages of that name.
+A property that another part holds is there as well, and says so when it is used (`Elsewhere`).
+
+These classes are thin: what a cell, base or client part can do comes from the packages of that name, whose classes say
+`engine=True` (`classes/names.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
-from terrazzo.errors import UsageError
-from terrazzo.schema.classes.declare import Declaration, lineage
+from terrazzo.errors import HeldElsewhere, UsageError
+from terrazzo.schema.classes.declare import Declaration, lineage, refuse_options
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import EntitySchema, Exposed, Property, Side
@@ -62,7 +65,7 @@ def remote(method: Any = None, /, **options: Any) -> Any:
 
     Of a client's method, `detail_distance` says how far from it other clients still hear the call.
     """
-    return _marked(method, RemoteOptions(**options))
+    return _marked("remote", method, options)
 
 
 @overload
@@ -82,12 +85,16 @@ def exposed(method: Any = None, /, *, to: Flags | Exposed = Flags.OWN_CLIENT, **
 
     `rate` is how many calls a second one client may make.
     """
-    return _marked(method, RemoteOptions(to, **options))
+    return _marked("exposed", method, {"to": to, **options})
 
 
-def _marked(method: Any, options: RemoteOptions) -> Any:
+def _marked(word: str, method: Any, options: dict[str, Any]) -> Any:
+    known = [each.name for each in fields(RemoteOptions)]
+    refuse_options(word, (each for each in options if each not in known), RemoteOptions)
+    made = RemoteOptions(**options)
+
     def mark(function: Any) -> Any:
-        function.remote_options = options
+        function.remote_options = made
         return function
 
     return mark if method is None else mark(method)
@@ -100,11 +107,15 @@ class Part:
     _of: ClassVar[type[Declaration] | None] = None
     _entity: ClassVar[EntitySchema | None] = None
     """The schema that the descriptors of the class were made for."""
+    _engines: ClassVar[list[type[Part]]] = []
+    """The engine's own classes for parts, from which games derive theirs."""
     _state: State
 
-    def __init_subclass__(cls, *, of: type[Declaration] | None = None, **more: Any) -> None:
+    def __init_subclass__(cls, *, of: type[Declaration] | None = None, engine: bool = False, **more: Any) -> None:
         super().__init_subclass__(**more)
         cls._of = of
+        if engine:
+            cls._engines.append(cls)
         if of is not None:
             if not (isinstance(of, type) and issubclass(of, Declaration)):
                 raise UsageError(f"{cls.__name__}: of= takes an EntityType, Interface or ComponentType, not {of!r}")
@@ -205,6 +216,28 @@ class ComponentAccess:
         raise UsageError("a component is not assigned: assign its properties")
 
 
+class Elsewhere:
+    """A property that another part holds: whoever reads or assigns it here is told where it is."""
+
+    __slots__ = ("problem",)
+
+    def __init__(self, entity: EntitySchema, prop: Property) -> None:
+        name, flags = f"{entity.name}.{prop.name}", prop.flags
+        if flags is Flags.EDITOR_ONLY:
+            self.problem = f"{name} is EDITOR_ONLY: tools read it, and no part of the entity has it"
+        else:
+            side = "base" if flags.value.base else "cell"
+            self.problem = f"{name} is held by the {side} part ({flags.name}): call a method of it"
+
+    def __get__(self, part: Part | None, owner: type[Part]) -> Any:
+        if part is None:
+            return self
+        raise HeldElsewhere(self.problem)
+
+    def __set__(self, part: Part, value: Any) -> None:
+        raise HeldElsewhere(self.problem)
+
+
 def _state_of(part: Part) -> State:
     try:
         return part._state
@@ -226,14 +259,6 @@ def held(side: Side, entity: EntitySchema) -> tuple[Property, ...]:
     return layout_of(side, entity).properties
 
 
-def clashes(part: type[Part], entity: EntitySchema) -> list[str]:
-    """The properties and components whose names the class uses for something else."""
-    names = {each.name for each in held(part._side, entity)} | {name for name, _ in entity.components}
-    taken = (each for cls in part.__mro__ for each in vars(cls).items())
-    ours = (PropertyAccess, ComponentAccess)
-    return sorted({name for name, value in taken if name in names and not isinstance(value, ours)})
-
-
 def bind(part: type[Part], entity: EntitySchema, components: Mapping[str, type[Part]] | None = None) -> None:
     """Give a part's class the properties of its entity type; `components`: their part classes, by name."""
     views: dict[str, dict[str, Any]] = {name: {} for name, _ in entity.components}
@@ -243,10 +268,29 @@ def bind(part: type[Part], entity: EntitySchema, components: Mapping[str, type[P
             views[outer][inner] = PropertyAccess(index)
         else:
             setattr(part, each.name, PropertyAccess(index))
+    bases = {name: (components or {}).get(name, Part) for name in views}
+    for each in _elsewhere(part._side, entity):
+        outer, _, inner = each.name.rpartition(".")
+        if outer in views:
+            if _is_free(bases[outer], inner):
+                views[outer][inner] = Elsewhere(entity, each)
+        elif _is_free(part, each.name):
+            setattr(part, each.name, Elsewhere(entity, each))
     for name, access in views.items():
-        base = (components or {}).get(name, Part)
-        setattr(part, name, ComponentAccess(type(base.__name__, (base,), access)))
+        setattr(part, name, ComponentAccess(type(bases[name].__name__, (bases[name],), access)))
     part._entity = entity
+
+
+def _elsewhere(side: Side, entity: EntitySchema) -> Iterator[Property]:
+    """The properties that a part does not hold."""
+    names = layout_of(side, entity).index
+    return (each for each in entity.properties if each.name not in names)
+
+
+def _is_free(part: type[Part], name: str) -> bool:
+    """Whether a name means nothing else on a part: one may have a method of the name of another one's property."""
+    known = next((vars(each)[name] for each in part.__mro__ if name in vars(each)), None)
+    return known is None or isinstance(known, (PropertyAccess, Elsewhere))
 
 
 def attach(part_class: type[P], entity: EntitySchema, listener: Callable[[Any], None] | None = None) -> P:

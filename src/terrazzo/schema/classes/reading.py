@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from math import inf
 from typing import Any, get_args, get_origin
 
 from terrazzo.schema import types
@@ -26,6 +27,8 @@ _AUDIENCES: dict[Any, Exposed] = {
     Flags.ALL_CLIENTS: Exposed.ALL_CLIENTS,
     **{each: each for each in Exposed},
 }
+_IDLE: dict[str, Any] = {"indexed": False, "editable": False, "replay": None}
+"""Options of properties that nothing reads yet."""
 _HEADER_SIZES = (1, 2, 3, 4)
 _NO_REFS = "a Ref may not be sent to clients: send what the client needs of it"
 _SENDABLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
@@ -44,6 +47,9 @@ def read_properties(sources: Sources, cls: type[Declaration]) -> list[Property]:
             _check_name(cls, name, body.names.get(name, []))
             found.append(_property(translator, name, hint, given.get(name), place))
             _warn_of_loss(sources, place, name, given[name])
+            for option, usual in _IDLE.items():
+                if getattr(given[name], option) != usual:
+                    warn_of_idle(sources, place, f"{cls.__name__}.{name}: {option}")
         except Told:
             continue
         except Mistake as mistake:
@@ -84,6 +90,8 @@ def _property(translator: Translator, name: str, hint: Any, given: Any, place: P
         raise Mistake("bad index", f'indexed is True, False or "unique", not {given.indexed!r}')
     _check_sizes(given.header_size, given.database_length)
     type_ = translator.translate(hint)
+    if given.unique and not isinstance(type_, (types.TextType, types.BytesType)):
+        raise Mistake("bad identifier", "unique fills it with the name of the account: make it a Text or String")
     if sends(type_, given.flags, types.RefType):
         raise Mistake("mailbox in client data", _NO_REFS)
     default = None
@@ -121,6 +129,11 @@ def _warn_of_loss(sources: Sources, place: Place, name: str, given: PropertyOpti
         sources.report.warn(place, "unreliable without latest_only", message, subject=name)
 
 
+def warn_of_idle(sources: Sources, place: Place, what: str) -> None:
+    """Note what can be said but does nothing."""
+    sources.report.warn(place, "no effect yet", f"{what} has no effect yet: leave it out", subject=what)
+
+
 def read_methods(sources: Sources, part: type[Part]) -> Iterator[Method]:
     """The methods that a part declares for its own type, its mixins' first, in order."""
     for declared in remote_methods(part):
@@ -146,9 +159,15 @@ def _method(sources: Sources, declared: RemoteMethod, side: Side, place: Place) 
     if not inspect.isfunction(declared.function):
         raise Mistake("bad method", "only a plain method (with self) can be called from elsewhere")
     _check_sizes(options.header_size)
+    _check_rate(options.rate)
     _warn_of_loss(sources, place, declared.name, options)
     translator = Translator(sources, declared.function.__globals__, vars(declared.declarer))
     returns = _returns(translator, own_annotations(declared.function).get("return"))
+    what = f"{declared.declarer.__name__}.{declared.name}"
+    if side is Side.CLIENT and returns:
+        warn_of_idle(sources, place, f"{what}: the result of a client's method")
+    if side is not Side.CLIENT and options.detail_distance is not None:
+        warn_of_idle(sources, place, f"{what}: detail_distance of a method that is not a client's")
     args = [
         _argument(sources, translator, declared, each, to_client=side is Side.CLIENT)
         for each in list(inspect.signature(declared.function).parameters.values())[1:]
@@ -168,6 +187,13 @@ def _method(sources: Sources, declared: RemoteMethod, side: Side, place: Place) 
         rate=options.rate,
         place=place,
     )
+
+
+def _check_rate(rate: Any) -> None:
+    if rate is None:
+        return
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < inf:
+        raise Mistake("bad rate", f"rate is how many calls a second one client may make, above 0, not {rate!r}")
 
 
 def _audience(to: Any, side: Side) -> Exposed:
@@ -191,7 +217,8 @@ def _argument(
 ) -> Argument | None:
     try:
         if given.kind not in _SENDABLE or given.default is not given.empty:
-            raise Mistake("bad argument", f"{given} cannot be sent: every argument has one name and no default")
+            spelled = f"{given.name}={given.default!r}" if given.default is not given.empty else f"{given}"
+            raise Mistake("bad argument", f"{spelled} cannot be sent: every argument has one name and no default")
         hints = own_annotations(declared.function)
         if given.name not in hints:
             raise Mistake("argument without type", f"{given.name} names no type: write {given.name}: Int32")

@@ -7,9 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from terrazzo.schema.classes.declare import SETTINGS, Declaration, PropertyOptions
+from terrazzo.schema.classes.reading import warn_of_idle
 from terrazzo.schema.classes.sources import Mistake, Sources
 from terrazzo.schema.declarations import Declarations
 from terrazzo.schema.model import ALWAYS, Compression, DetailLevel, Place, Volatile
+
+_IDLE = ("temp_properties", "compression", "explicit_database_id")
+"""Settings that nothing reads yet."""
 
 
 def read_settings(sources: Sources, cls: type[Declaration], said: Declarations) -> None:
@@ -19,6 +23,8 @@ def read_settings(sources: Sources, cls: type[Declaration], said: Declarations) 
             place = sources.body(cls).place(name)
             try:
                 _READERS.get(name, _plain)(said, name, value, place)
+                if name in _IDLE and value != getattr(Declaration, name):
+                    warn_of_idle(sources, place, f"{cls.__name__}.{name}")
             except Mistake as mistake:
                 sources.error(place, mistake.kind, f"{cls.__name__}.{name}: {mistake}")
                 said.is_complete = False

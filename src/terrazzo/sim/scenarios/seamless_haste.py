@@ -3,7 +3,6 @@
 Half of the worlds without faults are such (`is_swift`). A base part knows where its cell part is, or was a moment ago,
 and what comes to a former home is passed on from there. So what it says comes within a few ticks, whoever migrates. If
 it took longer, the message was lost on its way, and what healed that was the sending again, after a second or more.
-Only of who goes to and fro meanwhile this is not asked: nothing is passed back to where it came from.
 """
 
 from __future__ import annotations
@@ -25,13 +24,6 @@ class Haste:
         self._is_swift = is_swift
         self._made: dict[tuple[int, int], tuple[float, int]] = {}
         """When each was made, and in which life of the cell part."""
-        self._settled: dict[int, list[float]] = {}
-        """When a cell part came to a new home."""
-
-    def settle(self, entity: int) -> None:
-        """A cell part has a new home."""
-        if self._is_swift:
-            self._settled.setdefault(entity, []).append(self._now())
 
     def make(self, entity: int, number: int) -> None:
         """A base part calls its cell part."""
@@ -42,8 +34,6 @@ class Haste:
         """The call has come; what is wrong with that."""
         made = self._made.pop((entity, number), None)
         if made is None or made[1] != self._life(entity) or self._now() <= made[0] + HASTE_S:
-            return None
-        if sum(at >= made[0] - HASTE_S for at in self._settled.get(entity, ())) > 1:
             return None
         late_s = self._now() - made[0]
         return Broken("P2", f"call {number} of base {entity} to its cell part came after {late_s:.1f} s", entity)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Alias, Count, Index, Int32, Life
 
 Position = tuple[float, float, float]
 """x, y (height), z; kept as 32-bit floats."""
@@ -27,15 +28,15 @@ class CreateReal(Message, frozen=True):
     every trace of the former.
     """
 
-    entity: int
-    type_id: int
-    space: int
+    entity: Int32
+    type_id: Index
+    space: Index
     position: Position
     direction: Direction
     properties: bytes
     """The whole cell layout."""
     dbid: int
-    life: int
+    life: Life
 
 
 @message(81, max_size=256)
@@ -58,8 +59,8 @@ class Moves(Message, frozen=True):
 class ClientUpdate(NamedTuple):
     """Unreliable messages for one client."""
 
-    entity: int
-    witness: int
+    entity: Int32
+    witness: Count
     messages: tuple[bytes, ...]
 
 
@@ -79,9 +80,9 @@ class CallCell(Message, frozen=True):
 
     With a `question` its result is wanted: the called part says it with an Answer, to the part that called."""
 
-    method: int
+    method: Index
     args: bytes
-    caller: int = 0
+    caller: Int32 = 0
     question: int = 0
 
 
@@ -94,7 +95,7 @@ class SetWitness(Message, frozen=True):
     earlier one.
     """
 
-    witness: int
+    witness: Count
     is_on: bool
 
 
@@ -115,10 +116,10 @@ class ClientWants(Message, frozen=True):
     Bears the number of the witness it answers to; what is for an older one means nothing.
     """
 
-    witness: int
-    wants: tuple[tuple[int, int], ...]
+    witness: Count
+    wants: tuple[tuple[Int32, Count], ...]
     """(entity, number of the last step of it that the client remembers; 0: nothing)."""
-    released: tuple[int, ...]
+    released: tuple[Alias, ...]
 
 
 @message(89, max_size=256)
@@ -154,7 +155,7 @@ class Answer(Message, frozen=True):
 class CallBase(Message, frozen=True):
     """Call a base method by its internal index; `question` as in CallCell."""
 
-    method: int
+    method: Index
     args: bytes
     question: int = 0
 
@@ -163,7 +164,7 @@ class CallBase(Message, frozen=True):
 class ToClient(Message, frozen=True):
     """Reliable messages for the client, of one tick, in order (`sync.protocol`)."""
 
-    witness: int
+    witness: Count
     messages: tuple[bytes, ...]
 
 
@@ -175,5 +176,15 @@ class CellData(Message, frozen=True):
     position: Position
     direction: Direction
     properties: bytes
+    """The whole cell layout. Empty: they are too large to be sent, and the base keeps what it has."""
     is_last: bool
     """The cell part is gone: destroyed by the game or on request."""
+
+
+@message(95, max_size=1024)
+class SendAway(Message, frozen=True):
+    """The client of this witness cannot be told any more: what it has to hear is too large, or too much waits for it.
+    Its view would have a hole, so it has to go."""
+
+    witness: Count
+    reason: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Index
 
 
 @message(60, max_size=1024)
@@ -19,7 +20,7 @@ class FindEntry(Message, frozen=True):
 class Entry(Message, frozen=True):
     """This CellApp does."""
 
-    space: int
+    space: Index
     app: AppId
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Index, Int32
 
 
 @message(50)
 class Save(Message, frozen=True):
-    """Request: keep these saved properties. Answered by Saved when they are safe. dbid 0: a new entity."""
+    """Request: keep these saved properties. Answered by Saved when they are safe. dbid 0: a new entity, or one that has
+    not heard under which it was saved: what was saved for it before, by its id, is replaced."""
 
-    type_id: int
+    type_id: Index
     dbid: int
     record: bytes
+    entity: Int32
 
 
 @message(51, max_size=256)
@@ -25,9 +28,9 @@ class Saved(Message, frozen=True):
 class LoggedOff(Message, frozen=True):
     """The proxy of this stored entity is gone, and everything of it was saved before: it may log on again."""
 
-    type_id: int
+    type_id: Index
     dbid: int
-    entity: int
+    entity: Int32
 
 
 @message(53, max_size=256)

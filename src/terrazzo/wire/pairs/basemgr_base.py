@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Count, Index, Int32
 
 
 @message(40, max_size=1024)
@@ -34,7 +35,7 @@ class CreateProxy(Message, frozen=True):
     """Request, BaseAppMgr → BaseApp: make a proxy of a stored entity and expect its client. Answered by
     ProxyCreated."""
 
-    type_id: int
+    type_id: Index
     dbid: int
     record: bytes
 
@@ -43,7 +44,7 @@ class CreateProxy(Message, frozen=True):
 class ProxyCreated(Message, frozen=True):
     """The proxy is there; the client shows this key, once."""
 
-    entity: int
+    entity: Int32
     key: bytes
 
 
@@ -55,7 +56,7 @@ class Bootstrap(Message, frozen=True):
 class Home(NamedTuple):
     """Where a part of an entity lives, and since which version."""
 
-    version: int
+    version: Count
     app: AppId
 
 
@@ -66,7 +67,7 @@ class Locate(Message, frozen=True):
     Answered by Located; refused, when nobody can say it for sure now.
     """
 
-    entity: int
+    entity: Int32
 
 
 @message(46, max_size=1024)

@@ -15,8 +15,13 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Alias, Byte, Count, Index, Int32, UInt32
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
+ENTITY_MAX = 4 << 20
+"""Bytes of a whole entity on its way. What is larger has no ghosts, and stays where it is (`cell/haunts.py`)."""
+DEFLATED_MORE = 8192
+"""What cannot be compressed gets a little longer by it."""
 CHANGE = -1
 PLACE = -2
 RIDES = -3
@@ -26,7 +31,7 @@ RIDES = -3
 class Item(NamedTuple):
     """One thing of a step, in the order in which the game did it."""
 
-    method: int
+    method: Int32
     """Internal index of a client method: a call that every other client hears, `data` are its arguments. CHANGE: `data`
     is a change of a property (`schema.changes`, internal form). PLACE: where the entity is is told as an event, like a
     change, since it is not volatile; there is no data. RIDES: what it stands on (`sync.riding`)."""
@@ -37,38 +42,38 @@ class PackedEvent(NamedTuple):
     """What an item of a step is for other clients: a message that lacks only the alias of the entity. The path inside a
     property is packed by the sizes that the property had at that moment, so it cannot be made again from the item."""
 
-    subject: int
+    subject: Int32
     """What it is about; how it is told follows from that (`cell/history.py`)."""
-    message_id: int
+    message_id: Index
     body: bytes
 
 
 class Step(NamedTuple):
     """What a step told other clients; steps that told nothing are not kept."""
 
-    number: int
+    number: Count
     events: tuple[PackedEvent, ...]
 
 
 class Past(NamedTuple):
     """An entity's recent steps, so that a witness whose client has a little less can be told from here."""
 
-    floor: int
+    floor: Count
     """Complete above this number."""
     steps: tuple[Step, ...]
-    stamps: tuple[tuple[int, int], ...]
+    stamps: tuple[tuple[Int32, Count], ...]
     """(subject, number of its last change)."""
 
 
-@message(100)
+@message(100, max_size=ENTITY_MAX)
 class CreateGhost(Message, frozen=True):
     """Hold a ghost of this entity, whose real is with the sender. Answered by GhostCreated."""
 
-    entity: int
-    type_id: int
-    space: int
-    epoch: int
-    number: int
+    entity: Int32
+    type_id: Index
+    space: Index
+    epoch: Count
+    number: Count
     """The number of the last step that is in it."""
     position: Position
     direction: Direction
@@ -86,9 +91,9 @@ class CreateGhost(Message, frozen=True):
 class UpdateGhost(Message, frozen=True):
     """One numbered step: what the game did, and where the entity is now."""
 
-    entity: int
-    epoch: int
-    number: int
+    entity: Int32
+    epoch: Count
+    number: Count
     items: tuple[Item, ...]
     position: Position
     direction: Direction
@@ -98,15 +103,15 @@ class UpdateGhost(Message, frozen=True):
 class DeleteGhost(Message, frozen=True):
     """The real with the sender needs this ghost no longer."""
 
-    entity: int
-    epoch: int
-    number: int
+    entity: Int32
+    epoch: Count
+    number: Count
     """The last step that the ghost is told: its end comes after that, however late that is."""
     is_destroyed: bool
     """The entity itself is gone, everywhere."""
     past: Past | None = None
     """When it is said again after steps may have been lost: its last words."""
-    space: int = 0
+    space: Index = 0
     """Where the entity is by then, if there is a past."""
 
 
@@ -114,8 +119,8 @@ class DeleteGhost(Message, frozen=True):
 class NextReal(Message, frozen=True):
     """The sender, who had the real, has sent it to `app`: from epoch on its word counts."""
 
-    entity: int
-    epoch: int
+    entity: Int32
+    epoch: Count
     app: AppId
 
 
@@ -123,15 +128,15 @@ class NextReal(Message, frozen=True):
 class SetReal(Message, frozen=True):
     """The sender has the real since `epoch`, and told its ghosts up to this number. Answered by GhostCreated."""
 
-    entity: int
-    epoch: int
-    number: int
+    entity: Int32
+    epoch: Count
+    number: Count
 
 
 class Timer(NamedTuple):
     """A timer at rest."""
 
-    number: int
+    number: Count
     seconds: float
     """Until it is due."""
     repeat: float
@@ -143,7 +148,6 @@ class PackedController(NamedTuple):
 
     id: int
     kind: int
-    category: int
     data: bytes
 
 
@@ -152,34 +156,34 @@ class PackedProximity(NamedTuple):
 
     id: int
     radius: float
-    inside: tuple[int, ...]
+    inside: tuple[Int32, ...]
 
 
 class PackedSeen(NamedTuple):
     """One entity that a client has been told of."""
 
-    entity: int
-    alias: int
-    sent: int
+    entity: Int32
+    alias: Alias
+    sent: Count
     """The number of the last step of it that the client has."""
-    flags: int
+    flags: Index
     """Of `_speed/sight` and `cell/story.py`: described, manual, withheld, in the area, …"""
-    level: int = 255
+    level: Byte = 255
     """The level of detail that the client has it at; 255: none yet."""
-    away: tuple[tuple[int, int], ...] = ()
+    away: tuple[tuple[Byte, Count], ...] = ()
     """(level, number): levels nearer than that, and up to which step the client knows what belongs to them."""
 
 
 class PackedWitness(NamedTuple):
     """What a client has been told, so that the next cell goes on without a seam."""
 
-    witness: int
+    witness: Count
     radius: float
     hysteresis: float
     seen: tuple[PackedSeen, ...]
-    left: tuple[tuple[int, int], ...]
+    left: tuple[tuple[Int32, Count], ...]
     """(entity, lowest number at which it may enter again): it has left lately."""
-    resting: tuple[int, ...]
+    resting: tuple[Alias, ...]
     """Aliases that the client has not yet given back."""
     deficit: float
     """Bytes that were sent beyond the budget."""
@@ -188,7 +192,7 @@ class PackedWitness(NamedTuple):
 class PackedMover(NamedTuple):
     """How far the client of an entity may have come."""
 
-    number: int
+    number: UInt32
     """Of the last move that was believed or refused."""
     allowance_s: float
     corrected_s: float
@@ -198,7 +202,7 @@ class PackedMover(NamedTuple):
 class Jump(NamedTuple):
     """An offload that is a teleport."""
 
-    space: int
+    space: Index
     position: Position
     direction: Direction
 
@@ -209,7 +213,7 @@ class PackedTeleport(NamedTuple):
     question: int
     space: str
     """Empty: beside the entity `target`, at `position` from it."""
-    target: int
+    target: Int32
     position: Position
     direction: Direction | None
     """None: as it will look by then."""
@@ -217,16 +221,16 @@ class PackedTeleport(NamedTuple):
     """Until it is given up."""
 
 
-@message(105)
+@message(105, max_size=ENTITY_MAX)
 class Offload(Message, frozen=True):
     """The real itself: the receiver has it from here on. Answered by Onloaded; until then the sender keeps a copy."""
 
-    entity: int
-    type_id: int
-    space: int
-    epoch: int
+    entity: Int32
+    type_id: Index
+    space: Index
+    epoch: Count
     """Of the new real: one more than of the old."""
-    number: int
+    number: Count
     position: Position
     direction: Direction
     properties: bytes
@@ -238,6 +242,8 @@ class Offload(Message, frozen=True):
     base: AppId
     witness: PackedWitness | None
     timers: tuple[Timer, ...]
+    next_number: Count
+    """The next that is drawn for a timer, a controller, a trigger or a question."""
     controllers: tuple[PackedController, ...]
     proximities: tuple[PackedProximity, ...]
     dbid: int
@@ -255,16 +261,16 @@ class Offload(Message, frozen=True):
 class Onloaded(Message, frozen=True):
     """The real arrived."""
 
-    entity: int
-    epoch: int
+    entity: Int32
+    epoch: Count
 
 
 @message(107, max_size=1024)
 class OffloadRefused(Message, frozen=True):
     """The teleported real was not taken in: it is still the sender's."""
 
-    entity: int
-    epoch: int
+    entity: Int32
+    epoch: Count
     reason: str
 
 
@@ -272,24 +278,25 @@ class OffloadRefused(Message, frozen=True):
 class GhostCreated(Message, frozen=True):
     """The ghost is here; `epoch` is the one that it has by now (higher than the asker's: another was quicker)."""
 
-    entity: int
-    epoch: int
+    entity: Int32
+    epoch: Count
 
 
 @message(109, max_size=256)
 class WantSnapshot(Message, frozen=True):
-    """A step after `number` has not come for too long: send the whole ghost again (CreateGhost, is_snapshot). Who has
-    not got the real answers with NextReal or DeleteGhost, whatever is the case."""
+    """A step after `number` has not come for too long: send the whole ghost again (CreateGhost, is_snapshot). A
+    real that has no ghost there answers with DeleteGhost, a ghost that knows of another home with NextReal, and who has
+    seen the entity's end with that; who knows nothing is silent, and the asker gives up in time."""
 
-    entity: int
-    number: int
+    entity: Int32
+    number: Count
 
 
 @message(110)
 class GhostPlaces(Message, frozen=True):
     """Steps in which nothing but the place changed, of many entities of one space: rows of `_speed.area`."""
 
-    space: int
+    space: Index
     rows: bytes
 
 
@@ -298,10 +305,10 @@ class GhostList(Message, frozen=True):
     """After a link came up again (and a SetReal for each): these are all entities of mine that have a ghost with you.
     What you have of me beside these you should ask for."""
 
-    entities: tuple[int, ...]
+    entities: tuple[Int32, ...]
 
 
-@message(112)
+@message(112, max_size=ENTITY_MAX + DEFLATED_MORE)
 class Parcel(Message, frozen=True):
     """A CreateGhost or an Offload, encoded and deflated (`cell/parcels.py`)."""
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Count, Index
 
 
 @message(70, max_size=256)
@@ -26,9 +27,9 @@ class SpaceTree(Message, frozen=True):
     A CellApp that finds itself in it for the first time makes its cell. A lower version than one has is ignored.
     """
 
-    space: int
+    space: Index
     name: str
-    version: int
+    version: Count
     tree: bytes
     retiring: tuple[AppId, ...] = ()
     """CellApps that had a cell and are not yet empty: their entities are on their way to whoever has the ground now."""
@@ -39,31 +40,31 @@ class CellReady(Message, frozen=True):
     """CellApp → CellAppMgr: I go by this version of the tree. My cell, if I have one in it, is there; and nothing of
     mine is on its way to, or haunts, a CellApp that is no longer part of the space."""
 
-    space: int
-    version: int
+    space: Index
+    version: Count
 
 
 @message(74, max_size=256)
 class CellEmpty(Message, frozen=True):
     """CellApp → CellAppMgr: I have no cell of this space any more, and no real of it either, as of this version."""
 
-    space: int
-    version: int
+    space: Index
+    version: Count
 
 
 @message(75, max_size=256)
 class CellRemoved(Message, frozen=True):
     """CellAppMgr → CellApp: everybody knows that you have no cell of this space; answer CellEmpty and forget it."""
 
-    space: int
-    version: int
+    space: Index
+    version: Count
     """The tree by which everybody goes; a later one may give the CellApp a cell again."""
 
 
 class CellLoad(NamedTuple):
     """One cell's share of a report."""
 
-    space: int
+    space: Index
     load: float
     reals: int
     ghosts: int

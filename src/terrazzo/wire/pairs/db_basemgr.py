@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Index, Int32
 
 
 @message(30)
 class PlaceProxy(Message, frozen=True):
     """Request: make a proxy of this stored entity on some BaseApp. Answered by ProxyPlaced."""
 
-    type_id: int
+    type_id: Index
     dbid: int
     record: bytes
     """The saved properties (`db.record`)."""
@@ -19,7 +20,7 @@ class PlaceProxy(Message, frozen=True):
 class ProxyPlaced(Message, frozen=True):
     """The proxy is there."""
 
-    entity: int
+    entity: Int32
     key: bytes
     host: str
     udp_port: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.numbers import Int32
 
 
 @message(20, max_size=4096)
@@ -19,7 +20,7 @@ class LogOn(Message, frozen=True):
 class LoggedOn(Message, frozen=True):
     """A proxy waits: the client opens its channel to this address and shows the key, once."""
 
-    entity: int
+    entity: Int32
     key: bytes
     host: str
     udp_port: int

@@ -51,9 +51,19 @@ class ClusterApp:
         """What the console and tests may see of this app: plain data."""
         return {}
 
+    def tallies(self) -> dict[str, int]:
+        """What was counted because it should be rare: shown with every view, where it is not 0. A subclass that counts
+        more adds that."""
+        requests = self.requests
+        return {
+            "refused": self.refusals.total() + requests.refusals.total(),
+            "late replies": requests.late,
+        }
+
     def _on_want_view(self, question: Question) -> None:
         try:
-            self.requests.answer(question, View(msgspec.json.encode(self.view())))
+            counted = {what: count for what, count in self.tallies().items() if count}
+            self.requests.answer(question, View(msgspec.json.encode({**self.view(), "counted": counted})))
         except UsageError as problem:
             self.requests.refuse(question, f"the view is too large to be sent: {problem}")
 
