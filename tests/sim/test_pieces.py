@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from functools import partial
 
+from terrazzo.cell import history, offload
 from terrazzo.sim.clock import Clock
 from terrazzo.sim.faults import Fault, FaultKind, FaultPlan
+from terrazzo.sim.limits import narrowed
 from terrazzo.sim.network import Network
 from terrazzo.sim.storage import Disk
 from terrazzo.sim.trace import Keep
@@ -93,6 +95,28 @@ def test_a_clogged_path_delays_and_a_broken_one_loses():
     assert data_of(ends["b"]) == [b"held up"]
     assert [kind for kind, _ in ends["a"].heard] == ["opened", "closed"]
     assert ends["b"].heard[-1][0] == "closed"
+
+
+def test_a_fault_may_be_one_way():
+    world = World(1)
+    network, ends = world.network, {name: Listener() for name in ("a", "b")}
+    for name in ends:
+        network.listen(name, partial(ends.get, name))
+    number = network.dial("a", "b")
+    world.clock.run_until(1.0)
+    Fault(1.0, FaultKind.CLOG, "a", "b", duration_s=3.0, is_one_way=True).apply(world)
+    Fault(1.0, FaultKind.LAG, "b", "a", duration_s=3.0, amount=1.0, is_one_way=True).apply(world)
+    network.write(number, b"to b")
+    network.write(number + 1, b"to a")
+    world.clock.run_until(1.9)
+    assert (data_of(ends["a"]), data_of(ends["b"])) == ([], [])
+    world.clock.run_until(2.1)
+    assert (data_of(ends["a"]), data_of(ends["b"])) == ([b"to a"], [])
+    world.clock.run_until(4.1)
+    assert data_of(ends["b"]) == [b"to b"]
+    network.write(number + 1, b"at once")
+    world.clock.run_until(4.2)
+    assert data_of(ends["a"]) == [b"to a", b"at once"]
 
 
 def test_a_close_comes_after_what_was_written():
@@ -289,3 +313,14 @@ def test_what_is_beside_a_plan_does_not_change_it():
     assert partitions
     for each in partitions:
         assert sorted(each.group + each.others) == ["a", "b", "c"], "those who are no part of the plan are left alone"
+
+
+def test_limits_are_narrow_for_the_length_of_a_run():
+    usual = (history.STEPS_MAX, history.PACKED_STEPS_MAX, offload.OFFLOADS_MAX)
+    seen = set()
+    for seed in range(40):
+        with narrowed(random.Random(seed), has_gaps=True):
+            seen.add((history.STEPS_MAX, history.PACKED_STEPS_MAX, offload.OFFLOADS_MAX))
+        assert usual == (history.STEPS_MAX, history.PACKED_STEPS_MAX, offload.OFFLOADS_MAX)
+    assert {steps for steps, _, _ in seen} == {usual[0], 6}
+    assert {most for _, _, most in seen} == {usual[2], 1, 3}

@@ -15,6 +15,7 @@ the same door, so sessions of the former incarnation are unknown there, as they 
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 from terrazzo.base.baseapp import Address as BaseAddress
 from terrazzo.base.baseapp import BaseApp
@@ -118,9 +119,22 @@ class Seat:
             self._world.clock.after(SEAT_STEP_S, self._step)
 
 
+def busy(rng: Random, most_s: float) -> Callable[[], float]:
+    """The processor time that a CellApp has used, of which between two looks up to so much has gone by: with as much as
+    a tick has, clients are throttled (`cell/feed.py`)."""
+    used_s = 0.0
+
+    def cpu_s() -> float:
+        nonlocal used_s
+        used_s += rng.uniform(0.0, most_s) if most_s else 0.0
+        return used_s
+
+    return cpu_s
+
+
 class Cluster:
     """All apps of a game, started. `cells` CellApps share the spaces out; the `spares`, those who join last, have none
-    until `manager.add_cell` gives them one."""
+    until `manager.add_cell` gives them one. `busy_s`: see `busy`."""
 
     def __init__(
         self,
@@ -133,6 +147,7 @@ class Cluster:
         tick_s: float = 0.1,
         offload_margin_m: float = 3.0,
         client_bits_s: float = CLIENT_BITS_S,
+        busy_s: float = 0.0,
         on_start: OnStart | None = None,
     ) -> None:
         self.world = world
@@ -158,6 +173,7 @@ class Cluster:
                 offload_margin_m=offload_margin_m,
                 tick_s=tick_s,
                 client_bits_s=client_bits_s,
+                cpu_s=busy(world.rng(f"busy {process.name} {process.id.incarnation}"), busy_s),
             )
 
         self.cells = [add(AppKind.CELL_APP, n, make_cell) for n in range(1, cells + spares + 1)]

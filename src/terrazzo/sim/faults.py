@@ -48,9 +48,13 @@ class Fault:
     group: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     """Whom the group does not reach; if none is given, anybody outside."""
+    is_one_way: bool = False
+    """What goes from a to b suffers, and nothing else."""
 
     def __str__(self) -> str:
         words = [f"{self.at:.3f}s", self.kind.value, *(self.group or (self.a, self.b))]
+        if self.is_one_way:
+            words.append("one way")
         if self.others:
             words += ["from", *self.others]
         if self.duration_s:
@@ -71,12 +75,15 @@ def _break(fault: Fault, world: World) -> None:
 
 def _lag(fault: Fault, world: World) -> None:
     path = world.network.path(fault.a, fault.b)
-    path.latency_s += fault.amount
 
-    def end() -> None:
-        path.latency_s -= fault.amount
+    def add(seconds: float) -> None:
+        if fault.is_one_way:
+            path.lags_to[fault.b] = path.lags_to.get(fault.b, 0.0) + seconds
+        else:
+            path.latency_s += seconds
 
-    world.clock.after(fault.duration_s, end)
+    add(fault.amount)
+    world.clock.after(fault.duration_s, add, -fault.amount)
 
 
 def _narrow(fault: Fault, world: World) -> None:
@@ -91,13 +98,16 @@ def _narrow(fault: Fault, world: World) -> None:
 
 def _clog(fault: Fault, world: World) -> None:
     path = world.network.path(fault.a, fault.b)
-    path.clogs += 1
 
-    def end() -> None:
-        path.clogs -= 1
+    def add(count: int) -> None:
+        if fault.is_one_way:
+            path.clogs_to[fault.b] = path.clogs_to.get(fault.b, 0) + count
+        else:
+            path.clogs += count
         world.network.reconsider()
 
-    world.clock.after(fault.duration_s, end)
+    add(1)
+    world.clock.after(fault.duration_s, add, -1)
 
 
 def _partition(fault: Fault, world: World) -> None:
@@ -171,6 +181,8 @@ _WEIGHTS = {
     FaultKind.BAD_DISK: (2, 2.0),
 }
 _PER_SECOND = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.4, FaultLevel.HARSH: 2.5}
+ONE_WAY = 0.3
+"""So many of the faults that can be so are one way only."""
 _SCALE = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.3, FaultLevel.HARSH: 1.0}
 
 
@@ -188,6 +200,8 @@ class FaultPlan:
     """So many times as often as usual …"""
     stretch: float = 1.0
     """… and so many times as long."""
+    begin_s: float = 0.0
+    """Nothing goes wrong before."""
     name: str = "faults"
     """Of the stream that they are drawn from."""
     beside: list[FaultPlan] = field(default_factory=list)
@@ -214,7 +228,8 @@ class FaultPlan:
 
     def _fault(self, rng: Random, kind: FaultKind, level: FaultLevel, duration_s: float) -> Fault:
         a, b = rng.choice(self.pairs) if self.pairs else rng.sample(self.places, 2)
-        at, lasts = rng.uniform(0.0, duration_s), rng.random() ** 2 * _WEIGHTS[kind][1] * _SCALE[level] * self.stretch
+        at = rng.uniform(min(self.begin_s, duration_s), duration_s)
+        lasts = rng.random() ** 2 * _WEIGHTS[kind][1] * _SCALE[level] * self.stretch
         group: tuple[str, ...] = ()
         others: tuple[str, ...] = ()
         amount = 0.0
@@ -231,4 +246,7 @@ class FaultPlan:
             a, b, amount = rng.choice(self.disks), "", rng.uniform(2.0, 100.0)
         elif kind is FaultKind.PAUSE:
             a, b = rng.choice(self.places) if self.pairs else a, ""
-        return Fault(at, kind, a, b, lasts, amount, group, others)
+        is_one_way = rng.random() < ONE_WAY and kind in (FaultKind.LAG, FaultKind.CLOG)
+        if rng.random() < 0.5 and is_one_way:
+            a, b = b, a
+        return Fault(at, kind, a, b, lasts, amount, group, others, is_one_way)

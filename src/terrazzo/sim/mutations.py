@@ -21,8 +21,9 @@ from terrazzo.wire.app import App
 from terrazzo.wire.channel import Channel, ChannelLimits
 from terrazzo.wire.common import Hello, LinkRefusal
 from terrazzo.wire.entity_messages import Frame, Outgoing, PackedChannel, PackedPart
-from terrazzo.wire.ids import AppId, Version, next_move
+from terrazzo.wire.ids import AppId, PartId, Version, next_move
 from terrazzo.wire.links import Links
+from terrazzo.wire.pairs.base_cell import Answer
 from terrazzo.wire.streams import InStream
 from terrazzo.wire.switchboard import Switchboard
 
@@ -308,6 +309,25 @@ def _keeps_waiting(app: App) -> None:
         vars(app.awaiting)["end"] = lambda *_: None
 
 
+def _deaf_to_answers(app: App) -> None:
+    """What is awaited never comes: every question ends when its time is over."""
+    if isinstance(app, CellApp):
+        vars(app.awaiting)["on_answer"] = lambda *_: True
+
+
+def _answers_wrongly(app: App) -> None:
+    """Another one's answer comes to who waits."""
+    if isinstance(app, CellApp):
+        before = app.awaiting.on_answer
+        latest: list[bytes] = []
+
+        def on_answer(part: PartId, source: PartId, answer: Answer) -> bool:
+            all_, latest[:] = [*latest, answer.values], [answer.values]
+            return before(part, source, msgspec.structs.replace(answer, values=all_[0]))
+
+        vars(app.awaiting)["on_answer"] = on_answer
+
+
 FIGHT_HARMS = ("forget-timers", "early-timers", "call-twice", "leave-channel-behind", "lose-real")
 """What of the harms of CellApps a fight must find out by itself."""
 
@@ -340,6 +360,8 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in CELL_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
     "fight-keep-waiting": Mutation(app=_keeps_waiting, scenario="fight"),
+    "fight-wrong-answers": Mutation(app=_answers_wrongly, scenario="fight"),
+    "fight-deaf-awaiting": Mutation(app=_deaf_to_answers, scenario="fight"),
     **{f"fight-{name}": Mutation(app=CELL_MUTATIONS[name], scenario="fight") for name in FIGHT_HARMS},
 }
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from terrazzo.sim.clock import Clock
 
 @dataclass
 class Path:
-    """The present conditions between two places, the same both ways."""
+    """The present conditions between two places, the same both ways unless it is said otherwise."""
 
     latency_s: float = 0.001
     jitter_s: float = 0.0
@@ -32,16 +32,21 @@ class Path:
     duplication: float = 0.0
     shut: int = 0  # how many partitions part these two
     clogs: int = 0  # how many faults hold up what passes here
+    clogs_to: dict[str, int] = field(default_factory=dict)  # … what goes to one of the two places
+    lags_to: dict[str, float] = field(default_factory=dict)  # so much longer takes what goes there
 
     @property
     def is_shut(self) -> bool:
         """Whether the two cannot reach each other."""
         return self.shut > 0
 
-    @property
-    def is_stuck(self) -> bool:
-        """Whether nothing passes now."""
-        return self.shut > 0 or self.clogs > 0
+    def is_stuck(self, to: str) -> bool:
+        """Whether nothing passes to one of the two places now."""
+        return self.shut > 0 or self.clogs > 0 or (bool(self.clogs_to) and self.clogs_to.get(to, 0) > 0)
+
+    def delay_s(self, to: str, rng: Random) -> float:
+        """How long something is under way to one of the two places."""
+        return self.latency_s + self.jitter_s * rng.random() + (self.lags_to.get(to, 0.0) if self.lags_to else 0.0)
 
 
 class Endpoint(Protocol):
@@ -179,14 +184,14 @@ class Network:
         ready = max(direction.free_at, self._clock.now)
         ready += len(word[1]) / path.bytes_per_s
         direction.free_at = ready
-        ready += path.latency_s + path.jitter_s * self._rng.random()
+        ready += path.delay_s(direction.to.place, self._rng)
         if direction.queue and direction.queue[-1][0] > ready:
             ready = direction.queue[-1][0]
         direction.queue.append((ready, word))
         self._wake(direction)
 
     def _wake(self, direction: _Direction) -> None:
-        if direction.queue and not direction.is_waking and not direction.to.path.is_stuck:
+        if direction.queue and not direction.is_waking and not direction.to.path.is_stuck(direction.to.place):
             direction.is_waking = True
             self._clock.at(direction.queue[0][0], self._pass, direction)
 
@@ -194,7 +199,7 @@ class Network:
         """Delivers what is due in one direction, in order."""
         direction.is_waking = False
         queue, to = direction.queue, direction.to
-        while queue and queue[0][0] <= self._clock.now and not to.path.is_stuck:
+        while queue and queue[0][0] <= self._clock.now and not to.path.is_stuck(to.place):
             self._arrive(to, queue.popleft()[1])
         self._wake(direction)
 
@@ -234,12 +239,12 @@ class Network:
     def send_datagram(self, source: str, target: str, data: bytes) -> None:
         """Perhaps it arrives, perhaps twice, perhaps after what is sent later."""
         path, rng = self.path(source, target), self._rng
-        if path.is_stuck:
+        if path.is_stuck(target):
             return
         copies = 1 + (rng.random() < path.duplication)
         for _ in range(copies):
             if rng.random() >= path.loss:
-                delay = path.latency_s + path.jitter_s * rng.random() + len(data) / path.bytes_per_s
+                delay = path.delay_s(target, rng) + len(data) / path.bytes_per_s
                 self._clock.after(delay, self._land, source, target, data)
 
     def _land(self, source: str, target: str, data: bytes) -> None:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass, field
 
+from terrazzo.sim.faults import Fault
+from terrazzo.sim.limits import narrowed
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenario import build_scenario
 from terrazzo.sim.trace import Keep
@@ -69,22 +71,10 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
     """One run, from beginning to rest."""
     world = World(order.seed, order.level, keep)
     failure = None
-    faults = []
+    faults: list[Fault] = []
     try:
-        scenario = build_scenario(order.scenario, world, order.mutation)
-        duration_s = order.duration_s if order.duration_s is not None else scenario.duration_s
-        drawn = scenario.plan.draw(world.rng, order.level, duration_s)
-        faults = [fault for number, fault in enumerate(drawn) if number not in order.without]
-        for fault in faults:
-            world.clock.at(fault.at, fault.apply, world)
-        world.clock.run_until(duration_s)
-        scenario.quiesce()
-        deadline = duration_s + REST_S
-        while (unrest := scenario.unrest()) is not None:
-            if world.clock.now >= deadline:
-                what = f"not at rest after {REST_S:g} s of peace: {unrest.what}"
-                raise Broken("liveness", what, *unrest.about)
-            world.clock.run_until(world.clock.now + REST_STEP_S)
+        with narrowed(world.rng("limits"), has_gaps=order.scenario == "sync"):
+            _play(order, world, faults)
     except Broken as broken:
         failure = Failure(broken.promise, broken.what, broken.about)
     except Exception as error:
@@ -100,6 +90,24 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
         faults=[str(fault) for fault in faults],
         timeline=world.trace.timeline(failure.about) if failure is not None else [],
     )
+
+
+def _play(order: Order, world: World, faults: list[Fault]) -> None:
+    """Plays it to its end; raises what breaks."""
+    scenario = build_scenario(order.scenario, world, order.mutation)
+    duration_s = order.duration_s if order.duration_s is not None else scenario.duration_s
+    drawn = scenario.plan.draw(world.rng, order.level, duration_s)
+    faults += [fault for number, fault in enumerate(drawn) if number not in order.without]
+    for fault in faults:
+        world.clock.at(fault.at, fault.apply, world)
+    world.clock.run_until(duration_s)
+    scenario.quiesce()
+    deadline = duration_s + REST_S
+    while (unrest := scenario.unrest()) is not None:
+        if world.clock.now >= deadline:
+            what = f"not at rest after {REST_S:g} s of peace: {unrest.what}"
+            raise Broken("liveness", what, *unrest.about)
+        world.clock.run_until(world.clock.now + REST_STEP_S)
 
 
 def shrink(order: Order) -> Order:

@@ -20,6 +20,9 @@ from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.sim.cell_mutations import Harm, change_messages, harmed, instead, is_kind
 from terrazzo.sync import protocol
 from terrazzo.wire.app import App
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.base_cell import ClientUpdates
 
 
 def _kinds(app: CellApp) -> Iterator[EntityKind]:
@@ -68,6 +71,20 @@ def _tells_hidden(app: CellApp) -> None:
 def _drops_nested(app: CellApp) -> None:
     """Changes inside a property are not told."""
     change_messages(app, lambda real, all_: tuple(m for m in all_ if not is_kind(m, protocol.ToClient.NESTED)))
+
+
+def _drops_loose(app: CellApp) -> None:
+    """What may be lost is never told."""
+
+    def send(before: Any, to: AppId, message: Message) -> Any:
+        if isinstance(message, ClientUpdates):
+            kept = [
+                each._replace(messages=tuple(m for m in each.messages if not _is_change(m))) for each in message.updates
+            ]
+            message = ClientUpdates(tuple(kept))
+        return before(to, message)
+
+    instead(app, "send", send)
 
 
 def _shuffles(app: CellApp) -> None:
@@ -163,6 +180,7 @@ SYNC_HARMS: dict[str, Harm] = {
     "forget-own": _forgets_own,
     "tell-hidden": _tells_hidden,
     "drop-nested": _drops_nested,
+    "drop-loose": _drops_loose,
     "shuffle-changes": _shuffles,
     "merge-late": _merges_late,
     "skip-stamps": _skips_stamps,

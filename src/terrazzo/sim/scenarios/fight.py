@@ -16,7 +16,7 @@ from terrazzo.sim.cluster import Cluster, Seat
 from terrazzo.sim.scenario import Unrest, scenario
 from terrazzo.sim.scenarios.fight_game import game_of, rules
 from terrazzo.sim.scenarios.fight_judge import FightJudge
-from terrazzo.sim.scenarios.seamless_shape import Shape, large
+from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large
 from terrazzo.sim.scenarios.seamless_walk import Gait
 from terrazzo.sim.scenarios.torn import Torn
 from terrazzo.sim.world import World
@@ -84,7 +84,7 @@ class Fight(Torn):
 
     def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
         super().__init__(world, shape, mutation)
-        self.truth.is_unique = False
+        self.truth.is_unique = self.truth.knows_ends = False
         self.fighters = [Fighter(self.cluster, self.judge, f"fighter-{n}") for n in range(1, shape.players + 1)]
 
     def _judge(self, world: World) -> FightJudge:
@@ -116,4 +116,5 @@ def fight(world: World, mutation: str | None) -> Fight:
     rng = world.rng("fight")
     shape = large(rng, world.level)
     reaches = {"plaza": rng.uniform(8.0, 20.0), "hall": rng.uniform(5.0, 12.0)}
-    return Fight(world, replace(shape, reaches=reaches, population={"Creature": rng.randrange(4, 11)}), mutation)
+    shape = replace(shape, reaches=reaches, population={"Creature": rng.randrange(4, 11)})
+    return Fight(world, hastened(world, shape), mutation)

@@ -6,6 +6,7 @@ fighters restless: they strike whoever is near, walk where it hurts (`seamless_w
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,6 +25,7 @@ from terrazzo.sim.scenarios.seamless_shape import Shape
 PLAZA = Path(__file__).parents[4] / "examples" / "plaza"
 PULSE = 100
 """The number of the timer that the example does not have."""
+STRENGTH = re.compile(r"It has struck (\d+) times; (\d+) blows")
 
 if TYPE_CHECKING:
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
         def be_struck(self, by: Any, number: int, power: int) -> None: ...
         def blow_felt(self, number: int, hurt: int, is_dead: bool) -> None: ...
         async def size_up(self, target: int) -> None: ...
+        def tell_strength(self) -> tuple[int, int]: ...
+        def tell(self, words: str) -> None: ...
 
 else:
     ExampleCell = object
@@ -123,11 +127,24 @@ class Watched(ExampleCell):
 
     async def size_up(self, target: int) -> None:
         """A question comes to an end, whatever happens meanwhile."""
-        self.judge.asked += 1
+        self.judge.ask(self.id, target)
         try:
             await super().size_up(target)
         finally:
             self.judge.told += 1
+
+    def tell_strength(self) -> tuple[int, int]:
+        """It is asked."""
+        answer = super().tell_strength()
+        self.judge.say(self.id, answer)
+        return answer
+
+    def tell(self, words: str) -> None:
+        """What the answer was."""
+        found = STRENGTH.match(words)
+        if found is not None:
+            self.judge.learn(self.id, (int(found[1]), int(found[2])))
+        super().tell(words)
 
 
 @cache

@@ -7,7 +7,8 @@
 
 At rest each blow is at its end, as far as those who took part lived: what landed was felt unless the target had no body
 at some moment since then, what was felt was answered unless the attacker had none. No record is left, each body has the
-health and has counted the hits that the judge knows, and every question that was awaited came to an end.
+health and has counted the hits that the judge knows, and every question that was awaited came to an end: with what
+somebody answered who was asked, or with nothing. Where nothing goes wrong around, some are answered if many are asked.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from terrazzo.sim.scenarios.seamless_judge import Judge
 
 EARLY_S = 1e-6
 """Seconds pass through several clocks; they do not add up exactly."""
+ASKED_MANY = 20
+LATELY_S = 15.0
+"""Where all ways are short a blow is felt within this time."""
 
 
 @dataclass
@@ -55,12 +59,36 @@ class FightJudge(Judge):
     health: dict[int, int]
     asked: int
     told: int
+    """Questions that came to an end …"""
+    learnt: int
+    """… and those that were answered."""
 
     def start(self, rules: Any) -> None:
         """Before it begins: the module of the example that has the numbers of the fight."""
         self.rules = rules
         self.blows, self.hits, self.health = {}, {}, {}
-        self.asked = self.told = 0
+        self.asked = self.told = self.learnt = 0
+        self._said: dict[int, set[tuple[int, int]]] = {}
+        """What each has answered, ever."""
+        self._asks: dict[int, set[int]] = {}
+        """Whom each has asked, ever."""
+
+    # Questions.
+
+    def ask(self, asker: int, target: int) -> None:
+        """Somebody is asked how strong it is."""
+        self.asked += 1
+        self._asks.setdefault(asker, set()).add(target)
+
+    def say(self, target: int, answer: tuple[int, int]) -> None:
+        """It answers."""
+        self._said.setdefault(target, set()).add(answer)
+
+    def learn(self, asker: int, answer: tuple[int, int]) -> None:
+        """Who asked gets an answer: one that somebody gave whom it has asked."""
+        self.learnt += 1
+        is_so = any(answer in self._said.get(target, ()) for target in self._asks.get(asker, ()))
+        self._check(is_so, f"{asker} was answered {answer}, which nobody said", asker)
 
     # What the fighters tell.
 
@@ -92,6 +120,9 @@ class FightJudge(Judge):
         self._check(blow.landed_at is not None, f"{blow} is felt before it landed", attacker, target)
         self._check(blow.target == target, f"{blow} is felt by {target}", attacker, target)
         self._check(blow.felt_at is None, f"{blow} is felt twice", attacker, target)
+        late = self.world.clock.now - (blow.landed_at or 0.0)
+        is_late = self.shape.is_swift and late > LATELY_S
+        self._check(not is_late, f"{blow} is felt {late:.1f} s after it landed", attacker, target)
         self._check(before == known, f"{target} has health {before}, it should be {known}", target)
         blow.felt_at, blow.hurt = self.world.clock.now, before - after
         self.health[target] = after
@@ -139,6 +170,8 @@ class FightJudge(Judge):
                 return f"{blow} {what}", blow.attacker
         if self.asked != self.told:
             return f"{self.asked - self.told} awaited questions have no end", 0
+        if self.shape.is_peaceful and self.asked > ASKED_MANY and not self.learnt:
+            return f"none of {self.asked} questions was answered", 0
         for real in reals:
             self._judge(real)
         return None

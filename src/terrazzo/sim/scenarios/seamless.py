@@ -18,7 +18,6 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from terrazzo.errors import UsageError
@@ -27,7 +26,7 @@ from terrazzo.sim.scenario import Unrest, scenario
 from terrazzo.sim.scenarios import seamless_rest
 from terrazzo.sim.scenarios.seamless_game import game_of
 from terrazzo.sim.scenarios.seamless_players import Player
-from terrazzo.sim.scenarios.seamless_shape import Shape, large, small
+from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large, small
 from terrazzo.sim.scenarios.torn import Torn
 from terrazzo.sim.world import FaultLevel, World
 
@@ -64,6 +63,7 @@ class Seamless(Torn):
             self.truth.unrest(),
             self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
             seamless_rest.unrest(self.judge, self.truth.reals()),
+            seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
         ):
             if problem is not None:
                 return Unrest(problem[0], (problem[1],))
@@ -90,8 +90,3 @@ def skeleton(world: World, mutation: str | None) -> Seamless:
     if world.level is not FaultLevel.NONE:
         raise UsageError("the skeleton scenario knows no faults: run it with --faults none, or run seamless")
     return Seamless(world, hastened(world, small(world.rng("skeleton"))), mutation)
-
-
-def hastened(world: World, shape: Shape) -> Shape:
-    """Half of the worlds without faults have short ways."""
-    return replace(shape, is_swift=shape.is_peaceful and world.rng("haste").random() < 0.5)

@@ -15,6 +15,7 @@ from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component
 from terrazzo.sim.oracle import Broken
+from terrazzo.sim.scenarios.seamless_duties import Wish
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_types import schema
 from terrazzo.sim.scenarios.seamless_whims import Added
@@ -22,8 +23,14 @@ from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
 
 BOARD_M = 8.0
+FAILURES_IN_PEACE = ("has not said its last word",)
+FAILURES = ("try again later", "did not answer", "the CellAppMgr", *FAILURES_IN_PEACE)
+"""Why no cell part could be made, when something went wrong around."""
 REFUSALS = ("has riders itself", "rides itself", "away from a vehicle")
 """What nobody can know before it boards."""
+PLACE_M = 1e-3
+BESIDE_M = 2.0
+"""Somebody may have gone so far between two steps, when it does not stride."""
 LATELY_S = 5.0
 """Without faults nothing is later than this."""
 
@@ -60,6 +67,11 @@ class Being(Cell):
         else:
             self.rest()
 
+    def perish(self) -> None:
+        """The end of this life."""
+        self.judge.doomed.add((self.id, self.judge.life("cell", self.id)))
+        self.destroy()
+
     def rest(self) -> None:
         """What it does when its timer fires for the last time."""
 
@@ -70,6 +82,7 @@ class Being(Cell):
         rng = self.judge.rng(self.id)
         x, z = self.judge.gait(self.id).stride(self.space, self.position.x, self.position.z, length)
         self.position = (x, self.position.y + rng.choice([0.0, 0.0, 0.0, 1.0, -1.0]), z)
+        self.judge.tread(self.id, x, z)
         self.yaw = rng.uniform(-pi, pi)
 
     # Calls between cell parts.
@@ -117,18 +130,30 @@ class Being(Cell):
             return
         ref = judge.someone(rng, self.id)
         if ref is not None and rng.random() < 0.4:
-            judge.duties.wish(self.id, f"entity {ref.id}")
             aside = rng.choice([2.0, 2.0, 30.0])  # which may be beyond the end of the space
-            self.teleport(ref, (rng.uniform(-aside, aside), 0.0, rng.uniform(-aside, aside)))
+            offset = (rng.uniform(-aside, aside), 0.0, rng.uniform(-aside, aside))
+            judge.duties.wish(self.id, Wish("", offset, beside=ref.id))
+            self.teleport(ref, offset)
         else:
             space, position = judge.entry(self.id)
-            judge.duties.wish(self.id, space)
+            judge.duties.wish(self.id, Wish(space, position))
             self.teleport(space, position, (rng.uniform(-pi, pi), 0.0, 0.0))
 
     def on_teleported(self) -> None:
         """There."""
         self.judge.whims.land(self.id)
-        self.judge.check(self.judge.duties.land(self.id, "arrived"))
+        self.judge.tread(self.id, self.position.x, self.position.z)
+        self.judge.check(self.judge.duties.land(self.id, "arrived", self._is_there))
+
+    def _is_there(self, wish: Wish) -> bool:
+        """Whether a teleport has brought it where it wished to be."""
+        x, y, z = self.position
+        if not wish.beside:
+            near = max(abs(a - b) for a, b in zip((x, y, z), wish.position, strict=True))
+            return self.space == wish.space and near <= PLACE_M
+        aside_x, _, aside_z = wish.position
+        places = self.judge.trod(wish.beside)
+        return any(max(abs(a + aside_x - x), abs(b + aside_z - z)) <= BESIDE_M for a, b in places)
 
     def on_teleport_failed(self, reason: str) -> None:
         """Still here."""
@@ -256,8 +281,12 @@ class Home(Base):
             self.create_cell(*self.judge.entry(self.id))
 
     def on_cell_failed(self, reason: str) -> None:
-        """It ended as soon as it began, or the ground was torn: it is tried again."""
+        """The ground was torn, or out of reach: it is tried again."""
         self.judge.failed += 1
+        known = FAILURES_IN_PEACE if self.judge.shape.is_peaceful else FAILURES
+        is_known = any(each in reason for each in known)
+        what = f"entity {self.id} got no cell part: {reason}"
+        self.judge.check(None if is_known else Broken("P1", what, self.id))
         if self.id not in self.judge.bases_over:
             self.create_cell(*self.judge.entry(self.id))
 

@@ -1,8 +1,8 @@
 """What must happen exactly once in the seamless scenario, wherever the entity is by then: the judge's list of it.
 
-    timers         each fires once, never early                           (story 13)
+    timers         each fires once, never early, without faults not late  (story 13)
     errands        a controller that was begun ends once: done, failed, cancelled or replaced
-    jumps          a teleport ends once: it arrived, or it failed and the entity is where it was
+    jumps          a teleport ends once: it arrived where it was to go, or it failed and the entity is where it was
     areas          who is in an area or a proximity trigger: entering and leaving take turns, whoever migrates
 
 Each is kept by entity and life: what ended with a body is over.
@@ -11,9 +11,11 @@ Each is kept by entity and life: what ended with a body is over.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 from terrazzo.sim.oracle import Broken
+from terrazzo.wire.pairs.base_cell import Position
 
 EARLY_S = 1e-6
 """Seconds pass through several clocks; they do not add up exactly."""
@@ -30,18 +32,27 @@ class Area(NamedTuple):
     number: int
 
 
+class Wish(NamedTuple):
+    """Where a teleport goes: to a place in a space, or so far beside an entity."""
+
+    space: str
+    position: Position
+    beside: int = 0
+
+
 class Duties:
     """Everything that is expected of the engine."""
 
-    def __init__(self, now: Callable[[], float], life: Callable[[int], int]) -> None:
+    def __init__(self, now: Callable[[], float], life: Callable[[int], int], *, late_s: float = inf) -> None:
         self.timers: dict[tuple[Own, int], float] = {}
         self.errands: dict[tuple[Own, int], str] = {}
-        self.jumps: dict[Own, str] = {}
+        self.jumps: dict[Own, Wish] = {}
         self.inside: dict[Area, set[int]] = {}
         self.counts: dict[str, int] = {}
         """How often each thing happened: a world in which it did not proves nothing."""
         self._now = now
         self._life = life
+        self._late_s = late_s
 
     def _own(self, entity: int) -> Own:
         return entity, self._life(entity)
@@ -63,6 +74,8 @@ class Duties:
             return Broken("P1", f"timer {number} of entity {entity} fires, but has fired or was never set", entity)
         if self._now() < due - EARLY_S:
             return Broken("P1", f"timer {number} of entity {entity} fires {due - self._now():.3f} s early", entity)
+        if self._now() > due + self._late_s:
+            return Broken("P1", f"timer {number} of entity {entity} fires {self._now() - due:.3f} s late", entity)
         return None
 
     # Controllers.
@@ -87,19 +100,22 @@ class Duties:
 
     # Teleports.
 
-    def wish(self, entity: int, where: str) -> None:
+    def wish(self, entity: int, wish: Wish) -> None:
         """A teleport was asked for."""
-        self.jumps[self._own(entity)] = where
+        self.jumps[self._own(entity)] = wish
 
     def is_jumping(self, entity: int) -> bool:
         """Whether one is under way."""
         return self._own(entity) in self.jumps
 
-    def land(self, entity: int, how: str) -> Broken | None:
-        """A teleport is over."""
+    def land(self, entity: int, how: str, is_there: Callable[[Wish], bool] = lambda wish: True) -> Broken | None:
+        """A teleport is over; whether the entity is where it wished to be."""
         self._count(how)
-        if self.jumps.pop(self._own(entity), None) is None:
+        wish = self.jumps.pop(self._own(entity), None)
+        if wish is None:
             return Broken("P1", f"a teleport of entity {entity} {how}, but none was under way", entity)
+        if not is_there(wish):
+            return Broken("P1", f"a teleport of entity {entity} {how}, but not at {wish}", entity)
         return None
 
     # Areas.
@@ -132,7 +148,7 @@ class Duties:
         for (own, number), what in self.errands.items():
             if not is_over(*own) and what != "follow":
                 return f"controller {number} of entity {own[0]} ({what}) does not end", own[0]
-        for own, where in self.jumps.items():
+        for own, wish in self.jumps.items():
             if not is_over(*own):
-                return f"the teleport of entity {own[0]} to {where} does not end", own[0]
+                return f"the teleport of entity {own[0]} to {wish} does not end", own[0]
         return None

@@ -147,7 +147,7 @@ class AvatarCell(Being, of=Avatar):
         """The body ends; its base makes another."""
         if value % 4 == 0 and self.judge.shape.has_jumps:
             self.judge.radii.pop(self.id, None)
-            self.destroy()
+            self.perish()
 
 
 DEEDS: tuple[Callable[[AvatarCell, int], None], ...] = (
@@ -195,7 +195,7 @@ class CreatureCell(Being, of=Creature):
         elif what < 0.6 and self.judge.shape.has_jumps:
             self.jump()
         elif what < 0.62 and self.judge.shape.has_jumps:
-            self.destroy()
+            self.perish()
 
 
 class RunnerBase(Home, of=Runner):

@@ -11,7 +11,7 @@ from random import Random
 from terrazzo.errors import UsageError
 from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.sim.cluster import Cluster
-from terrazzo.sim.scenarios.seamless_shape import Shape
+from terrazzo.sim.scenarios.seamless_shape import CELLS_MIN, Shape
 from terrazzo.sim.scenarios.seamless_walk import EDGE_M, Border
 from terrazzo.sim.world import World
 from terrazzo.world.bsp import BspTree
@@ -83,6 +83,8 @@ class SeamlessGround:
         if manager is None or tree is None:
             return
         what = self._rng.choice(["add", "add", "retire", "move", "move", "move"])
+        if what == "retire" and len(tree.leaves()) <= CELLS_MIN and self._rng.random() < 0.8:
+            what = "move"
         try:
             if what == "add":
                 self._add(manager, tree, space)

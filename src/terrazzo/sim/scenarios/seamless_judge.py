@@ -9,6 +9,7 @@ A game's exception is confined to its entity. So what the game's code finds brok
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 
 from terrazzo import Ref
@@ -45,6 +46,11 @@ UNWANTED_IN_PEACE = (
 """What an app reports and must not, as long as nothing goes wrong around it."""
 
 
+def late_s_of(shape: Shape) -> float:
+    """By so much a timer may be late, at most."""
+    return inf if not shape.is_peaceful else 1.0 if shape.is_swift else 5.0
+
+
 class Judge:
     """What is true in one world."""
 
@@ -58,10 +64,12 @@ class Judge:
         self.refs: dict[int, Ref] = {}
         """Of all cell parts that live, so that strangers can be called."""
         self.bases_over: set[int] = set()
+        self.doomed: set[tuple[int, int]] = set()
+        """Cell parts that the game destroyed, by entity and life."""
         self.answers: dict[int, int] = {}
         """How often a base part has called its client."""
         self.calls = Ledger(lambda: world.clock.now, self)
-        self.duties = Duties(lambda: world.clock.now, self._cell_life)
+        self.duties = Duties(lambda: world.clock.now, self._cell_life, late_s=late_s_of(shape))
         self.whims = Whims(world, self._cell_life)
         self.haste = Haste(lambda: world.clock.now, self._cell_life, is_swift=shape.is_swift)
         self.radii: dict[int, float] = {}
@@ -75,6 +83,7 @@ class Judge:
         self._spoken: dict[tuple[int, int, str], int] = {}
         self._rngs: dict[int, Random] = {}
         self._gaits: dict[int, Gait] = {}
+        self._trod: dict[int, list[tuple[float, float]]] = {}
         self._unique = 1000
         self._broken: Broken | None = None
         self._unwanted = UNWANTED + (UNWANTED_IN_PEACE if shape.is_peaceful else ())
@@ -108,6 +117,10 @@ class Judge:
             return entity in self.bases_over
         story = self.story(entity)
         return story is None or story.life > life or story.is_over
+
+    def may_end(self, entity: int, life: int) -> bool:
+        """Whether the game wants the end of a cell part."""
+        return entity in self.bases_over or (entity, life) in self.doomed
 
     def someone(self, rng: Random, but: int) -> Ref | None:
         """Anybody else's cell part, anywhere."""
@@ -155,6 +168,15 @@ class Judge:
         if broken is not None:
             self._broken = self._broken or broken
             raise broken
+
+    def tread(self, entity: int, x: float, z: float) -> None:
+        """It strides there, and may be elsewhere before the step is closed."""
+        self._trod.setdefault(entity, []).append((x, z))
+
+    def trod(self, entity: int) -> list[tuple[float, float]]:
+        """Wherever it has been."""
+        stays = (stay.position for story in self.stories.get(entity, ()) for stay in story.places)
+        return [*self._trod.get(entity, ()), *((x, z) for x, _, z in stays)]
 
     def look(self, entity: int, radius: float) -> None:
         """A client's entity sees so far from now on."""

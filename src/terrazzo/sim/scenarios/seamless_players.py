@@ -2,7 +2,8 @@
 
     OUT ──its time──▶ COMING ──a body──▶ IN ──its time──▶ LEAVING ──the client is over──▶ OUT
 
-Without faults what was saved is compared when it comes again: gold, name and place are those that its last real had.
+When the work is done, who is out comes once more, and must get in. Without faults what was saved is compared when it
+comes again: gold, name and place are those that its last real had.
 """
 
 from __future__ import annotations
@@ -57,14 +58,13 @@ class Player:
         self._speed = rng.choice([3.0, SPEED, SPEED])
         self._until = 0.0
         self._former = 0
-        self._clock.after(rng.uniform(0.0, 2.0), self._come)
+        self._clock.after(rng.uniform(0.0, 0.5), self._come)
 
     def unrest(self) -> str | None:
         """What of it is still under way."""
-        if self.mode in (Mode.COMING, Mode.LEAVING):
+        if self.mode is not Mode.IN:
             return f"{self.name} is {self.mode.value}"
-        if self.mode is Mode.OUT or self.seat is None:
-            return None
+        assert self.seat is not None
         real = self._truth.real_of(self.entity)
         story = self._judge.story(self.entity)
         if real is None:
@@ -76,7 +76,7 @@ class Player:
     # Coming and going.
 
     def _come(self) -> None:
-        if self.mode is Mode.OUT and self._judge.is_working:
+        if self.mode is Mode.OUT:
             self.mode = Mode.COMING
             self._until = self._clock.now + COME_S_MAX
             self.heard += self._view.heard
@@ -136,7 +136,7 @@ class Player:
         check(is_fine, "P4", f"{self.name} was sent away while {self.mode.value}: {error}", self.name, self.entity)
         self._cluster.world.trace.add(self.name, "over", error=error)
         self.mode = Mode.OUT
-        self._clock.after(self._rng.choice([0.0, 0.5, 3.0]), self._come)
+        self._clock.after(self._rng.choice([0.1, 0.5, 3.0]), self._come)
 
     # Being there.
 

@@ -1,12 +1,34 @@
-"""What areas and triggers must hold when nothing moves any more (`seamless_duties.py` has what was told of them)."""
+"""What must hold when nothing moves any more: of areas and triggers (`seamless_duties.py` has what was told of them),
+and what bases know of their cell parts.
+"""
 
 from __future__ import annotations
 
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.cellside import Body
 from terrazzo.cell.real import Real
 from terrazzo.sim.scenarios.seamless_duties import Area
 from terrazzo.sim.scenarios.seamless_game import TRIGGER_M
 from terrazzo.sim.scenarios.seamless_judge import Judge
-from terrazzo.sim.scenarios.seamless_view import NEAR_M, inside
+from terrazzo.sim.scenarios.seamless_truth import NEAR_M, Truth
+from terrazzo.sim.scenarios.seamless_view import inside
+
+
+def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[str, int] | None:
+    """A base that does not know where its cell part is, or that it has none."""
+    for app in apps:
+        for entity, base in app.bases.items():
+            real, state = truth.real_of(entity), base.cell.state
+            if entity in judge.bases_over:
+                return f"base {entity} is over, and is still there", entity
+            if state not in (Body.NONE, Body.THERE):
+                return f"base {entity} waits for its cell part, which is {state.value}", entity
+            if (real is not None) != (state is Body.THERE):
+                return f"base {entity} thinks that its cell part is {state.value}", entity
+            is_elsewhere = real is not None and base.cell.where != real.body.app.me
+            if is_elsewhere and judge.shape.is_peaceful:  # else what is passed on from where it was is enough
+                return f"base {entity} thinks that its cell part is on {base.cell.where}", entity
+    return None
 
 
 def unrest(judge: Judge, reals: list[Real]) -> tuple[str, int] | None:
@@ -25,6 +47,8 @@ def unrest(judge: Judge, reals: list[Real]) -> tuple[str, int] | None:
             radius = judge.radii.get(real.body.id, judge.shape.area_radius_m)
             shown = [other for other in reals if other.body.kind.schema.on_client]
             hysteresis = real.body.app.game.policy.area_hysteresis_m
+            if (real.witness.radius, real.witness.hysteresis) != (radius, hysteresis):
+                return f"entity {real.body.id} sees as far as {real.witness.radius} m, not {radius}", real.body.id
             problem = _trigger(judge, real, 0, radius, hysteresis, shown)
             if problem is not None:
                 return problem, real.body.id

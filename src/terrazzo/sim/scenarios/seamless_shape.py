@@ -6,11 +6,14 @@ that does not move and no teleports, for a network without faults.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from terrazzo.game import Space
-from terrazzo.sim.world import FaultLevel
+from terrazzo.sim.world import FaultLevel, World
+
+CELLS_MIN = 3
+"""With fewer cells nobody is near two borders."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,11 @@ def small(rng: Random) -> Shape:
 def large(rng: Random, level: FaultLevel) -> Shape:
     """Everything at once."""
     radius = rng.uniform(8.0, 30.0)
-    cells = rng.randrange(1, 4)
     return Shape(
-        duration_s=rng.uniform(12.0, 25.0),
+        duration_s=rng.uniform(11.0, 22.0),
         is_peaceful=level is FaultLevel.NONE,
-        cells=cells,
-        spares=rng.randrange(3, 7) - cells if cells < 3 else rng.randrange(1, 4),
+        cells=rng.randrange(CELLS_MIN, 7),
+        spares=rng.randrange(0, 3),
         bases=rng.randrange(1, 3),
         players=rng.randrange(2, 6),
         population={
@@ -104,3 +106,8 @@ def large(rng: Random, level: FaultLevel) -> Shape:
         fault_rate=rng.choice([0.5, 1.0, 2.0]),
         fault_stretch=rng.choice([0.5, 1.0, 3.0]),
     )
+
+
+def hastened(world: World, shape: Shape) -> Shape:
+    """Half of the worlds without faults have short ways."""
+    return replace(shape, is_swift=shape.is_peaceful and world.rng("haste").random() < 0.5)

@@ -7,16 +7,21 @@ what is there after every tick and every frame that a CellApp has heard:
          property, private ones too, as the former home left it
     P3   a ghost is what its real was at the ghost's number (properties, place, space); its number never goes back; and
          the steps that it went through told the very same: nothing left out, nothing twice
+    P4   a client loses only who is far away in this very cell, ended or is withheld, and knows nobody who is withheld
 """
 
 from __future__ import annotations
 
+from math import hypot
 from typing import Any
 
+from terrazzo._speed.sight import WITHHELD
+from terrazzo.cell import history
 from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.history import Event
 from terrazzo.cell.real import Real
+from terrazzo.cell.story import GONE
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Story, row_of, values_of
@@ -28,6 +33,8 @@ from terrazzo.world.rect import Rect
 
 GHOST_SLACK_M = 20.0
 """A ghost that is farther out than this, beyond what it is needed for, should have been deleted at rest."""
+NEAR_M = 0.05
+"""Whoever is so near to the edge of an area may be in it or not."""
 COUNTED = ("snapshot asked for", "gap passed over")
 """What an app counts when a ghost may skip something."""
 
@@ -37,6 +44,9 @@ class Truth:
 
     is_unique = True
     """No property has a value twice: the judge of the clients knows by a value when it was."""
+
+    knows_ends = True
+    """The judge is told when the game destroys somebody."""
 
     def __init__(self, world: World, judge: Judge) -> None:
         self.apps: list[CellApp] = []
@@ -56,7 +66,12 @@ class Truth:
         if not isinstance(app, CellApp):
             return
         close_step, close_steps = app.haunts.close_step, app.haunts.close_steps
-        settle, take_down = app.settle, app._take_down
+        settle, take_down, serve = app.settle, app._take_down, app.feed.serve
+
+        def served(real: Real) -> None:
+            self._look_at_ends(real)
+            serve(real)
+            self._look_at_hidden(real)
 
         def closed(real: Real) -> None:
             close_step(real)
@@ -77,6 +92,7 @@ class Truth:
 
         vars(app.haunts)["close_step"] = closed
         vars(app.haunts)["close_steps"] = closed_all
+        vars(app.feed)["serve"] = served
         vars(app)["settle"] = settled
         vars(app)["_take_down"] = taken_down
         self.apps.append(app)
@@ -89,7 +105,6 @@ class Truth:
         self._world.trace.add(
             body.app.me, "real", entity=body.id, epoch=body.epoch, number=body.number, space=body.space.id
         )
-        self._judge.haste.settle(body.id)
         layout = body.kind.schema.cell_layout
         story = self._judge.story(body.id)
         if story is None or story.life < life:
@@ -115,7 +130,10 @@ class Truth:
         body.state.listener = listen
 
     def _on_end(self, real: Real) -> None:
-        """The game destroys it."""
+        """It ends, which the game must have wanted."""
+        body, life = real.body, life_of(real.body.epoch)
+        may_end = not self.knows_ends or self._judge.may_end(body.id, life)
+        check(may_end, "P1", f"life {life} of entity {body.id} ended on {body.app.me}, unasked", body.id)
         story = self._judge.story(real.body.id)
         if story is not None and story.life == life_of(real.body.epoch):
             story.is_over = True
@@ -126,6 +144,43 @@ class Truth:
         told = [] if body.number in story.rows else body.history.since(body.number - 1)
         wrong = story.step(now, body.number, row_of(body), told or [])
         check(wrong is None, "P3", f"entity {body.id} {wrong}", body.id)
+
+    # What is judged when a client is told something.
+
+    def _look_at_ends(self, real: Real) -> None:
+        """Those whom a client is about to lose: for a reason that is to be seen in this very cell."""
+        assert real.witness is not None
+        story, own = real.witness._story, real.body
+        for entity in story._ends:
+            entry, other = story.get(entity), own.space.bodies.get(entity)
+            if entry is None or other is None or life_of(other.number) != life_of(entry[2]):
+                continue
+            if not entry[3] & GONE:
+                is_so = not entry[3] & WITHHELD or entity in self._judge.whims.withheld(own.id)
+                check(is_so, "P4", f"entity {entity} is hidden from the client of {own.id}, unasked", own.id, entity)
+                continue
+            reach = real.witness.radius + other.kind.schema.appeal_radius - NEAR_M
+            what = f"entity {entity} leaves the area of {own.id}, and is near on {own.app.me}"
+            check(self._was_away(own, other, entry[2], reach), "P4", what, own.id, entity)
+
+    def _was_away(self, own: Body, other: Body, sent: int, reach: float) -> bool:
+        """Whether one was out of another's reach at any step since the client has heard of it: it may have jumped."""
+        story, (own_x, _, own_z) = self._story_of(other, other.number), own.position
+        assert story is not None
+        rows = [(each.space, each.position) for n in range(sent, other.number) if (each := story.rows.get(n))]
+        return any(
+            space != own.space.id or hypot(x - own_x, z - own_z) > reach
+            for space, (x, _, z) in (*rows, (other.space.id, other.position))
+        )
+
+    def _look_at_hidden(self, real: Real) -> None:
+        """Nobody who is withheld has an alias by which the client knows it."""
+        assert real.witness is not None
+        story, own = real.witness._story, real.body.id
+        for entity in self._judge.whims.withheld(own):
+            entry = story.get(entity)
+            what = f"the client of {own} knows of {entity}, which is withheld from it"
+            check(entry is None or entry[1] == 0, "P4", what, own, entity)
 
     # What is judged at every step.
 
@@ -177,7 +232,10 @@ class Truth:
 
     def _look_at_steps(self, app: CellApp, body: Body, story: Story, low: int, high: int) -> None:
         """A ghost has gone on from one number to another: what did it hear?"""
-        told = body.history.since(low)
+        told, kept = body.history.since(low), low
+        if told is None and sum(number in story.told for number in range(low + 1, high + 1)) > history.STEPS_MAX:
+            kept = body.history.floor  # the rest has been trimmed
+            told = body.history.since(kept)
         if told is None:
             self.snapshots += 1
             counted = sum(each.counts.get(what, 0) for each in self.apps for what in COUNTED)
@@ -185,7 +243,7 @@ class Truth:
             check(self.snapshots <= counted, "P3", what, body.id)
         elif life_of(low) == life_of(high):
             what = f"the ghost of entity {body.id} on {app.me} was told something else between {low} and {high}"
-            check(words(told) == words(story.told_between(low, high)), "P3", what, body.id)
+            check(words(told) == words(story.told_between(kept, high)), "P3", what, body.id)
 
     def _story_of(self, body: Body, number: int) -> Story | None:
         stories = self._judge.stories.get(body.id, [])
@@ -222,6 +280,9 @@ class Truth:
                 owner = self.real_of(entity)
                 if owner is None or (body.real is None and app.me not in owner.haunts):
                     return f"{app.me} has a ghost of entity {entity}, which nobody tends", entity
+                problem = None if body.real is not None else wrong_of(body, owner.body)
+                if problem is not None:
+                    return f"the ghost of entity {entity} on {app.me} {problem}", entity
         return None
 
     def _unrest_of(self, real: Real) -> str | None:
@@ -240,6 +301,17 @@ class Truth:
             if ghost is not None and app is not body.app and app.me not in allowed:
                 return f"entity {body.id} has a ghost on {app.me} that nobody needs"
         return None
+
+
+def wrong_of(ghost: Body, owner: Body) -> str | None:
+    """What a ghost has at rest beside its row, and should not."""
+    if ghost.real_app != owner.app.me:
+        return f"thinks that its real is on {ghost.real_app}"
+    if ghost.base != owner.base:
+        return f"thinks that its base is {ghost.base}"
+    if len(ghost.state.layout) != len(ghost.kind.schema.ghost_layout):
+        return "has kept what is private"
+    return None
 
 
 def words(events: list[Event]) -> list[tuple[int, Told]]:

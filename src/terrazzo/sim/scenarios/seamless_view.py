@@ -3,7 +3,7 @@
 no message is a violation                 the story fits together (`sync.view`): nothing twice, all in pairs
 a description                             is what the entity was at that number, and nothing older than seen before
 changes and calls                         exactly the next of the entity's story: none missing, twice, early or late
-places                                    one that the entity had in that space, as exact as packing allows
+places                                    one that the entity had in that space, as exact as packing allows; never back
 leaving                                   has a reason: it was far away lately, or ended (without faults)
 a body is lost                            only when the game did that
 at rest                                   everything in the area is there and equal, nothing else is
@@ -18,6 +18,7 @@ from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_calls import Hold
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
+from terrazzo.sim.scenarios.seamless_truth import NEAR_M
 from terrazzo.sync.riding import encode_ride, place_on
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
@@ -38,12 +39,8 @@ from terrazzo.wire.pairs.base_cell import Position
 PLACE_M = 1e-3
 """Places travel as 32-bit floats."""
 ANGLE = 2 * pi / 256 + 1e-3
-NEAR_M = 0.05
-"""Whoever is so near to the edge of an area may be in it or not."""
 LATELY_S = 5.0
 """Without faults nothing is later than this."""
-PLACES_MAX = 400
-"""So far back a place is looked for."""
 
 
 class ViewJudge:
@@ -58,6 +55,8 @@ class ViewJudge:
         """The entities that this client has, and where in their stories it is."""
         self._past: dict[tuple[int, int], int] = {}
         """Where it was when an entity left, by entity and life."""
+        self._passed: dict[tuple[int, int], int] = {}
+        """Which of its places an entity had reached when this client last heard of it, by entity and life."""
         self._answers = 0
         self._own = 0
         self._turns: dict[int, int] = {}
@@ -191,11 +190,15 @@ class ViewJudge:
         if own is None or self._check_ride(seen, view) or seen is own:
             return
         story, _ = self._at[seen.id]
-        error = packing_m(seen, view)
-        for _, space, place in reversed(story.places[-PLACES_MAX:]):
+        error, key = packing_m(seen, view), (seen.id, story.life)
+        first = 0 if seen.ride is not None else self._passed.get(key, 0)
+        for at in range(first, len(story.places)):
+            _, space, place = story.places[at]
             if space == view.space and all(abs(a - b) <= error for a, b in zip(place, seen.position, strict=True)):
+                self._passed[key] = at
                 return
-        what = f"{self.name} was told that {seen} is at {seen.position} in {view.space}, where it never was"
+        where = f"at {seen.position} in {view.space}, where it was not since place {first}"
+        what = f"{self.name} was told that {seen} is {where}"
         check(False, "P4", what, self.name, seen.id)
 
     def _check_ride(self, seen: Seen, view: View) -> bool:

@@ -172,6 +172,8 @@ class Whims:
             vehicle = by_id.get(body.ride.vehicle)
             if vehicle is None or vehicle.space.id != body.space.id:
                 return f"entity {body.id} rides on {body.ride.vehicle}, which is not there", body.id
+            if vehicle.ride is not None:
+                return f"entity {body.id} rides on {vehicle.id}, which rides itself", body.id
             place = inside(body.space.bounds, place_on(vehicle.position, vehicle.direction, body.ride)[0])
             if any(abs(a - b) > SEAT_M for a, b in zip(place, body.position, strict=True)):
                 return f"entity {body.id} is at {body.position}, its seat on {vehicle.id} is at {place}", body.id

@@ -12,6 +12,7 @@ from typing import Any
 
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, UInt32, build, exposed, remote
 from terrazzo.game import LoadedGame
+from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side
 from terrazzo.sim.scenarios.seamless_beings import Being, Home, PlayedHome
 from terrazzo.sim.scenarios.seamless_game import policy_of
@@ -36,8 +37,11 @@ class SyncJudge(Judge):
         self.schema = schema
         self.bases: dict[int, Any] = {}
         """The base parts of those who are played."""
-        self.gaps: set[int] = set()
-        """Entities of which some client was told by stamps: what history no longer had."""
+        self.gaps: dict[tuple[int, int], int] = {}
+        """Which client (by its own entity) was told the latest of whom, in place of what history no longer has; and at
+        which number of that entity."""
+        self.serving = 0
+        """Whose client is being told something."""
         self.callbacks: list[Callback] = []
         """What the client parts were told since somebody last looked."""
         self.edits = 0
@@ -87,6 +91,15 @@ class Thing(Being):
         if rng.random() < 0.02 and self.judge.shape.has_jumps:
             self.jump()
 
+    def rest(self) -> None:
+        """One change more of something that is surely told: with it comes what was lost of the rest."""
+        judge = self.judge
+        for prop in self.declared.cell_properties:
+            is_sure = prop.is_reliable and prop.detail_level is None and not prop.send_latest_only
+            if prop.name not in FIXED and is_sure and Receiver.OTHER_CLIENTS.hears(prop.flags):
+                judge.edits += judge.editor(self.id).edit(self, prop, judge.is_new(self.id))
+                return
+
     def edit(self) -> None:
         """One property, once or several times in this tick."""
         judge, rng = self.judge, self.judge.rng(self.id)
@@ -133,7 +146,7 @@ class PlayerCell(Thing):
             self.jump()
         elif deed % 80 == 19 and self.judge.shape.has_jumps:
             self.judge.radii.pop(self.id, None)
-            self.destroy()
+            self.perish()
 
     @exposed(to=ALL_CLIENTS)
     def poke(self, number: UInt32, source: Int32) -> None:

@@ -18,9 +18,9 @@ from terrazzo.cell.real import Real
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story
+from terrazzo.sim.scenarios.seamless_truth import NEAR_M
 from terrazzo.sim.scenarios.seamless_view import (
     LATELY_S,
-    NEAR_M,
     PLACE_M,
     ViewJudge,
     encoded,
@@ -46,6 +46,8 @@ class SyncView(ViewJudge):
         assert isinstance(judge, SyncJudge)
         self._sync = judge
         self._hearings: dict[int, Hearing] = {}
+        self._numbers: dict[int, int] = {}
+        """The number with which each was described."""
         self._told_at: dict[tuple[int, str], float] = {}
         """When it heard of a property, or method, of an entity."""
         self._values: dict[tuple[int, str], bytes] = {}
@@ -103,6 +105,7 @@ class SyncView(ViewJudge):
         for name, value in values(seen, story.others).items():
             self._describe(seen, hearing, name, value, mark)
         self._hearings[seen.id] = hearing
+        self._numbers[seen.id] = seen.number
         self._at[seen.id] = (story, Span(mark, mark))
         self._check_shown(seen)
 
@@ -126,7 +129,7 @@ class SyncView(ViewJudge):
         manner, now = hearing.manners[name], self._judge.world.clock.now
         since = self._told_at.get((seen.id, name), now)
         has = max(hearing.has.get(name, 0), hearing.begin if isinstance(fact[1], int) else 0)
-        wrong = hearing.hear(fact, may_skip=seen.id in self._sync.gaps)
+        wrong = hearing.hear(fact, may_skip=self._has_gap(seen.id))
         if wrong is Wrong.AGAIN and not manner.is_reliable:
             wrong = None  # what is caught up takes the reliable way, on which something newer may overtake it
         due = hearing.due()
@@ -142,6 +145,10 @@ class SyncView(ViewJudge):
         self._told_at[seen.id, name] = now
         self.heard += 1
 
+    def _has_gap(self, entity: int) -> bool:
+        """Whether this client was told the latest in place of what history no longer has, since it was described."""
+        return self._sync.gaps.get((self._own, entity), -1) > self._numbers.get(entity, -1)
+
     def _check_distance(self, seen: Seen, fact: Fact, manner: Manner, lately_s: float, has: int, what: str) -> None:
         """Whether somebody was near enough to hear this; and far enough to have missed something, if it did."""
         assert manner.within_m is not None
@@ -151,7 +158,7 @@ class SyncView(ViewJudge):
         check(is_near, "P4", f"{what} from farther away than {manner.within_m:.1f} m", self.name, seen.id)
         place = hearing.has[fact[0]]
         missed = any(each[0] == fact[0] for each in hearing.facts[has : place - 1])
-        if missed and not manner.is_latest and manner.is_reliable and seen.id not in self._sync.gaps:
+        if missed and not manner.is_latest and manner.is_reliable and not self._has_gap(seen.id):
             was_far = self._ever(hearing.story, own, lately_s + LATELY_S, lambda away: away > least)
             text = f"{what}, but not of all before, near as it was all the time"
             check(was_far, "P4", text, self.name, seen.id)
@@ -172,7 +179,7 @@ class SyncView(ViewJudge):
     def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
         hearing, away = self._hearings[seen.id], self._away(real, view)
         due = hearing.due()
-        if due is not None and seen.id not in self._sync.gaps:
+        if due is not None and not self._has_gap(seen.id):
             return f"{self.name} has not heard {hearing.facts[due][0]} of {seen} (fact {due})"
         for name in seen.state.layout.names:
             problem = self._wrong_value(seen, name, hearing, away)
@@ -195,7 +202,9 @@ class SyncView(ViewJudge):
         if value == track.now[name]:
             return None
         is_too_far = manner.within_m is not None and away > manner.within_m - NEAR_M
-        if is_too_far or not manner.is_reliable:
+        is_sure = seen.id != self._own and any(hearing.manners[each].is_complete for each in track.now)
+        may_be_lost = not manner.is_reliable and not (self._judge.shape.is_peaceful and is_sure)
+        if is_too_far or may_be_lost:
             known = self._known.get((seen.id, name), set())
             return None if value in known or value == self._default(seen, name) else "has an unknown"
         return "has an old"

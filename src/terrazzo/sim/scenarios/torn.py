@@ -4,8 +4,9 @@
     the same                                            some do not reach the others for a while, on all ways at once
     between managers and whom they manage               links lag, clog, narrow and break
 
-Each of the three is drawn from a stream of its own, and the latter two are left out of some worlds. `Torn` is a cluster
-on such a ground with a judge; a scenario says who lives there, and what must hold at rest.
+Each of the three is drawn from a stream of its own, and the latter two are left out of some worlds. Most worlds begin
+calm: all ways are short until the first players are there, else few would ever come. `Torn` is a cluster on such a
+ground with a judge; a scenario says who lives there, and what must hold at rest.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.world import Process, World
 from terrazzo.wire.app import App
 
+CALM_S = 3.0
+BUSY_S = (0.1, 0.2)
+"""In some worlds the CellApps have less time than they need."""
 OF_LINKS = (FaultKind.BREAK, FaultKind.LAG, FaultKind.CLOG, FaultKind.NARROW)
 
 
-def plan_of(cluster: Cluster, shape: Shape) -> FaultPlan:
+def plan_of(cluster: Cluster, shape: Shape, begin_s: float) -> FaultPlan:
     """See the module."""
     cells, bases = [each.name for each in cluster.cells], [each.name for each in cluster.bases]
     pairs = [(a, b) for n, a in enumerate(cells) for b in cells[:n]] + [(a, b) for a in bases for b in cells]
@@ -38,6 +42,7 @@ def plan_of(cluster: Cluster, shape: Shape) -> FaultPlan:
         kinds=(FaultKind.PARTITION,),
         rate=rate * taste.choice([0.0, 0.1, 0.4]),
         stretch=stretch,
+        begin_s=begin_s,
         name="partitions",
     )
     managed = FaultPlan(
@@ -46,10 +51,19 @@ def plan_of(cluster: Cluster, shape: Shape) -> FaultPlan:
         kinds=OF_LINKS,
         rate=rate * taste.choice([0.0, 0.1, 0.4]),
         stretch=stretch,
+        begin_s=begin_s,
         name="faults of managers",
     )
     kinds = (*OF_LINKS, FaultKind.PAUSE)
-    return FaultPlan([*cells, *bases], pairs=pairs, kinds=kinds, rate=rate, stretch=stretch, beside=[parted, managed])
+    return FaultPlan(
+        [*cells, *bases],
+        pairs=pairs,
+        kinds=kinds,
+        rate=rate,
+        stretch=stretch,
+        begin_s=begin_s,
+        beside=[parted, managed],
+    )
 
 
 def _managed(cluster: Cluster, cells: list[str], bases: list[str]) -> list[tuple[str, str]]:
@@ -94,10 +108,12 @@ class Torn:
             bases=shape.bases,
             offload_margin_m=shape.margin_m,
             client_bits_s=shape.client_bits_s,
+            busy_s=world.rng("busy").choice([0.0, 0.0, *BUSY_S]),
             on_start=self._on_start,
         )
+        self._calm_s = world.rng("calm").choice([0.0, CALM_S, CALM_S, CALM_S])
         if not shape.is_swift:
-            stretch_paths(world, world.rng(self.paths))
+            world.clock.at(self._calm_s, stretch_paths, world, world.rng(self.paths))
         self.ground.begin(self.cluster)
         self._quiet_at = 0.0
 
@@ -110,7 +126,7 @@ class Torn:
     @property
     def plan(self) -> FaultPlan:
         """See Scenario."""
-        return plan_of(self.cluster, self.shape)
+        return plan_of(self.cluster, self.shape, self._calm_s)
 
     def quiesce(self) -> None:
         """See Scenario."""

@@ -1,0 +1,35 @@
+"""The limits of CellApps, narrowed: in some worlds what is bounded reaches its bounds all the time.
+
+They are numbers of modules, so they hold for the length of a run, and are as they were after it. What is drawn:
+
+    at a time     offloads, ghosts made, ghosts deleted in a tick: 1, 3, or as many as usual
+    history       steps that are kept, and those that go along: few, in a quarter of the worlds of a scenario that can
+                  judge who has missed something (`sync`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+
+from terrazzo.cell import haunts, history, offload
+
+AT_A_TIME = ((offload, "OFFLOADS_MAX"), (haunts, "CREATED_MAX"), (haunts, "DELETED_MAX"))
+STEPS, PACKED_STEPS = 6, 3
+
+
+@contextmanager
+def narrowed(rng: Random, *, has_gaps: bool) -> Iterator[None]:
+    """For the length of one run."""
+    changed = [(module, name, most) for module, name in AT_A_TIME if (most := rng.choice([0, 0, 1, 3]))]
+    if rng.random() < 0.25 and has_gaps:
+        changed += [(history, "STEPS_MAX", STEPS), (history, "PACKED_STEPS_MAX", PACKED_STEPS)]
+    before = [(module, name, vars(module)[name]) for module, name, _ in changed]
+    try:
+        for module, name, most in changed:
+            vars(module)[name] = most
+        yield
+    finally:
+        for module, name, most in before:
+            vars(module)[name] = most
