@@ -9,6 +9,7 @@ from terrazzo import (
     Array,
     Bool,
     EntityType,
+    Float32,
     Int16,
     Interface,
     Record,
@@ -35,6 +36,8 @@ class Item(Record):
 HEALTH = 100
 PEOPLE, BEASTS = 0, 1
 """The sides of a fight."""
+REACH_M = 5.0
+"""How far a blow reaches; its player sees it as a circle."""
 
 
 class Blow(Record):
@@ -52,6 +55,7 @@ class Living(Interface):
 
     health: Int16 = prop(ALL_CLIENTS, default=HEALTH, detail="sight")
     side: UInt8 = prop(ALL_CLIENTS, default=PEOPLE)
+    reach: Float32 = prop(OWN_CLIENT, default=REACH_M)
     blows: Array[Blow] = prop(CELL_PRIVATE)
     blows_begun: UInt32 = prop(CELL_PRIVATE)
     hits: UInt32 = prop(OWN_CLIENT)

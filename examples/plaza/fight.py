@@ -25,8 +25,8 @@ from terrazzo import Bool, Cell, Int32, Ref, UInt16, UInt32, exposed, remote
 
 from .entities import HEALTH, Blow, Living
 
-STRIKE_M = 5.0
-"""How far a blow reaches."""
+LOOK_M = 60.0
+"""How far one looks for somebody to strike."""
 SWING_S = 0.5
 """From its beginning until it lands."""
 ANSWER_S = 5.0
@@ -54,21 +54,21 @@ class LivingCell(Cell, of=Living):
     @exposed(rate=4)
     def strike(self, target: Int32) -> None:
         """Strike an entity that the player sees."""
-        other = self.entity(target)
+        self.attack(self.entity(target))
+
+    @exposed(rate=4)
+    def strike_nearest(self) -> None:
+        """Strike the nearest of another side, for a player with keys and no pointer."""
+        near = self.entities_in_range(LOOK_M, of=LivingCell)
+        self.attack(next((each for each in near if each.side != self.side and each.health > 0), None))
+
+    def attack(self, other: LivingCell | None) -> None:
+        """Begin a blow, or say why not."""
         objection = self.objection(other)
         if objection:
             self.tell(objection)
         else:
             self.swing(other)
-
-    @exposed(rate=4)
-    def strike_nearest(self) -> None:
-        """Strike the nearest of another side, for a player with keys and no pointer."""
-        for other in self.entities_in_range(STRIKE_M, of=LivingCell):
-            if not self.objection(other):
-                self.swing(other)
-                return
-        self.tell("There is nobody here to strike.")
 
     def objection(self, other: LivingCell | None) -> str:
         """Why this one cannot be struck, as far as can be seen from here; nothing if it can."""
@@ -80,8 +80,9 @@ class LivingCell(Cell, of=Living):
             return "It is dead already."
         if other.side == self.side:
             return "It is on your side."
-        if self.position.distance_to(other.position) > STRIKE_M:
-            return "It is out of reach."
+        away = self.position.distance_to(other.position)
+        if away > self.reach:
+            return f"It is out of reach: {away:.1f} m away, and you reach {self.reach:.0f} m."
         return "Not so fast." if len(self.blows) >= BLOWS_MAX else ""
 
     def swing(self, other: LivingCell) -> None:

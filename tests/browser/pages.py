@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from math import hypot
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def join(browser: Browser, plaza: str, name: str) -> Page:
     page = open_page(browser, plaza + "play")
     page.fill("#who", name)
     page.fill("#password", "a secret of mine")
+    page.evaluate("document.getElementById('sights').checked = true")
     page.click("#join")
     page.get_by_text("You are in the plaza.").first.wait_for(timeout=30_000)
     return page
@@ -83,6 +85,11 @@ def walk(page: Page, axis: int, goal: float) -> None:
 def say(page: Page, words: str) -> None:
     page.fill("#words", words)
     page.keyboard.press("Enter")
+
+
+def distance(page: Page, other: Page) -> float:
+    """Between the players of two pages, as the figures show it."""
+    return hypot(*(here - there for here, there in zip(position(page), position(other), strict=True)))
 
 
 def click_on(page: Page, other: Page, radius_m: float) -> None:

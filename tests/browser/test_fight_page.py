@@ -8,7 +8,17 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.pages import NEEDS, click_on, join, picture, position, wait_for_figures, wait_for_log
+from tests.browser.pages import (
+    NEEDS,
+    click_on,
+    distance,
+    join,
+    picture,
+    position,
+    wait_for_figures,
+    wait_for_log,
+    walk,
+)
 
 pytestmark = NEEDS
 
@@ -23,18 +33,21 @@ def strike_until(strike: Callable[[], None], other: Page, pattern: str) -> None:
     pytest.fail(other.inner_text("#log"))
 
 
+def wait_until_still(page: Page) -> None:
+    """Until its player has stayed where it is for a while."""
+    before = None
+    while before != (before := position(page)):
+        page.wait_for_timeout(700)
+
+
 def test_blows_by_key_and_by_click_are_felt_and_seen_by_others(plaza: str, browser: Browser) -> None:
     una, vic, wil = (join(browser, plaza, name) for name in ("Una", "Vic", "Wil"))
     radius_m = una.evaluate("async () => (await fetch('/api/cluster')).json()")["area_radius_m"]
     wait_for_log(una, "^Vic comes into sight")
     wait_for_log(wil, "^Vic comes into sight")
     click_on(una, vic, radius_m)  # who is on one's own side is not struck, but walked to
-    x, z = position(vic)
-    una.wait_for_function(
-        "([x, z]) => { const [, a, b] = /(-?\\d+), (-?\\d+)/.exec(document.getElementById('figures').innerText);"
-        " return Math.hypot(a - x, b - z) < 1.5; }",
-        arg=[x, z], timeout=30_000,
-    )  # fmt: skip
+    wait_until_still(una)
+    assert 0.5 < distance(una, vic) < 3.5, "beside it, not on it: two metres, in figures without digits"
     una.keyboard.press("t")
     wait_for_log(una, "^You are on side 1 now")
     strike_until(lambda: una.keyboard.press("r"), vic, "^You are hurt by 20")
@@ -51,3 +64,11 @@ def test_blows_by_key_and_by_click_are_felt_and_seen_by_others(plaza: str, brows
     wait_for_figures(una, "health [2468]0")
     wait_for_log(vic, "^You hurt it by 20")
     picture(vic, "fight-vic")
+    walk(vic, 1, position(vic)[1] + 20.0)
+    vic.keyboard.press("r")
+    wait_for_log(vic, r"^It is out of reach: \d+\.\d m away, and you reach 5 m")
+    struck = una.inner_text("#log").count("You are hurt by 20")
+    strike_until(lambda: click_on(vic, una, radius_m), una, f"(You are hurt by 20[^$]*){{{struck + 1}}}")
+    wait_for_log(vic, r"^Una is \d+ m away: you go there to strike")
+    assert distance(vic, una) < 5.0
+    picture(vic, "fight-hunt")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from terrazzo.game import Game
@@ -145,13 +147,14 @@ def test_what_can_be_seen_to_be_wrong_is_not_begun(duel):
     duel.strike()
     duel.ann.player.cell.strike_nearest()
     duel.wait(1.0)
-    assert duel.ann.told() == [
+    *told, last = duel.ann.told()
+    assert told == [
         "There is nobody to strike.",
         "There is nobody to strike.",
-        "It is out of reach.",
+        "It is out of reach: 12.0 m away, and you reach 5 m.",
         "It is on your side.",
-        "There is nobody here to strike.",
     ]
+    assert re.fullmatch(r"It is out of reach: \d\d\.\d m away, and you reach 5 m\.", last), "the nearest is a creature"
     assert duel.health(duel.bob) == 100
     duel.check_rest()
 
@@ -167,7 +170,7 @@ def test_the_fifth_blow_kills_and_the_dead_rise(duel):
     duel.bob.player.cell.strike_nearest()
     duel.wait(1.0)
     assert duel.ann.told() == ["You hurt it by 20."] * 4 + ["You killed it.", "It is dead already."]
-    assert duel.bob.told()[-1] == "There is nobody here to strike."
+    assert duel.bob.told()[-1] == "You are dead."
     assert duel.part(duel.ann).hits == 5
     duel.wait(RISE_S)
     assert duel.health(duel.bob) == 100

@@ -15,6 +15,8 @@ const find = (id) => document.getElementById(id);
 const GROUND_MS = 1500; // how often borders are asked for
 const SPEECH_MS = 6000;
 const LOG_LINES = 80;
+const BESIDE_M = 2; // so far from somebody who was clicked on one stops
+const CLOSE = 0.6; // of the reach: so near one goes to strike, since the server may see it a moment later
 const PAINTS = [0xc85436, 0x28708c, 0xce9626, 0x5c7a3e, 0x8e4a80, 0x2e8c76, 0xb23e5c, 0x5460b0];
 
 // The host of an address that is only right on the machine of the cluster.
@@ -53,7 +55,7 @@ class Game {
       onCall: (entity, name, args) => this.#onCall(entity, name, args),
       onClosed: (sentence) => this.#onClosed(sentence),
     });
-    this.#steps = new Steps(find("world"), (px, py) => this.#painter.toWorld(px, py));
+    this.#steps = new Steps(find("world"));
   }
 
   async join(name, password, schema) {
@@ -99,11 +101,37 @@ class Game {
     else if (!call(...args)) log("Not now: you have no body, or the connection is full.", "bad");
   }
 
-  /** A click on somebody of another side is a blow, and so nothing else. */
+  /** Go to what was clicked on. An enemy is struck, at once if it is within reach. */
   #click(px, py) {
-    const enemy = this.#client.player?.cell.strike ? this.#painter.enemyAt(px, py) : null;
-    if (enemy) this.#do("strike", enemy.id);
-    return enemy !== null;
+    if (!this.#client.hasBody) return;
+    const { entity, isEnemy } = this.#painter.somebodyAt(px, py) ?? {};
+    const point = this.#painter.toWorld(px, py);
+    if (!entity) this.#steps.aim(() => point);
+    else if (isEnemy && this.#client.player.cell.strike) this.#hunt(entity);
+    else this.#steps.aim(() => this.#placeOf(entity), BESIDE_M);
+  }
+
+  #hunt(enemy) {
+    const strike = () => this.#do("strike", enemy.id);
+    const { position, properties } = this.#client.player;
+    const place = this.#placeOf(enemy);
+    if (!place) return;
+    const away = Math.hypot(place.x - position[0], place.z - position[2]);
+    const reach = properties.reach ?? Infinity; // of a game that does not say, the server will
+    if (away <= reach) {
+      strike();
+    } else {
+      log(`${nameOf(enemy)} is ${away.toFixed(0)} m away: you go there to strike.`);
+      this.#steps.aim(() => this.#placeOf(enemy), reach * CLOSE, strike);
+    }
+  }
+
+  /** Where somebody is shown; null when it is out of sight, or has fallen. */
+  #placeOf(entity) {
+    const body = this.bodies.get(entity.id);
+    if (!body || entity.properties.health <= 0) return null;
+    const [x, z] = body.glide.at(performance.now());
+    return { x, z };
   }
 
   #nextPaint() {
@@ -154,7 +182,7 @@ class Game {
     const glide = new Glide([x, z], now);
     this.bodies.set(entity.id, { entity, glide, rhythm: new Rhythm(100), speech: null, hurt: null });
     if (!entity.isPlayer) {
-      if (isSomebody(entity)) log(`${nameOf(entity)} comes into sight.`);
+      this.#noteSight(entity, "comes into sight");
       return;
     }
     this.#arrive();
@@ -182,7 +210,12 @@ class Game {
   #onLeave(entity) {
     this.bodies.delete(entity.id);
     if (entity.isPlayer) this.#showNotice("You have no body just now: the game has taken it, or it is on its way.");
-    else if (isSomebody(entity) && this.#client.space === this.#space) log(`${nameOf(entity)} is out of sight.`);
+    else if (this.#client.space === this.#space) this.#noteSight(entity, "is out of sight");
+  }
+
+  /** In a crowd these would be most of the log: whoever wants them asks for them. */
+  #noteSight(entity, what) {
+    if (isSomebody(entity) && find("sights").checked) log(`${nameOf(entity)} ${what}.`);
   }
 
   #onMoved(entity) {
@@ -211,6 +244,7 @@ class Game {
     if (entity.isPlayer) {
       log(health < old ? `You are hurt by ${old - health}.` : "You are on your feet again.", health < old ? "bad" : "");
       this.#showNotice(health > 0 ? "" : "You have fallen. In a moment you will be on your feet again.");
+      if (health <= 0) this.#steps.stop();
     } else if (health <= 0 && old > 0) {
       log(`${nameOf(entity)} has fallen.`);
     }

@@ -1,7 +1,8 @@
 // Keys and clicks as steps: which way the player goes in the next frame.
 //
-// A key that is down beats a click; a click that means nothing else is a goal, and is forgotten when it is reached, when
-// a key is pressed, or when the server puts the player somewhere. Yaw 0 looks to greater z, a quarter turn to greater x.
+// A key that is down beats a click. A click sets a goal: a place, or somebody, who may walk on meanwhile. It is forgotten
+// when it is reached, when it is gone, when a key is pressed, or when the server puts the player somewhere. Yaw 0 looks
+// to greater z, a quarter turn to greater x.
 
 const WAYS = {
   KeyW: [0, 1], ArrowUp: [0, 1], KeyS: [0, -1], ArrowDown: [0, -1],
@@ -11,28 +12,33 @@ const SPEED = 10; // metres a second
 const SPEED_SHARE = 0.8; // of what the server allows at most
 
 export class Steps {
-  goal = null;
   #canvas;
-  #toWorld;
   #down = new Set();
   #ends = new AbortController();
+  #goal = null; // {where, short, onReached}
 
-  /** `toWorld(px, py)` gives the place under a point of the canvas. */
-  constructor(canvas, toWorld) {
+  constructor(canvas) {
     this.#canvas = canvas;
-    this.#toWorld = toWorld;
   }
 
-  /** Begins to hear. `acts` are functions by the code of a key; `onClick(px, py)` says whether it has dealt with it. */
+  /** Where the goal is in this moment, or null. */
+  get goal() {
+    return this.#goal?.where() ?? null;
+  }
+
+  /** Go there: `where()` gives {x, z}, or null when it is gone. `short` metres before it, it is reached. */
+  aim(where, short = 0, onReached = () => {}) {
+    this.#goal = { where, short, onReached };
+  }
+
+  /** Begins to hear. `acts` are functions by the code of a key; `onClick(px, py)` is for clicks. */
   listen(acts, onClick) {
     const { signal } = this.#ends;
     const on = (target, name, handler) => target.addEventListener(name, handler, { signal });
     on(window, "keydown", (event) => this.#onKey(event, acts));
     on(window, "keyup", (event) => this.#down.delete(event.code));
     on(window, "blur", () => this.#down.clear());
-    on(this.#canvas, "pointerdown", (event) => {
-      if (!onClick(event.offsetX, event.offsetY)) this.goal = this.#toWorld(event.offsetX, event.offsetY);
-    });
+    on(this.#canvas, "pointerdown", (event) => onClick(event.offsetX, event.offsetY));
   }
 
   #onKey(event, acts) {
@@ -40,7 +46,7 @@ export class Steps {
     if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.code in WAYS) {
       this.#down.add(event.code);
-      this.goal = null;
+      this.stop();
     } else if (event.code in acts && !event.repeat) {
       acts[event.code]();
     } else {
@@ -50,7 +56,7 @@ export class Steps {
   }
 
   stop() {
-    this.goal = null;
+    this.#goal = null;
   }
 
   /** Hears nothing any more. */
@@ -65,12 +71,24 @@ export class Steps {
     const far = Math.min(SPEED, SPEED_SHARE * topSpeed) * seconds;
     let [dx, dz] = [0, 0];
     for (const code of this.#down) [dx, dz] = [dx + WAYS[code][0], dz + WAYS[code][1]];
-    if (!dx && !dz && this.goal) [dx, dz] = [this.goal.x - x, this.goal.z - z];
-    const away = Math.hypot(dx, dz);
-    if (!away) return null;
-    const arrives = this.goal !== null && away <= far;
-    const share = arrives ? 1 : far / away;
-    if (arrives) this.goal = null;
-    return { x: x + dx * share, z: z + dz * share, yaw: Math.atan2(dx, dz) };
+    if (dx || dz) return stepBy(x, z, dx, dz, far);
+    const to = this.goal;
+    if (!to) {
+      this.stop();
+      return null;
+    }
+    const { short, onReached } = this.#goal;
+    [dx, dz] = [to.x - x, to.z - z];
+    const left = Math.hypot(dx, dz) - short;
+    if (left <= far) {
+      this.stop();
+      onReached();
+    }
+    return left > 0 ? stepBy(x, z, dx, dz, Math.min(left, far)) : null;
   }
+}
+
+function stepBy(x, z, dx, dz, far) {
+  const share = far / Math.hypot(dx, dz);
+  return { x: x + dx * share, z: z + dz * share, yaw: Math.atan2(dx, dz) };
 }

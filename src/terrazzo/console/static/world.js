@@ -30,11 +30,12 @@ export class Painter {
     };
   }
 
-  /** The entity of another side, on its feet, that a click at this point of the canvas means; null if it means none. */
-  enemyAt(px, py) {
+  /** Who is meant by a click at this point of the canvas: {entity, isEnemy}, an enemy before a friend; or undefined. */
+  somebodyAt(px, py) {
     const away = (each) => Math.hypot(each.px - px, each.py - py);
-    const isMeant = (each) => each.isEnemy && each.entity.properties.health > 0 && away(each) <= CLICK_PX;
-    return this.#shown.filter(isMeant).sort((a, b) => away(a) - away(b))[0]?.entity ?? null;
+    const isMeant = ({ entity }) => !entity.isPlayer && "side" in entity.properties && entity.properties.health > 0;
+    const near = this.#shown.filter((each) => isMeant(each) && away(each) <= CLICK_PX);
+    return near.sort((a, b) => b.isEnemy - a.isEnemy || away(a) - away(b))[0];
   }
 
   #toScreen(x, z) {
@@ -53,6 +54,7 @@ export class Painter {
     this.#scale = Math.min(width, height) / (AREAS_SHOWN * areaRadius);
     this.#drawGround(context, ground, showsCells, width, height);
     this.#drawArea(context, areaRadius, goal);
+    if (player.properties.reach && player.properties.health > 0) this.#drawReach(context, player.properties.reach);
     this.#shown = [...bodies.values()].map((body) => this.#place(body, now)).sort((a, b) => a.py - b.py);
     for (const each of this.#shown) this.#drawBody(context, each);
     for (const each of this.#shown) this.#drawWords(context, each);
@@ -128,6 +130,17 @@ export class Painter {
     context.arc(px, py, 6, 0, 2 * Math.PI);
     context.strokeStyle = "#c85436";
     context.lineWidth = 2;
+    context.stroke();
+  }
+
+  /** How far the player's blows reach. */
+  #drawReach(context, reach) {
+    context.beginPath();
+    context.arc(...this.#middle, reach * this.#scale, 0, 2 * Math.PI);
+    context.fillStyle = "rgba(179, 48, 60, 0.07)";
+    context.fill();
+    context.strokeStyle = "rgba(179, 48, 60, 0.45)";
+    context.lineWidth = 1;
     context.stroke();
   }
 
