@@ -102,6 +102,18 @@ def test_what_is_unreliable_is_taken_from_where_the_cell_part_is():
     assert session.unreliable == [b"\x15\0places"]
 
 
+def test_what_is_unreliable_of_a_former_stay_is_not_taken_for_one_of_the_next():
+    """The cell part is heard from there again, in the tick in which that came."""
+    town = Town()
+    proxy, session = town.playing()
+    elsewhere = CELL_ID._replace(index=7)
+    town.app.on_message(elsewhere, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),)))
+    town.app.switchboard.learn(proxy.cell.part, town.app.switchboard.places[proxy.cell.part].version + 1, elsewhere)
+    assert proxy.cell.where == elsewhere
+    town.step()
+    assert session.unreliable == []
+
+
 def test_what_is_unreliable_bears_its_turn():
     town = Town()
     proxy, session = town.playing()

@@ -206,10 +206,8 @@ class BaseApp(ClusterApp):
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
         for update in message.updates:
             proxy = self.bases.get(EntityId(update.entity))
-            if isinstance(proxy, ProxyEntity):
+            if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update.witness, update.messages):
                 self._updated[proxy.id] = proxy
-                letters = len(self.switchboard.boxes[proxy.part_id].inbox)
-                proxy.updates.append((letters, source, update.witness, update.messages))
 
     # The tick.
 

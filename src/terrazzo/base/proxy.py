@@ -98,7 +98,7 @@ class ProxyEntity(BaseEntity):
         self._alarm: Alarm | None = None
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         self.shown = Shown()
-        self.updates: list[tuple[int, AppId, int, tuple[bytes, ...]]] = []
+        self.updates: list[tuple[int, int, tuple[bytes, ...]]] = []
         """What may be lost and has come since the last tick: after so many letters, whence, for which witness, what."""
         super().__init__(app, id, draft, part_class)
         self.mail = ClientMail(self)
@@ -335,20 +335,27 @@ class ProxyEntity(BaseEntity):
                     self.app.wanting[self.id] = self  # in the next tick
                     return
 
-    def pass_updates(self, letters: int | None = None) -> None:
-        """What may be lost goes to the client: what came before the letter of this number, or all."""
-        while self.updates and (letters is None or self.updates[0][0] <= letters):
-            _, source, witness, messages = self.updates.pop(0)
-            self._pass_update(source, witness, messages)
-
-    def _pass_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> None:
-        """Positions, loose changes and calls. From where the cell part was before it comes too late: what has been said
-        from where it is now may be about others. And before its cell player it comes too early."""
-        if source != self.cell.where or not self.shown.has_body:
+    def keep_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> bool:
+        """Positions, loose changes and calls have come: they go to the client in order with the mail. From where the
+        cell part was before they come too late: what has been said from where it is now may be about others. That is
+        asked now, for it may have come back there, and be heard in this very tick."""
+        if source != self.cell.home:
             self.app.old_mail += 1
-        elif self._is_present(witness):
-            for each in messages:
-                self._send_loose(each)
+            return False
+        letters = len(self.app.switchboard.boxes[self.part_id].inbox)
+        self.updates.append((letters, witness, messages))
+        return True
+
+    def pass_updates(self, letters: int | None = None) -> None:
+        """What may be lost goes to the client: what came before the letter of this number, or all. Before its cell
+        player it comes too early."""
+        while self.updates and (letters is None or self.updates[0][0] <= letters):
+            _, witness, messages = self.updates.pop(0)
+            if not self.shown.has_body:
+                self.app.old_mail += 1
+            elif self._is_present(witness):
+                for each in messages:
+                    self._send_loose(each)
 
     def _is_present(self, witness: int) -> bool:
         if witness == self.witness and self.is_ready and self.cell.state in (Body.THERE, Body.LEAVING):
