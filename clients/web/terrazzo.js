@@ -1517,7 +1517,6 @@ class Rides {
 
   /** The server says where an entity is. Of one whose vehicle is there this client knows better. */
   put(entity, position, direction) {
-    entity.told = { position, direction };
     if (entity.ride && this.#find(entity.ride.vehicle)) return [];
     return [Object.assign(entity, { position, direction }), ...this.carry(entity)];
   }
@@ -1528,15 +1527,7 @@ class Rides {
     return riders.map((rider) => Object.assign(rider, placeOn(vehicle, rider.ride)));
   }
 
-  /** An entity is out of sight: who rides on it is where it was told to be. The player is told that now. */
-  strand(vehicle) {
-    const riders = [...(this.#riders.get(vehicle.id)?.values() ?? [])];
-    const stranded = riders.filter((rider) => rider.told && !rider.isPlayer);
-    return stranded.flatMap((rider) => [Object.assign(rider, rider.told), ...this.carry(rider)]);
-  }
-
   ride(entity, ride) {
-    entity.told ??= { position: entity.position, direction: entity.direction };
     this.leave(entity);
     if (!ride.vehicle) return this.put(entity, ride.position, ride.direction);
     entity.ride = ride;
@@ -1573,7 +1564,6 @@ export class Entity {
   number = 0n; // of its description
   turn = 0; // in which its alias became its own, or it rode no longer
   ride = null; // what it stands on: {vehicle, position, direction}, the place being relative to that entity
-  told = null; // where it was last said to be: a rider is seen where its vehicle is
   part = null; // the page's own object for it, if its type has a class
 
   /** `send(message, reliable, needsBody)` gives false when it cannot be sent. */
@@ -1796,11 +1786,7 @@ export class View {
     reader.end("leave");
     this.#turns.end();
     const gone = this.#forget(alias);
-    const stranded = gone.flatMap((entity) => this.#rides.strand(entity));
-    return () => {
-      gone.forEach((entity) => this.#events.onLeave(entity));
-      stranded.forEach((rider) => this.#events.onMoved(rider));
-    };
+    return () => gone.forEach((entity) => this.#events.onLeave(entity));
   }
 
   /** Nobody else is there any more; gives those that were there for the page. */
@@ -1850,7 +1836,7 @@ export class View {
       const entity = this.#byAlias.get(alias);
       if (!entity || !this.#turns.covers(turn, entity.turn)) this.late += 1;
       else {
-        const direction = [...angles, ...(entity.told ?? entity).direction.slice(angles.length)];
+        const direction = [...angles, ...entity.direction.slice(angles.length)];
         moved.push(...this.#rides.put(entity, position, direction));
       }
     }

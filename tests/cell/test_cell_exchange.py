@@ -77,6 +77,8 @@ def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
     land.put(1, 5.0, 5.0)
     land.step(8)
     assert land.home(1) is None, "it waits for the steps of its first home"
+    waiting = land[third].bodies[1]
+    assert (waiting.real_app, waiting.epoch) == (land[second].me, 2**32 + 1), "as it tells others who ask"
     assert land[third].counts["undelivered"] == 1
     land.settle()
     assert land.home(1) == third

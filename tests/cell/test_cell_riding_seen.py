@@ -6,6 +6,7 @@ from math import dist
 
 import pytest
 
+from terrazzo._speed.sight import REFRESH
 from terrazzo.schema.model import Volatile
 from tests.cell.land import Land, eventful_land, volatile_land
 from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_seen, sail
@@ -115,6 +116,24 @@ def test_a_vehicle_that_comes_after_its_riders_is_followed():
     land.step(6)
     check_seen(watcher)
     assert dist(watcher.view.find(RIDER).position, land.part(RIDER).position) < 1.0
+
+
+@pytest.mark.parametrize("land_of", [Land, eventful_land])
+def test_who_loses_sight_of_the_vehicle_is_told_where_the_rider_is(land_of):
+    """It was seen where the vehicle was seen, perhaps at an old place, and stands still: nobody would tell it again."""
+    land = land_of()
+    land.create(SHIP, 10.0)
+    land.create(RIDER, 40.0)
+    board(land)
+    watcher = land.create(WATCHER, 60.0, is_seen=True)
+    land.step(30)
+    check_seen(watcher)
+    seen = watcher.view.others[RIDER]
+    seen.position = (0.0, 0.0, 0.0)  # as if it had worked that out from an old place
+    land.do(WATCHER, lambda part: part.set_aoi_radius(30.0, 1.0))
+    land.step(REFRESH + 6)  # what may be lost comes before the leave, and is told again
+    assert SHIP not in watcher.view.others
+    assert seen.position == pytest.approx(land.part(RIDER).position, abs=0.1)
 
 
 def test_who_comes_later_sees_it_aboard():

@@ -12,7 +12,7 @@ from terrazzo.errors import DecodeError
 from terrazzo.sync.protocol import ToClient, Told, encode_cell_lost, encode_leave, encode_moved, with_alias
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
 from terrazzo.sync.view import View
-from terrazzo.sync.view_events import Fault, Left, Moved, Seen, Violation
+from terrazzo.sync.view_events import Fault, Moved, Seen, Violation
 from tests.client.test_view import (
     BOB,
     BOB_ANNOUNCED,
@@ -130,32 +130,6 @@ def test_where_the_vehicle_is_not_known_the_rider_is_where_it_is_told_to_be(view
     assert rat.position == before
     assert moved(view, places_message((RATS, (3.0, 0.0, 4.0), ()))) == [RAT]
     assert rat.position == pytest.approx((3.0, 0.0, 4.0), abs=0.1)
-
-
-def test_who_loses_sight_of_the_vehicle_sees_the_rider_where_it_was_told_to_be(view):
-    """A place that was told while the vehicle was there, or the description, may be the last for long."""
-    rat = view.others[RAT]
-    described = rat.position, rat.direction
-    moved(view, rides(RATS, BOB))
-    bobs_leaving = view.apply(encode_leave(BOBS))
-    assert [(type(event), event.entity.id) for event in bobs_leaving] == [(Left, BOB), (Moved, RAT)]
-    assert (rat.position, rat.direction) == described
-    for message in (BOB_ANNOUNCED, BOB_DESCRIBED):
-        view.answers()
-        view.apply(message)
-    assert rat.position == pytest.approx(beside(view.others[BOB]))
-    assert moved(view, places_message((RATS, (3.0, 0.0, 4.0), (1.0,)))) == []
-    view.apply(encode_leave(BOBS))
-    assert rat.position == pytest.approx((3.0, 0.0, 4.0), abs=0.1)
-    assert rat.direction == pytest.approx((1.0, *described[1][1:]), abs=0.02)
-
-
-def test_the_own_entity_waits_to_be_told_where_it_is(view):
-    """While it rides it is not told: what it was told before is old."""
-    moved(view, rides(OWN, BOB))
-    before = view.player.position
-    assert [type(event) for event in view.apply(encode_leave(BOBS))] == [Left]
-    assert view.player.position == before
 
 
 def test_a_vehicle_leaves_and_comes_back(view):

@@ -167,8 +167,9 @@ class Ghosts:
     # Offloads.
 
     def hold_arrival(self, source: AppId, message: Offload) -> None:
-        """A real has come whose ghost here is too far behind."""
-        held = self._hold(message.entity, source, message.epoch)
+        """A real has come whose ghost here is too far behind. Its epoch begins here, when it lands: its sender had the
+        one before."""
+        held = self._hold(message.entity, source, message.epoch - 1)
         held.add_turn(source, message)
         self.mending.renew(held)
         self._advance(message.entity)

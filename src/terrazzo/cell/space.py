@@ -5,6 +5,7 @@ Places are in the arrays of `area` (`_speed/area`), by slot; `bodies` has the Py
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf
 
 from terrazzo._speed.area import Area
@@ -40,8 +41,8 @@ class Space:
         self.headlines = Headlines(tally)
         self.bodies: dict[int, Body] = {}
         self.by_slot: dict[int, Body] = {}
-        self._riders: dict[int, int] = {}
-        """By the vehicle, whether it has a body here or not: how many bodies here stand on it."""
+        self._riders: dict[int, dict[int, None]] = {}
+        """By the vehicle, whether it has a body here or not: the bodies here that stand on it."""
 
     def set_tree(
         self, name: str, version: int, tree: BspTree, me: AppId, retiring: frozenset[AppId] = frozenset()
@@ -95,13 +96,11 @@ class Space:
         self._set_ranges(body)
         if body.kind.is_eventful:
             self.area.set_eventful(body.slot)
-        if body.ride is not None:
-            self._count_rider(body.ride.vehicle, 1)
+        self._begin_ride(body)
 
     def remove(self, body: Body) -> None:
         """A body is gone; who had it in its area hears of that with the next look (`cell/interests.py`)."""
-        if body.ride is not None:
-            self._count_rider(body.ride.vehicle, -1)
+        self._end_ride(body)
         del self.bodies[body.id]
         del self.by_slot[body.slot]
         body.bury()
@@ -109,18 +108,28 @@ class Space:
 
     def seat(self, body: Body, ride: Ride | None) -> None:
         """A body that is here stands on something, or no longer (`cell/riding.py`)."""
-        if body.ride is not None:
-            self._count_rider(body.ride.vehicle, -1)
+        self._end_ride(body)
         body.ride = ride
-        if ride is not None:
-            self._count_rider(ride.vehicle, 1)
+        self._begin_ride(body)
 
-    def _count_rider(self, vehicle: int, more: int) -> None:
-        count = self._riders.get(vehicle, 0) + more
-        if count:
-            self._riders[vehicle] = count
-        else:
-            del self._riders[vehicle]
+    def riders_of(self, vehicle: int) -> Collection[int]:
+        """The bodies here that stand on it."""
+        return self._riders.get(vehicle, ())
+
+    def _begin_ride(self, body: Body) -> None:
+        if body.ride is not None:
+            self._riders.setdefault(body.ride.vehicle, {})[body.id] = None
+            self._follow_vehicle(body.ride.vehicle)
+
+    def _end_ride(self, body: Body) -> None:
+        if body.ride is not None:
+            riders = self._riders[body.ride.vehicle]
+            del riders[body.id]
+            if not riders:
+                del self._riders[body.ride.vehicle]
+            self._follow_vehicle(body.ride.vehicle)
+
+    def _follow_vehicle(self, vehicle: int) -> None:
         if vehicle in self.bodies:
             self._set_ranges(self.bodies[vehicle])
 

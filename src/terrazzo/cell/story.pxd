@@ -73,6 +73,8 @@ cdef class Story:
     @cython.locals(alias=cython.int, sent=cython.longlong, number=cython.longlong)
     cpdef part(self, int entity, int flags, double now)
     cdef long long _repeat_grave(self, int entity, int alias, long long sent, int flags) except? -1
-    cdef _close(self, int alias, object other)
+    cdef _close(self, int alias, int entity, object other)
+    @cython.locals(rider=cython.int, flags=cython.int)
+    cdef _strand(self, object riders)
     cdef _forget(self, int entity, long long number, double now)
     cdef _forget_left(self, double now)

@@ -41,7 +41,7 @@ CARRY_TICKS at most. A new client begins with all that can be saved: it has much
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -390,7 +390,7 @@ class Story:
         if other is not None and flags & DESCRIBED and life_of(other.number) == life_of(sent):
             self._tell_since(other, alias, sent)
             sent = max(sent, other.number)
-        self._close(alias, other)
+        self._close(alias, entity, other)
         self._away.pop(entity, None)
         self._remembered.pop(entity, None)
         self.sight.rename(entity, 0)
@@ -407,7 +407,7 @@ class Story:
         else:
             number = self._repeat_grave(entity, alias, sent, flags)
         if alias:
-            self._close(alias, other)
+            self._close(alias, entity, other)
         self._forget(entity, number, now)
 
     def _repeat_grave(self, entity: int, alias: int, sent: int, flags: int) -> int:
@@ -420,13 +420,24 @@ class Story:
             self._repeat(grave.history, alias, sent, level, distance, grave.space == self._body.space.id)
         return int(max(sent, grave.number) + grave.is_destroyed)
 
-    def _close(self, alias: int, other: Body | None) -> None:
+    def _close(self, alias: int, entity: int, other: Body | None) -> None:
         if other is None:
             row = self._body.app.account.leave_of_the_gone()
         else:
             row = other.kind.page.others[PRESENCE]
         self._say(row, encode_leave(alias))
         self.aliases.rest(alias)
+        if riders := self._body.space.riders_of(entity):
+            self._strand(riders)
+
+    def _strand(self, riders: Collection[int]) -> None:
+        """Their vehicle has left, from which the client knew where they are: it is told that now."""
+        for rider in riders:
+            other, flags = self._bodies.get(rider), self.sight.flags(rider)
+            if other is not None and flags >= 0 and flags & DESCRIBED:
+                self.sight.bind(rider, other.slot)
+                if other.kind.is_eventful and other.number >= self.sight.sent(rider):
+                    self._tell(self.sight.alias(rider), other.kind.tell_place(other.position, other.direction))
 
     def _forget(self, entity: int, number: int, now: float) -> None:
         self.sight.remove(entity)

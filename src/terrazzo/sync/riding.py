@@ -14,7 +14,8 @@ Only the yaw of a vehicle turns those who stand on it: whoever stands on a ship 
 
 The same bytes are in the steps of an entity, in its ghosts and offloads, and in the message to clients. A client that
 knows the vehicle works out for itself where the rider is (`Rides`), from where it sees the vehicle: so the two never
-come apart on a screen. To one that does not, or no longer, the rider is where it is told to be, like anybody else.
+come apart on a screen. To one that does not, the rider is where it is told to be, like anybody else, and
+is told that anew when the vehicle has left its sight.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from math import cos, floor, isfinite, pi, sin
 from typing import TYPE_CHECKING, NamedTuple
 
 from terrazzo.errors import DecodeError
-from terrazzo.sync.protocol import OWN
 
 if TYPE_CHECKING:
     from terrazzo.sync.view_events import Seen
@@ -93,7 +93,6 @@ class Rides:
 
     def put(self, seen: Seen, position: Point, direction: Point) -> list[Seen]:
         """The server says where an entity is. Of one whose vehicle is there this client knows better."""
-        seen.told = position, direction
         if seen.ride is not None and self._find(seen.ride.vehicle) is not None:
             return []
         seen.position, seen.direction = position, direction
@@ -107,19 +106,8 @@ class Rides:
             rider.position, rider.direction = place_on(vehicle.position, vehicle.direction, rider.ride)
         return riders
 
-    def strand(self, vehicle: Seen) -> list[Seen]:
-        """An entity is out of sight: who rides on it is where it was told to be. The own entity is told that now."""
-        stranded: list[Seen] = []
-        for rider in self._riders.get(vehicle.id, {}).values():
-            if rider.told is not None and rider.alias != OWN:
-                rider.position, rider.direction = rider.told
-                stranded += [rider, *self.carry(rider)]
-        return stranded
-
     def ride(self, seen: Seen, ride: Ride) -> list[Seen]:
         """An entity rides, elsewhere, or no longer."""
-        if seen.told is None:
-            seen.told = seen.position, seen.direction
         self.leave(seen)
         if not ride.vehicle:
             return self.put(seen, ride.position, ride.direction)

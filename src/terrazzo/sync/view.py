@@ -238,9 +238,7 @@ class View:
         self._own_with_cell()
         if rest:
             raise DecodeError("leave has nothing after its alias", len(body) - len(rest))
-        for event in self._part_with(self._neighbours.leave(alias)):
-            yield event
-            yield from map(Moved, self._rides.strand(event.entity))
+        yield from self._part_with(self._neighbours.leave(alias))
 
     def _on_moved(self, number: int, body: bytes) -> Iterator[Event]:
         player = self._own_with_cell()
@@ -256,8 +254,7 @@ class View:
             if seen is None or not self._turns.covers(turn, seen.turn):
                 self.late += 1
                 continue
-            direction = seen.direction if seen.told is None else seen.told[1]
-            yaw, pitch, roll = (*place.angles, *direction[len(place.angles) :])
+            yaw, pitch, roll = (*place.angles, *seen.direction[len(place.angles) :])
             yield from map(Moved, self._rides.put(seen, place.position, (yaw, pitch, roll)))
 
     def _on_place(self, number: int, body: bytes) -> Iterator[Event]:

@@ -65,8 +65,6 @@ class Seen:
     """In which its alias became its own, or it rode no longer (`sync.turns`)."""
     ride: Ride | None = None
     """What it stands on (`sync.riding`)."""
-    told: tuple[Position, Direction] | None = None
-    """Where it was last said to be; a rider is seen where its vehicle is."""
 
     @property
     def yaw(self) -> float:
