@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from terrazzo.base.limits import KEY_S
+from terrazzo.base.nursery import PROXY_WAIT_S
 from terrazzo.db.dbapp import DBLimits
 from terrazzo.db.logon import LogOnLimits
 from terrazzo.db.passwords import Hasher
@@ -214,6 +216,11 @@ def test_a_placement_in_doubt_keeps_the_record_until_no_proxy_can_be_there(endin
     office.tick()
     assert office.database.log_ons == {}
     office.arrive()
+
+
+def test_a_doubt_lasts_longer_than_a_proxy_without_client_but_not_much():
+    limits, alone_s = LogOnLimits(), PROXY_WAIT_S + KEY_S
+    assert alone_s + limits.place_s < limits.doubt_s <= 2 * alone_s  # a player whose proxy was never made waits so long
 
 
 def test_a_placement_in_doubt_ends_when_the_proxy_is_said_to_be_gone():

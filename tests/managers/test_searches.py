@@ -187,6 +187,9 @@ class Board:
     def gone(self, part: PartId, reason: str, asked_at: float) -> None:
         self.heard.append(("gone", part, reason, asked_at))
 
+    def unsettled(self, part: PartId) -> None:
+        self.heard.append(("unsettled", part))
+
 
 class Seeker(Bench):
     def __init__(self) -> None:
@@ -232,7 +235,7 @@ def test_gone_is_passed_on_with_its_reason(answer, reason):
     assert seeker.board.heard == [("gone", CELL, reason, asked_at)]
 
 
-def test_a_failure_says_nothing_and_can_be_asked_again():
+def test_a_failure_says_only_that_nobody_knows_and_can_be_asked_again():
     seeker = Seeker()
     seeker.locator.find(CELL)
     [number] = seeker.asked()
@@ -240,7 +243,7 @@ def test_a_failure_says_nothing_and_can_be_asked_again():
     seeker.locator.find(CELL)
     [number] = seeker.asked()
     seeker.answer(BASE_APP_MGR, number, ProxyCreated(1, b""))
-    assert seeker.board.heard == []
+    assert seeker.board.heard == [("unsettled", CELL)]
     seeker.locator.find(CELL)
     assert len(seeker.asked()) == 1
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terrazzo._speed.sight import DESCRIBED, REFRESH, WITHHELD
+from terrazzo._speed.sight import DESCRIBED, PATIENCE, REFRESH, WITHHELD
 from terrazzo.sync.places import unpack12, unpack16, unpack_angle
 from tests.speed.forms import FORMS, form_of
 from tests.speed.sight_world import HERE, NORTH, headline
@@ -139,7 +139,25 @@ def test_withheld_undescribed_and_bodiless_are_not_told(world):
         world.area.set_news(world.area.find(entity), 9)
     assert world.serve()[:2] == ([], [])
     world.sight.bind(4, slot)
+    world.area.set_number(slot, 9)
+    world.sight.set_sent(4, 9)
     assert [entry.alias for entry in world.serve()[1]] == [4]
+
+
+def test_a_place_does_not_overtake_news_but_some_have_news_all_the_time(world):
+    slot = world.add(2, (12.0, 1.5, 0.0))
+    for number in range(1, PATIENCE + 1):
+        world.area.set_number(slot, number)
+        world.area.set_news(slot, number)
+        assert world.serve()[:2] == ([2], [])
+        world.sight.set_sent(2, number)
+    world.area.set_number(slot, PATIENCE + 1)
+    world.area.set_news(slot, PATIENCE + 1)
+    assert len(world.serve()[1]) == 1
+    world.area.put(slot, (13.0, 1.5, 0.0), (0.0, 0.0, 0.0))
+    assert world.serve()[1] == []
+    world.sight.set_sent(2, PATIENCE + 1)
+    assert len(world.serve()[1]) == 1
 
 
 def test_a_copy_that_is_behind_what_the_client_has_is_not_told(world):

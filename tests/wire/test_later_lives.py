@@ -141,3 +141,75 @@ def test_an_answer_says_nothing_of_what_was_sent_after_the_question():
     assert town.homes["A"].located == [part, part], "so it is asked again"
     town["A"].gone(part, "no such entity", town.host.now)
     assert town.homes["A"].failed[1:] == [(Z, part, [b"after"], "no such entity")]
+
+
+def test_the_last_call_of_one_that_ends_finds_the_later_life_as_well():
+    """The former life only waits until its base, to which the way back is blocked, has noted its end."""
+    base = PartId(Y.entity, Part.BASE)
+    town = pair()
+    town["C"].create(base)
+    town.introduce(base, "C")
+    town["B"].pin(Y, base)
+    town["C"].pin(base, Y)
+    town.settle(1.0)
+    town.blocked.add(("C", "B"))
+    town["B"].destroy(Y)
+    town.settle(1.0)
+    assert Y not in town["C"].boxes[base].channels, "so the next life may be made"
+    town["D"].create(Y, life=1)
+    town["A"].send(X, Y, b"0")
+    town["A"].destroy(X)
+    town.settle(1.0)
+    town.blocked.clear()
+    town.settle(6.0)
+    assert town.homes["B"].ended == [Y]
+    town["A"].learn(Y, first_of_life(1), town.id("D"))
+    town.settle(1.0)
+    assert town.take(Y) == [b"0"]
+
+
+def test_one_that_has_ended_notes_the_end_of_another_at_once():
+    town = pair()
+    town["B"].destroy(Y)
+    town.settle(1.0)
+    last = Frame(Y, X, town.id("A"), 0, 0, 0, is_over=True, is_noted=True)
+    town["B"].on_message(town.id("A"), last)
+    town.tick("B")
+    [note] = town.queues["B", "A"]
+    assert isinstance(note, Frame)
+    assert (note.to, note.is_noted, note.is_over) == (X, True, False), "else two memories would never be silent"
+
+
+def _waits_for(part: PartId) -> Town:
+    """X, at A, has called a part of which nobody knows, for so long that it seldom tries."""
+    town = pair()
+    town["A"].send(X, part, b"0")
+    town.settle(20.0)
+    return town
+
+
+def test_who_waits_for_a_part_is_heard_when_that_begins_beside_it():
+    town = _waits_for(Z)
+    town["A"].create(Z)
+    town.settle(0.1)
+    assert town.take(Z) == [b"0"]
+
+
+def test_who_waits_for_a_part_is_heard_when_that_speaks_to_another():
+    town = _waits_for(Z)
+    town["A"].create(PartId(EntityId(4), Part.CELL))
+    town["D"].create(Z)
+    town["D"].learn(PartId(EntityId(4), Part.CELL), 0, town.id("A"))
+    town["D"].send(Z, PartId(EntityId(4), Part.CELL), b"hello")
+    town.settle(0.2)
+    assert town.take(Z) == [b"0"]
+
+
+def test_who_waits_for_a_part_that_is_being_made_asks_again_soon():
+    town = _waits_for(Z)
+    asked = len(town.homes["A"].located)
+    while len(town.homes["A"].located) == asked:
+        town.settle(0.1)
+    town["A"].unsettled(Z)
+    town.settle(1.1)
+    assert len(town.homes["A"].located) == asked + 2

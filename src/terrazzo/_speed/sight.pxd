@@ -19,6 +19,7 @@ cdef struct Entry:
     uint8_t is_settled
     uint8_t is_beyond
     uint8_t level
+    uint8_t waited
     uint8_t angles
 
 

@@ -19,6 +19,9 @@ So with too little budget a thing at the rim of the area is told about ten times
 is forgotten, and what stood still is told soon when it moves. Who is equally urgent comes in the order of the table,
 where the last one takes the place of one that is removed.
 
+A place does not overtake news, which may be places, too: of whom the client lacks some it is told with the next call,
+when these have been; after PATIENCE calls in any case, for some have news all the time.
+
 A place is unreliable: what was told and has not changed is told again after REFRESH ticks, so that a lost packet heals.
 A description is reliable and needs that not. A local copy that is behind what the client has (another cell told it
 more) is not told.
@@ -75,6 +78,8 @@ PLACES = 21
 MESSAGE_MAX = 1024
 REFRESH = 20
 """Ticks after which an unchanged place is told again."""
+PATIENCE = 5
+"""Calls that a place waits for news to be told before it."""
 FAR = 9.0
 """How much less urgent a thing at the rim is than one close by."""
 LEVELS_MAX = 3
@@ -286,7 +291,7 @@ class Headlines:
 class _Entry:
     __slots__ = (
         "alias", "angles", "entity", "flags", "is_beyond", "is_settled", "level", "sent", "slot", "stamp", "told",
-        "waits_since",
+        "waited", "waits_since",
     )  # fmt: skip
 
     def __init__(self, entity: int, slot: int, sent: int, flags: int) -> None:
@@ -308,6 +313,8 @@ class _Entry:
         self.is_beyond = False
         """When it was told it was farther away than its position is told."""
         self.waits_since = _NEVER
+        self.waited = 0
+        """For news to be told before its place, that many calls."""
 
 
 def _count(tally: Tally, row: int, size: int) -> None:
@@ -444,7 +451,10 @@ class Sight:
         for entry in due:
             if writer.used >= rest:
                 break
-            self._tell(writer, tick, entry)
+            if self._area.news(entry.slot) > entry.sent and entry.waited < PATIENCE:
+                entry.waited += 1
+            else:
+                self._tell(writer, tick, entry)
         writer.close()
         return others, told, loose + writer.messages, used + writer.used
 
@@ -529,3 +539,4 @@ class Sight:
         _count(self._headlines.tally, ranges.row, writer.used - used)
         entry.is_settled = is_beyond and entry.is_beyond
         entry.stamp, entry.told, entry.angles, entry.is_beyond = area.stamp(slot), tick, angles, is_beyond
+        entry.waited = 0

@@ -12,6 +12,7 @@ from terrazzo._speed.tally cimport Tally
 PLACES = 21
 MESSAGE_MAX = 1024
 REFRESH = 20
+PATIENCE = 5
 FAR = 9.0
 LEVELS_MAX = 3
 OUTERMOST = 255
@@ -23,6 +24,7 @@ cdef enum:
     C_PLACES = 21
     C_MESSAGE_MAX = 1024
     C_REFRESH = 20
+    C_PATIENCE = 5
     C_OUTERMOST = 255
     C_DESCRIBED = 8
     C_WITHHELD = 16
@@ -420,7 +422,7 @@ cdef inline void _begin(Entry* entry, uint16_t alias, uint8_t level) noexcept no
     entry.told = entry.waits_since = NEVER
     entry.is_untold = True
     entry.is_settled = entry.is_beyond = False
-    entry.angles = 0
+    entry.angles = entry.waited = 0
 
 
 cdef class Sight:
@@ -700,6 +702,9 @@ cdef class Sight:
                 break
             entry = &self._entries[order[at]]
             slot = entry.slot
+            if area.newest[slot] > entry.sent and entry.waited < C_PATIENCE:
+                entry.waited += 1
+                continue
             reach = self._headlines.reach(slot)
             distance2 = self._distance2(slot)
             is_beyond = distance2 > reach.position
@@ -713,6 +718,7 @@ cdef class Sight:
             entry.stamp = area.stamps[slot]
             entry.is_untold = False
             entry.told = tick
+            entry.waited = 0
             entry.angles = angles
             entry.is_beyond = is_beyond
         WRITER.close()

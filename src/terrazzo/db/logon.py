@@ -72,7 +72,8 @@ class LogOnLimits:
 
     in_work_max: int = 100
     place_s: float = 5.0
-    doubt_s: float = 60.0
+    doubt_s: float = 30.0
+    """Longer than a proxy that nobody knows of can last: it waits for an id, then for its client, and is saved."""
 
 
 @dataclass

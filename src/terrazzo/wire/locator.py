@@ -90,5 +90,8 @@ class Locator:
 
     def _on_failed(self, entity: EntityId, failure: Failure, why: str) -> None:
         """Nobody knows for now; the switchboard asks again while something waits for it."""
-        del self._sought[entity], self._asked_at[entity]
+        del self._asked_at[entity]
+        for kind in sorted(self._sought.pop(entity)):
+            if failure is Failure.REFUSED:  # else the manager has enough to do
+                self._switchboard.unsettled(PartId(entity, kind))
         self._app.host.log("not located", entity=entity, why=why or failure.value)

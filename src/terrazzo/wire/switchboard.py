@@ -256,9 +256,7 @@ class Switchboard:
         if version < place.version or (version == place.version and place.app is not None):
             return False
         place.version, place.app = version, app
-        for channel in place.channels.values():
-            if channel.awaits_answer:
-                self._retry_at(channel, self._host.now)
+        self._wake(place)
         return True
 
     def gone(self, part: PartId, reason: str, asked_at: float = inf) -> None:
@@ -278,14 +276,23 @@ class Switchboard:
                 self._exchange.on_undelivered(channel.box.part, part, lost, reason)
             self._end_if_done(channel.box)
 
+    def unsettled(self, part: PartId) -> None:
+        """Nobody says for now where `part` is, perhaps it is being made: who waits for it asks again soon."""
+        place, now = self.places.get(part), self._host.now
+        if place is None or place.app is not None:
+            return
+        for channel in place.channels.values():
+            if channel.awaits_answer:
+                at = now + self._backoff(channel) / 4
+                place.locate_at = min(place.locate_at, at)
+                self._retry_at(channel, at)
+
     def on_link_lost(self, app: AppId) -> None:
         """What was on its way to `app` may be lost: what waits for an answer from there is said again, before anything
         else that is said there in the next tick."""
         for place in self.places.values():
             if place.app == app:
-                for channel in place.channels.values():
-                    if channel.awaits_answer:
-                        self._retry_at(channel, self._host.now)
+                self._wake(place)
 
     def on_app_dead(self, app: AppId) -> None:
         """`app` is declared dead: nothing lives there any more."""
@@ -365,8 +372,10 @@ class Switchboard:
         box, version, stream = self.boxes.get(frame.to), self.version_of(frame.to), frame.stream
         # Who has something to be delivered may find a later life. The other part of the same entity counts the lives.
         is_stranger = stream is not None and not stream.is_last and frame.source.entity != frame.to.entity
-        if box is not None and frame.is_over:
-            is_stranger = False  # those who end together must not wait for each other
+        if box is not None and box.open and frame.is_over:
+            # Those who end together must not wait for each other. There is no later life as long as its own base has
+            # not heard of the end.
+            is_stranger = False
         if version is not None and life_of(frame.heard) <= life_of(version) and not is_stranger:
             self._repeat_end(frame, version)
         elif box is not None:
@@ -377,6 +386,7 @@ class Switchboard:
     def _repeat_end(self, frame: Frame, version: int) -> None:
         """Says once more, for a part that has ended, that it is over; but two that have ended need not go on."""
         if frame.is_noted:
+            self._note_end(frame, version)
             return
         box = Mailbox(frame.to, version)
         box.is_ending = True
@@ -387,16 +397,25 @@ class Switchboard:
 
     def _answer_former(self, frame: Frame, box: Mailbox) -> None:
         """A former life of a part speaks: it is not heard, but if it ends, it may know that nobody waits for it."""
-        if frame.is_over and not frame.is_noted:
-            note = Frame(frame.source, frame.to, self.me, box.version, frame.version, 0, is_noted=True)
+        if not frame.is_noted:
+            self._note_end(frame, box.version)
+
+    def _note_end(self, frame: Frame, version: int) -> None:
+        """Answers a last word, and with nothing that needs an answer."""
+        if frame.is_over:
+            note = Frame(frame.source, frame.to, self.me, version, frame.version, 0, is_noted=True)
             self._post(note, frame.home)
 
     def _follow(self, frame: Frame) -> None:
         """A frame says where its source lives: the highest version is believed, and before any rumour of the same."""
         place = self._place(frame.source)
         if frame.version > place.version or (frame.version == place.version and frame.home != place.app):
+            # What is under way to where it was before is passed on, but not to a later life.
+            is_found = place.app is None or life_of(frame.version) > life_of(place.version)
             place.version, place.app, place.left = frame.version, frame.home, NEVER_HEARD
             place.locate_at = -inf
+            if is_found:
+                self._wake(place)
 
     def _pass_on(self, frame: Frame, via: AppId) -> None:
         place = self.places.get(frame.to)
@@ -497,6 +516,12 @@ class Switchboard:
         if at < channel.due:
             self._set_timer(channel, at)
 
+    def _wake(self, place: Place) -> None:
+        """Who waits for the part of this place speaks again at once: now it may be heard."""
+        for channel in place.channels.values():
+            if channel.awaits_answer:
+                self._retry_at(channel, self._host.now)
+
     def _set_timer(self, channel: Channel, at: float) -> None:
         channel.due = at
         if at != inf:
@@ -509,6 +534,7 @@ class Switchboard:
         self.boxes[box.part] = box
         place = self._place(box.part)
         place.version, place.app = box.version, self.me
+        self._wake(place)
 
     def _continue(self, state: PackedPart) -> Mailbox:
         box = unpack_mailbox(state, self._host.now, self._channel_type)

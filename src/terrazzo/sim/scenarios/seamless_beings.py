@@ -23,8 +23,7 @@ from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
 
 BOARD_M = 8.0
-FAILURES_IN_PEACE = ("has not said its last word",)
-FAILURES = ("try again later", "did not answer", "the CellAppMgr", *FAILURES_IN_PEACE)
+FAILURES = ("try again later", "did not answer", "the CellAppMgr", "has not said its last word")
 """Why no cell part could be made, when something went wrong around."""
 REFUSALS = ("has riders itself", "rides itself", "away from a vehicle")
 """What nobody can know before it boards."""
@@ -283,8 +282,7 @@ class Home(Base):
     def on_cell_failed(self, reason: str) -> None:
         """The ground was torn, or out of reach: it is tried again."""
         self.judge.failed += 1
-        known = FAILURES_IN_PEACE if self.judge.shape.is_peaceful else FAILURES
-        is_known = any(each in reason for each in known)
+        is_known = not self.judge.shape.is_peaceful and any(each in reason for each in FAILURES)
         what = f"entity {self.id} got no cell part: {reason}"
         self.judge.check(None if is_known else Broken("P1", what, self.id))
         if self.id not in self.judge.bases_over:
