@@ -251,6 +251,21 @@ def test_a_parts_own_word_beats_a_rumour_of_the_same_version():
     assert (place.version, place.app) == (1, town.id("C"))
 
 
+def test_what_must_be_ahead_is_said_at_once_even_by_who_leaves():
+    town = pair()
+    town["A"].send(X, Y, b"first")
+    town["A"].say_now(X, Y)
+    town["A"].say_now(X, Y)
+    town["A"].say_now(X, Z)
+    town.move(X, "A", "C")
+    town.tick("A")
+    assert len(town.queues["A", "B"]) == 1
+    town.deliver("A", "B")
+    assert town.take(Y) == [b"first"]
+    town.settle(3.0)
+    assert town.take(Y) == []
+
+
 def test_a_late_word_of_a_stay_in_between_is_not_believed():
     """From C it came back to where it had been before, and was heard there."""
     town = pair()

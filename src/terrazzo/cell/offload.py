@@ -140,6 +140,7 @@ class Offloads:
             app.feed.serve(real)
             if app.feed.is_parting(real):
                 return self._stay(real, jump, "its client was sent away")  # the game hears of that first
+            app.switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
         haunts = list(real.haunts)
         message = self._pack(real, to, jump)
         if to != app.me:

@@ -318,6 +318,14 @@ class Switchboard:
         if place is not None and place.app == source and message.part not in self.boxes:
             self._lose(place)
 
+    def say_now(self, source: PartId, to: PartId) -> None:
+        """What `source` has for `to` is sent at once: something else is, which must not be ahead of it."""
+        box = self.boxes.get(source)
+        channel = None if box is None else box.channels.get(to)
+        if channel is not None and channel in self._dirty:
+            del self._dirty[channel]
+            self._speak(channel, self._host.now)
+
     def on_tick(self) -> None:
         """Sends what is to be sent; repeats, retires and forgets what is due."""
         now = self._host.now
