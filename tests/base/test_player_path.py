@@ -114,6 +114,23 @@ def test_what_is_unreliable_of_a_former_stay_is_not_taken_for_one_of_the_next():
     assert session.unreliable == []
 
 
+def test_what_is_unreliable_does_not_pass_mail_that_was_sent_before_it():
+    """That was lost with a link, and is sent again."""
+    town = Town()
+    proxy, session = town.playing()
+    board = town.cell.board
+    town.cell.say(proxy.id, CellToClient(1, (b"\x14a",)))
+    after = board.said(proxy.cell.part, proxy.part_id)
+    update = ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after),))
+    town.app.on_message(CELL_ID, update)
+    town.app.on_tick()
+    assert session.unreliable == []
+    town.settle()
+    town.app.on_message(CELL_ID, update)
+    town.step()
+    assert session.unreliable == [b"\x15\0places"]
+
+
 def test_what_is_unreliable_bears_its_turn():
     town = Town()
     proxy, session = town.playing()

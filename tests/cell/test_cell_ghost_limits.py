@@ -7,11 +7,10 @@ import struct
 import msgspec
 import pytest
 
-from terrazzo.cell import ghost
+from terrazzo.cell import ghost, history
 from terrazzo.cell.ghost import HELD_ENTITIES_MAX
 from terrazzo.cell.graves import GRAVE_S, GRAVES_MAX, Graves
 from terrazzo.cell.held import HELD_STEPS_MAX, HELD_TURNS_MAX
-from terrazzo.cell.history import PACKED_STEPS_MAX
 from terrazzo.cell.mending import ASKED_MAX, GAP_S
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import (
@@ -354,19 +353,20 @@ def test_what_cannot_be_early_is_not_held(monkeypatch, message):
     assert not ghosts.held
 
 
-def test_what_mends_a_gap_brings_the_whole_past():
+def test_what_mends_a_gap_brings_the_whole_past(monkeypatch):
     """A ghost that is far behind must not make those who watch it miss what is still known."""
+    monkeypatch.setattr(history, "PACKED_STEPS_MAX", 20)
     land = Land(2)
     land.create(1, -10.0)
     land.create(2, -20.0)
     land.settle()
-    for _ in range(PACKED_STEPS_MAX + 30):
+    for _ in range(50):
         land.act(1, "step")
         land.step()
     past = land.real(1).ghost(is_snapshot=True).past
-    assert len(past.steps) == PACKED_STEPS_MAX + 30
+    assert len(past.steps) == 50
     assert past.floor < past.steps[0].number
-    assert len(land.real(1).ghost().past.steps) == PACKED_STEPS_MAX
+    assert len(land.real(1).ghost().past.steps) == 20
     land.tick(land[0])
     land[0].on_message(B, WantSnapshot(1, 0))
     [last_words] = [each for peer, each in said(land) if peer == B.index]

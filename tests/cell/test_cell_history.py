@@ -100,7 +100,8 @@ def test_news_of_a_copy_without_steps_begin_at_its_floor():
     assert [body.history.has_changed(0, number) for number in (7, 8)] == [True, False]
 
 
-def test_a_copy_that_is_mended_keeps_what_it_knew_from_before():
+def test_a_copy_that_is_mended_keeps_what_it_knew_from_before(monkeypatch):
+    monkeypatch.setattr(history, "PACKED_STEPS_MAX", 64)
     body = body_at(0)
     for number in (1, 2, 3):
         record(body, number, [event(0, b"%d" % number)])

@@ -72,6 +72,31 @@ def test_a_late_word_of_the_end_says_nothing_of_a_call_that_is_younger():
     assert town.take(Y) == [b"0"]
 
 
+def test_nor_do_two_late_words_and_what_was_said_before_them():
+    """They come when the channel was forgotten: the first ones open it again, and the last is no answer to the call."""
+    town = pair()
+    town["B"].send(Y, X, b"here I am")
+    town.tick("B")
+    late = [each for each in town.queues["B", "A"] if isinstance(each, Frame)]
+    town["B"].destroy(Y)
+    town.tick("B")
+    late += [each for each in town.queues["B", "A"] if isinstance(each, Frame) and each.is_over] * 2
+    town.settle(0.2)
+    assert town.take(X) == [b"here I am"]
+    town.settle(1.0)
+    assert town.homes["B"].ended == [Y]
+    town["C"].create(Y, life=1)
+    assert len(late) == 3
+    for word in late[:-1]:
+        town["A"].on_message(town.id("B"), word)
+    town["A"].send(X, Y, b"0")
+    town["A"].on_message(town.id("B"), late[-1])
+    assert town.homes["A"].failed == []
+    town["A"].learn(Y, first_of_life(1), town.id("C"))
+    town.settle(2.0)
+    assert town.take(Y) == [b"0"]
+
+
 def test_who_ends_does_not_wait_for_a_later_life_of_one_that_has_ended():
     town = pair()
     town["B"].send(Y, X, b"here I am")

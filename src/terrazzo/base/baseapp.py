@@ -206,7 +206,7 @@ class BaseApp(ClusterApp):
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
         for update in message.updates:
             proxy = self.bases.get(EntityId(update.entity))
-            if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update.witness, update.messages):
+            if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update):
                 self._updated[proxy.id] = proxy
 
     # The tick.

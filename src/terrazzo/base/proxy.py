@@ -41,7 +41,7 @@ from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
 from terrazzo.wire.ids import AppId, EntityId
 from terrazzo.wire.messages import Refusal
-from terrazzo.wire.pairs.base_cell import ClientWants, SendAway, SetWitness
+from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientWants, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 
 if TYPE_CHECKING:
@@ -335,15 +335,17 @@ class ProxyEntity(BaseEntity):
                     self.app.wanting[self.id] = self  # in the next tick
                     return
 
-    def keep_update(self, source: AppId, witness: int, messages: tuple[bytes, ...]) -> bool:
+    def keep_update(self, source: AppId, update: ClientUpdate) -> bool:
         """Positions, loose changes and calls have come: they go to the client in order with the mail. From where the
         cell part was before they come too late: what has been said from where it is now may be about others. That is
-        asked now, for it may have come back there, and be heard in this very tick."""
-        if source != self.cell.home:
+        asked now, for it may have come back there, and be heard in this very tick. And they come too early if mail
+        that was sent before them was lost, and is sent again: it may tell of places, too."""
+        switchboard = self.app.switchboard
+        if source != self.cell.home or not switchboard.has_heard(self.part_id, self.cell.part, update.after):
             self.app.old_mail += 1
             return False
-        letters = len(self.app.switchboard.boxes[self.part_id].inbox)
-        self.updates.append((letters, witness, messages))
+        letters = len(switchboard.boxes[self.part_id].inbox)
+        self.updates.append((letters, update.witness, update.messages))
         return True
 
     def pass_updates(self, letters: int | None = None) -> None:

@@ -131,17 +131,18 @@ class Feed:
         if len(places) > LOOSE_MAX:
             app.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
             places = places[-LOOSE_MAX:]
+        if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
+            messages = self._tell_in_parts(real, witness.number, messages)
+        if messages:
+            self.tell_base(real, ToClient(witness.number, tuple(messages)))
         if places:
-            update = ClientUpdate(real.body.id, witness.number, tuple(places))
+            after = app.switchboard.said(real.body.part, real.body.base_part)
+            update = ClientUpdate(real.body.id, witness.number, tuple(places), after)
             base = app.base_of(real.body)
             updates = self._updates.get(base)
             if updates is None:
                 updates = self._updates[base] = []
             updates.append(update)
-        if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
-            messages = self._tell_in_parts(real, witness.number, messages)
-        if messages:
-            self.tell_base(real, ToClient(witness.number, tuple(messages)))
 
     def _tell_in_parts(self, real: Real, witness: int, messages: list[bytes]) -> list[bytes]:
         """What is too long for one message to the base; gives the last part, which is not."""

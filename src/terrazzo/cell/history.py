@@ -52,8 +52,9 @@ if TYPE_CHECKING:
     from terrazzo.cell.body import Body
 
 STEPS_MAX = 128
+"""More than the ticks that a real is on its way at most (`mending.ARRIVAL_S`), with its witness."""
 BYTES_MAX = 65_536
-PACKED_STEPS_MAX = 64
+PACKED_STEPS_MAX = STEPS_MAX
 PACKED_BYTES_MAX = 16_384
 PLACE = 1 << 16
 RIDE = PLACE + 1

@@ -175,8 +175,8 @@ class _ForgetsTheEnd(Channel):
 
     __slots__ = ()
 
-    def _on_over(self, ack: tuple[int, int] | None, is_known: bool) -> list[bytes]:
-        super()._on_over(ack, is_known)
+    def _on_over(self, ack: tuple[int, int] | None) -> list[bytes]:
+        super()._on_over(ack)
         return []
 
 

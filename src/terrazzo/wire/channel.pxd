@@ -49,7 +49,7 @@ cdef class Channel:
     @cython.locals(stream=OutStream)
     cpdef _on_closed(self, object frame)
     @cython.locals(stream=OutStream)
-    cpdef list _on_over(self, tuple ack, bint is_known)
+    cpdef list _on_over(self, tuple ack)
     @cython.locals(incoming=InStream)
     cpdef _on_stream(self, object stream, double now, object limits)
     cpdef object _begin(self, object stream)

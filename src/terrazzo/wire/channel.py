@@ -45,12 +45,12 @@ renewed).
 
 **The end.** A destroyed part's mailbox is `ending`: it takes nothing more, sends what it had promised to send, and says
 `is_over` with its last acknowledgement until the peer has `noted` it. So the peer knows exactly which of its messages
-were not delivered, and its app is told of those, and only of those (story 19). Where it never spoke before on this
-channel, and never began the stream, nothing is known: it may be a late copy of its last word, older than a call that is
-for its next life; so the call goes on, as a stranger's does. The peer of a pinned channel hears it last, when all
-others know: so a base that waits for it before it makes another cell part can be sure that nothing of the former one is
-on its way to anybody. Whoever knows a later life does not listen to the former, only notes its end. Whoever calls and
-has no channel with it yet gets no answer from it, nor from its memory: perhaps it is made again, so the base is asked
+were not delivered, and its app is told of those, and only of those (story 19). Where neither of the two streams was
+begun by the other side, nothing is known: it may be a late copy of its last word, older than a call that is for its
+next life; so the call goes on, as a stranger's does. The peer of a pinned channel hears it last, when all others know:
+so a base that waits for it before it makes another cell part can be sure that nothing of the former one is on its way
+to anybody. Whoever knows a later life does not listen to the former, only notes its end. Whoever calls and has no
+channel with it yet gets no answer from it, nor from its memory: perhaps it is made again, so the base is asked
 (`switchboard.py`).
 """
 
@@ -269,7 +269,6 @@ class Channel:
         if life_of(frame.heard) < life:
             self.owes_frame = True  # about a former life of ours: tell the peer of this one
             return []
-        is_known = self.confirmed != NEVER_HEARD
         if frame.heard > self.confirmed:
             self.confirmed = frame.heard
             self.attempts = 0
@@ -280,7 +279,7 @@ class Channel:
             self.incoming = None  # the lost life had seen this stream to its end
         lost = []
         if frame.is_over:
-            lost = self._on_over(frame.ack, is_known)
+            lost = self._on_over(frame.ack)
             self.is_waited_for = True
         if frame.stream is not None:
             self._on_stream(frame.stream, now, limits)
@@ -345,17 +344,16 @@ class Channel:
             stream.first = stream.born = stream.sent = 0
             self.owes_frame = True
 
-    def _on_over(self, ack: tuple[int, int] | None, is_known: bool) -> list[bytes]:
-        """The peer takes nothing more: what it has not acknowledged was not delivered. Unless it was not known here
-        before, and has not begun this stream: that may be younger than this word, and is for whoever lives now."""
+    def _on_over(self, ack: tuple[int, int] | None) -> list[bytes]:
+        """The peer takes nothing more: what it has not acknowledged was not delivered. Unless it has not begun this
+        stream, nor has one of its own here: this word may be a late copy, and the stream is for whoever lives now."""
         stream, box = self.outgoing, self.box
         self.pinned = False
         self.confirmed = box.version
         if stream is None:
             return []
-        is_begun = is_known or stream.first > 0 or (ack is not None and ack[0] == stream.generation)
+        is_begun = stream.first > 0 or self.incoming is not None or (ack is not None and ack[0] == stream.generation)
         if stream.buffer and not is_begun and not box.is_ending and self.peer.entity != box.part.entity:
-            self.confirmed = NEVER_HEARD  # nor will the next copy of this be an answer
             return []
         self.outgoing = None
         return stream.buffer

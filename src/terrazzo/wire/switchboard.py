@@ -318,6 +318,18 @@ class Switchboard:
         if place is not None and place.app == source and message.part not in self.boxes:
             self._lose(place)
 
+    def said(self, source: PartId, to: PartId) -> tuple[int, int]:
+        """What `source` has sent to `to` until now, as a mark that `has_heard` understands at the other end."""
+        channel = self.boxes[source].channels.get(to)
+        stream = None if channel is None else channel.outgoing
+        return (0, 0) if stream is None else (stream.generation, stream.next)
+
+    def has_heard(self, part: PartId, peer: PartId, mark: tuple[int, int]) -> bool:
+        """Whether all that `peer` had said to `part` by then has come."""
+        channel = self.boxes[part].channels.get(peer)
+        stream = None if channel is None else channel.incoming
+        return mark <= ((0, 0) if stream is None else (stream.generation, stream.expected))
+
     def say_now(self, source: PartId, to: PartId) -> None:
         """What `source` has for `to` is sent at once: something else is, which must not be ahead of it."""
         box = self.boxes.get(source)

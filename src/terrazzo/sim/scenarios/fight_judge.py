@@ -23,8 +23,8 @@ from terrazzo.sim.scenarios.seamless_judge import Judge
 EARLY_S = 1e-6
 """Seconds pass through several clocks; they do not add up exactly."""
 ASKED_MANY = 20
-LATELY_S = 15.0
-"""Where all ways are short a blow is felt within this time."""
+LATELY_S = 6.0
+"""Where all ways are short a blow is felt within this time, even if the target dies and is made again meanwhile."""
 
 
 @dataclass

@@ -57,11 +57,13 @@ class Moves(Message, frozen=True):
 
 
 class ClientUpdate(NamedTuple):
-    """Unreliable messages for one client."""
+    """Unreliable messages for one client, and up to where its cell part had told its base part something before
+    (`Switchboard.said`): they are not for a client that does not know that yet."""
 
     entity: Int32
     witness: Count
     messages: tuple[bytes, ...]
+    after: tuple[Count, Count] = (0, 0)
 
 
 @message(83)
