@@ -126,8 +126,7 @@ def test_what_is_unreliable_does_not_pass_mail_that_was_sent_before_it():
     town.app.on_tick()
     assert session.unreliable == []
     town.settle()
-    town.app.on_message(CELL_ID, update)
-    town.step()
+    assert session.sent[-1] == b"\x14a"
     assert session.unreliable == [b"\x15\0places"]
 
 
@@ -156,16 +155,20 @@ def test_what_is_unreliable_and_what_is_not_stay_in_order():
     town = Town()
     proxy, session = town.playing()
     town.tell(proxy, protocol.encode_announce(70, 1, AVATAR))
+
+    def update() -> None:
+        after = town.cell.board.said(proxy.cell.part, proxy.part_id)
+        town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after),)))
+
     for vehicle in (0, 9, 0):
-        update = ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),))
-        town.app.on_message(CELL_ID, update)
+        update()
         ride = Ride(vehicle, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
         rides = protocol.with_alias(1, protocol.Told(ToClient.RIDES, encode_ride(ride)))
         town.cell.say(proxy.id, CellToClient(1, (rides,)))
         town.cell.on_tick()
         for _, message in drain(town.cell.outbox):
             town.app.on_message(CELL_ID, message)
-        town.app.on_message(CELL_ID, update)
+        update()
     town.step()
     assert [each[1] for each in session.unreliable] == [0, 1, 1, 1, 1, 2]
     assert session.kinds()[-3:] == [ToClient.RIDES] * 3

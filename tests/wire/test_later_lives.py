@@ -238,3 +238,24 @@ def test_who_waits_for_a_part_that_is_being_made_asks_again_soon():
     town["A"].unsettled(Z)
     town.settle(1.1)
     assert len(town.homes["A"].located) == asked + 2
+
+
+def test_who_goes_on_calling_when_it_has_noted_the_end_hears_when_that_is_over():
+    town = pair()
+    town["C"].create(Z)
+    town["B"].learn(Z, 0, town.id("C"))
+    town.blocked.add(("C", "B"))
+    town["B"].send(Y, Z, b"promised")
+    town["B"].send(Y, X, b"here I am")
+    town["B"].destroy(Y)
+    town.settle(0.1)
+    assert town.take(X) == [b"here I am"]
+    town.settle(0.1)
+    town["A"].send(X, Y, b"0")  # with the note
+    town.settle(0.2)
+    town.blocked.clear()
+    town.take(Z)
+    town.settle(0.3)
+    assert town.homes["B"].ended == [Y]
+    town.settle(0.4)
+    assert Y in town.homes["A"].located

@@ -230,15 +230,17 @@ class BaseApp(ClusterApp):
             entity = self.bases.get(part.entity)
             if entity is None:
                 continue  # it is ending: its mailbox answers for it
-            for number, (source, payload) in enumerate(self.switchboard.taking(part)):
-                if part.entity in self._updated:
-                    self._updated[part.entity].pass_updates(number)
+            updated = self._updated.get(part.entity)
+            if updated is not None:
+                updated.pass_updates()
+            for source, payload in self.switchboard.taking(part):
                 entity.on_mail(source, payload)
                 if entity.life is Life.GONE:
                     break  # its mailbox tells those who wrote the rest
-        updated, self._updated = self._updated, {}
-        for proxy in updated.values():
-            proxy.pass_updates()
+                if updated is not None:
+                    updated.pass_updates()
+        updated_ones = {id: proxy for id, proxy in self._updated.items() if id in self.bases}
+        self._updated = {id: proxy for id, proxy in updated_ones.items() if not proxy.pass_updates()}
 
     def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
         """Runs code of a base that is here (see `Awaiting`)."""

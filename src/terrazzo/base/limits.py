@@ -21,6 +21,8 @@ CALL_RATE = 50.0
 MESSAGE_RATE = 400.0
 """Messages a second of one client, all kinds together. What is over it counts as bad."""
 
+UPDATES_MAX = 64
+"""Messages of a cell part that may be lost and wait for mail; beyond, the oldest are lost."""
 WANTS_MAX = 1024
 """Entities, or aliases, that one message to a cell part speaks of."""
 

@@ -21,6 +21,7 @@ The rules:
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum, IntEnum
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -32,7 +33,7 @@ from terrazzo.base.cellside import AGAIN_S, Body
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.drafts import Draft
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, WANTS_MAX
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, UPDATES_MAX, WANTS_MAX
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected
 from terrazzo.schema.flags import Receiver
@@ -98,7 +99,7 @@ class ProxyEntity(BaseEntity):
         self._alarm: Alarm | None = None
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         self.shown = Shown()
-        self.updates: list[tuple[int, int, tuple[bytes, ...]]] = []
+        self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
         """What may be lost and has come since the last tick: after so many letters, whence, for which witness, what."""
         super().__init__(app, id, draft, part_class)
         self.mail = ClientMail(self)
@@ -336,28 +337,29 @@ class ProxyEntity(BaseEntity):
                     return
 
     def keep_update(self, source: AppId, update: ClientUpdate) -> bool:
-        """Positions, loose changes and calls have come: they go to the client in order with the mail. From where the
-        cell part was before they come too late: what has been said from where it is now may be about others. That is
-        asked now, for it may have come back there, and be heard in this very tick. And they come too early if mail
-        that was sent before them was lost, and is sent again: it may tell of places, too."""
-        switchboard = self.app.switchboard
-        if source != self.cell.home or not switchboard.has_heard(self.part_id, self.cell.part, update.after):
+        """Positions, loose changes and calls have come. From where the cell part was before they come too late: what
+        has been said from where it is now may be about others. That is asked now, for it may have come back there, and
+        be heard in this very tick."""
+        if source != self.cell.home:
             self.app.old_mail += 1
             return False
-        letters = len(switchboard.boxes[self.part_id].inbox)
-        self.updates.append((letters, update.witness, update.messages))
+        self.updates.append(update)
         return True
 
-    def pass_updates(self, letters: int | None = None) -> None:
-        """What may be lost goes to the client: what came before the letter of this number, or all. Before its cell
-        player it comes too early."""
-        while self.updates and (letters is None or self.updates[0][0] <= letters):
-            _, witness, messages = self.updates.pop(0)
+    def pass_updates(self) -> bool:
+        """What may be lost goes to the client when all mail is taken that was sent before it, which may tell of places,
+        too, and not before its cell player. False when some waits for mail."""
+        while self.updates:
+            update = self.updates[0]
+            if not self.app.switchboard.has_taken(self.part_id, self.cell.part, update.after):
+                return False
+            self.updates.popleft()
             if not self.shown.has_body:
                 self.app.old_mail += 1
-            elif self._is_present(witness):
-                for each in messages:
+            elif self._is_present(update.witness):
+                for each in update.messages:
                     self._send_loose(each)
+        return True
 
     def _is_present(self, witness: int) -> bool:
         if witness == self.witness and self.is_ready and self.cell.state in (Body.THERE, Body.LEAVING):

@@ -319,16 +319,17 @@ class Switchboard:
             self._lose(place)
 
     def said(self, source: PartId, to: PartId) -> tuple[int, int]:
-        """What `source` has sent to `to` until now, as a mark that `has_heard` understands at the other end."""
+        """What `source` has sent to `to` until now, as a mark that `has_taken` understands at the other end."""
         channel = self.boxes[source].channels.get(to)
         stream = None if channel is None else channel.outgoing
         return (0, 0) if stream is None else (stream.generation, stream.next)
 
-    def has_heard(self, part: PartId, peer: PartId, mark: tuple[int, int]) -> bool:
-        """Whether all that `peer` had said to `part` by then has come."""
-        channel = self.boxes[part].channels.get(peer)
+    def has_taken(self, part: PartId, peer: PartId, mark: tuple[int, int]) -> bool:
+        """Whether `part` has taken all that `peer` had said to it by then."""
+        box = self.boxes.get(part)
+        channel = None if box is None else box.channels.get(peer)
         stream = None if channel is None else channel.incoming
-        return mark <= ((0, 0) if stream is None else (stream.generation, stream.expected))
+        return mark <= ((0, 0) if stream is None else (stream.generation, stream.expected - stream.untaken))
 
     def say_now(self, source: PartId, to: PartId) -> None:
         """What `source` has for `to` is sent at once: something else is, which must not be ahead of it."""
@@ -382,6 +383,8 @@ class Switchboard:
         if lost:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
         if frame.is_noted and box.is_ending and life_of(frame.heard) == life_of(box.version):
+            if frame.stream is not None and frame.stream.payloads:
+                box.strays[via] = None  # whoever goes on calling is a stranger from here on
             self._forget(channel)
             self._end_if_done(box)
         elif channel.owes_frame or not channel.pinned or channel.has_unsent(self.limits):

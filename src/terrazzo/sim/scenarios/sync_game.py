@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, UInt32, build, exposed, remote
+from terrazzo.base.baseapp import BaseApp
 from terrazzo.game import LoadedGame
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side
@@ -40,6 +41,7 @@ class SyncJudge(Judge):
         self.gaps: dict[tuple[int, int], int] = {}
         """Which client (by its own entity) was told the latest of whom, in place of what history no longer has; and at
         which number of that entity."""
+        self.base_apps: list[BaseApp] = []
         self.serving = 0
         """Whose client is being told something."""
         self.callbacks: list[Callback] = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell import history
 from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
@@ -28,6 +29,8 @@ class SyncTruth(Truth):
         super().watch(process, app)
         judge = self._judge
         assert isinstance(judge, SyncJudge)
+        if isinstance(app, BaseApp):
+            judge.base_apps.append(app)
         if isinstance(app, CellApp):
             for type_id in judge.schema.by_id:
                 kind = app.kinds.get(type_id)

@@ -203,7 +203,9 @@ class SyncView(ViewJudge):
             return None
         is_too_far = manner.within_m is not None and away > manner.within_m - NEAR_M
         is_sure = seen.id != self._own and any(hearing.manners[each].is_complete for each in track.now)
-        may_be_lost = not manner.is_reliable and not (self._judge.shape.is_peaceful and is_sure)
+        # In peace, too, it may be lost: what a former cell told comes when the next one is heard already.
+        came_all = self._judge.shape.is_peaceful and not any(app.old_mail for app in self._sync.base_apps)
+        may_be_lost = not manner.is_reliable and not (came_all and is_sure)
         if is_too_far or may_be_lost:
             known = self._known.get((seen.id, name), set())
             return None if value in known or value == self._default(seen, name) else "has an unknown"
