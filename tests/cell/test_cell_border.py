@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from terrazzo.cell import history
 from terrazzo.cell.cellapp import OFFLOAD_MARGIN_M
 from tests.cell.forms import IS_PLAIN
 from tests.cell.land import Land
@@ -95,8 +96,9 @@ def test_where_four_cells_meet(seed):
 
 @pytest.mark.parametrize("is_lost", [False, True])
 @pytest.mark.parametrize("steps", [2, 100])
-def test_the_real_overtakes_the_steps_of_the_home_before_the_last(is_lost, steps):
+def test_the_real_overtakes_the_steps_of_the_home_before_the_last(is_lost, steps, monkeypatch):
     """0 → 1 → 3, while what 0 told 3 is still on its way: what its past tells is known; for the rest it waits."""
+    monkeypatch.setattr(history, "PACKED_STEPS_MAX", 64)
     land = Land(4, margin_m=0.0, corner=True)
     start, first, last = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
     watcher = land.create(2, 5.0, 5.0, is_seen=True)
