@@ -2,8 +2,9 @@
 
     a description      has every property as it was at that number; of those with a level perhaps what was seen before
     a word             fits what was heard before (`sync_hearing.py`); a change runs one callback, with what was before
-    from near only     is heard only by who was near lately, and nothing is missing for who was near all the time; this
-                       where nothing goes wrong around, since then places are nowhere long out of date
+    from near only     is heard only by who was near lately (or before it heard nothing of that entity for long), and
+                       nothing is missing for who was near all the time; this where nothing goes wrong around, since
+                       then places are nowhere long out of date
     at rest            each property is what its flags and level allow: as it is, or as it was seen last, or the default
 
 Who is in the area, where, and why it left is judged as in `seamless_view.py`.
@@ -12,7 +13,7 @@ Who is in the area, where, and why it left is judged as in `seamless_view.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import hypot
+from math import hypot, inf
 
 from terrazzo.cell.real import Real
 from terrazzo.sim.oracle import check
@@ -36,6 +37,8 @@ from terrazzo.sync.view_events import Called, CellLost, CellPlayer, Changed, Ent
 
 FAR_M = 2.0
 """Somebody may move so far while the news of it is on its way, for what is asked of the last few seconds."""
+TOGETHER_S = 1.0
+"""What is told together comes within this time."""
 
 
 class SyncView(ViewJudge):
@@ -50,6 +53,10 @@ class SyncView(ViewJudge):
         """The number with which each was described."""
         self._told_at: dict[tuple[int, str], float] = {}
         """When it heard of a property, or method, of an entity."""
+        self._heard_at: dict[int, float] = {}
+        """When it heard of an entity."""
+        self._silent: dict[int, tuple[float, float]] = {}
+        """When it heard of an entity after a longer silence, and since when it had not."""
         self._values: dict[tuple[int, str], bytes] = {}
         """Every property of every entity as its client has it."""
         self._known: dict[tuple[int, str], set[bytes]] = {}
@@ -107,6 +114,7 @@ class SyncView(ViewJudge):
         self._hearings[seen.id] = hearing
         self._numbers[seen.id] = seen.number
         self._at[seen.id] = (story, Span(mark, mark))
+        self._hear_of(seen.id)
         self._check_shown(seen)
 
     def _describe(self, seen: Seen, hearing: Hearing, name: str, value: bytes, mark: int) -> None:
@@ -127,7 +135,7 @@ class SyncView(ViewJudge):
     def _follow(self, seen: Seen, fact: Fact, words: str, *, is_own: bool) -> None:
         hearing, name = self._hearings[seen.id], fact[0]
         manner, now = hearing.manners[name], self._judge.world.clock.now
-        since = self._told_at.get((seen.id, name), now)
+        since, silent_since = self._told_at.get((seen.id, name), now), self._hear_of(seen.id)
         has = max(hearing.has.get(name, 0), hearing.begin if isinstance(fact[1], int) else 0)
         wrong = hearing.hear(fact, may_skip=self._has_gap(seen.id))
         if wrong is Wrong.AGAIN and not manner.is_reliable:
@@ -139,26 +147,42 @@ class SyncView(ViewJudge):
             text = f"{what}, which {wrong.value}: had fact {has}, {after} is due"
             check(False, "P4", text, self.name, seen.id)
         if manner.within_m is not None and self._judge.shape.is_peaceful:
-            self._check_distance(seen, fact, manner, max(now - since, LATELY_S), has, what)
+            self._check_near(seen, manner, now - silent_since + LATELY_S, what)
+            self._check_missed(seen, fact, manner, max(now - since, LATELY_S), has, what)
         if isinstance(fact[1], bytes):
             self._known.setdefault((seen.id, name), set()).add(fact[1])
         self._told_at[seen.id, name] = now
         self.heard += 1
 
+    def _hear_of(self, entity: int) -> float:
+        """Something is told of an entity; since when at the least that may have been on its way. While nothing is told
+        of it, because others come first, the client has it at the level that was."""
+        now = self._judge.world.clock.now
+        last, self._heard_at[entity] = self._heard_at.get(entity, now), now
+        if now > last + TOGETHER_S:
+            self._silent[entity] = (now, last)
+        at, since = self._silent.get(entity, (-inf, now))
+        return since if now <= at + TOGETHER_S else now
+
     def _has_gap(self, entity: int) -> bool:
         """Whether this client was told the latest in place of what history no longer has, since it was described."""
         return self._sync.gaps.get((self._own, entity), -1) > self._numbers.get(entity, -1)
 
-    def _check_distance(self, seen: Seen, fact: Fact, manner: Manner, lately_s: float, has: int, what: str) -> None:
-        """Whether somebody was near enough to hear this; and far enough to have missed something, if it did."""
+    def _check_near(self, seen: Seen, manner: Manner, lately_s: float, what: str) -> None:
+        """Whether somebody was near enough to hear this."""
+        assert manner.within_m is not None
+        story, own = self._hearings[seen.id].story, self._hearings[self._own].story
+        most = manner.within_m + manner.hysteresis_m + FAR_M
+        is_near = self._ever(story, own, lately_s, lambda away: away <= most)
+        check(is_near, "P4", f"{what} from farther away than {manner.within_m:.1f} m", self.name, seen.id)
+
+    def _check_missed(self, seen: Seen, fact: Fact, manner: Manner, lately_s: float, has: int, what: str) -> None:
+        """Whether somebody who missed something was far enough for that."""
         assert manner.within_m is not None
         hearing, own = self._hearings[seen.id], self._hearings[self._own].story
-        most, least = manner.within_m + manner.hysteresis_m + FAR_M, manner.within_m - FAR_M
-        is_near = self._ever(hearing.story, own, LATELY_S, lambda away: away <= most)
-        check(is_near, "P4", f"{what} from farther away than {manner.within_m:.1f} m", self.name, seen.id)
-        place = hearing.has[fact[0]]
-        missed = any(each[0] == fact[0] for each in hearing.facts[has : place - 1])
+        missed = any(each[0] == fact[0] for each in hearing.facts[has : hearing.has[fact[0]] - 1])
         if missed and not manner.is_latest and manner.is_reliable and not self._has_gap(seen.id):
+            least = manner.within_m - FAR_M
             was_far = self._ever(hearing.story, own, lately_s + LATELY_S, lambda away: away > least)
             text = f"{what}, but not of all before, near as it was all the time"
             check(was_far, "P4", text, self.name, seen.id)
