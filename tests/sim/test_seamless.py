@@ -29,7 +29,8 @@ CAUGHT: dict[str, tuple[str, int]] = {
     "stutter": ("P4", 0), "reuse-alias-at-once": ("P4", 1), "forget-seen": ("P4", 0), "send-too-little": ("P4", 1),
     "flicker": ("P4", 0), "see-less": ("liveness", 1), "forget-timers": ("liveness", 0), "early-timers": ("P1", 0),
     "forget-controllers": ("liveness", 0), "forget-triggers": ("liveness", 2), "forget-teleport": ("liveness", 0),
-    "forget-haunts": ("liveness", 2),
+    "forget-haunts": ("liveness", 2), "hide-ends": ("P3", 0), "forget-pace": ("P7", 12),
+    "put-nobody-back": ("liveness", 1),
 }  # fmt: skip
 """The promise that each mutation breaks, and a seed that finds it out in a short run; longer ones are tried when the
 world has changed since."""
@@ -59,6 +60,7 @@ def test_the_world_is_as_busy_as_it_should_be():
     heard: set[str] = set()
     happened: set[str] = set()
     ground: set[str] = set()
+    refused: set[str] = set()
     offloads = reported = lives = 0
     for seed in range(4):
         world = World(seed)
@@ -67,6 +69,7 @@ def test_the_world_is_as_busy_as_it_should_be():
         heard |= scenario.judge.calls.heard.keys()
         happened |= scenario.judge.duties.counts.keys()
         ground |= scenario.ground.changes.keys()
+        refused |= {each for app in scenario.cluster.cell_apps for each in app.counts}
         offloads += scenario.truth.offloads
         reported += scenario.judge.calls.reported
         lives = max(lives, *(len(stories) for stories in scenario.judge.stories.values()))
@@ -74,6 +77,7 @@ def test_the_world_is_as_busy_as_it_should_be():
     assert happened >= {"timers", "reached", "turned", "cancelled", "arrived", "areas entered", "areas left"}
     assert happened >= {"triggers entered", "triggers left"}
     assert ground == {"add", "retire", "move"}
+    assert refused >= {"move too fast", "move out of bounds"}
     assert offloads > 50
     assert reported > 0
     assert lives >= 2

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrazzo._speed import COMPILED
-from terrazzo._speed.movers import ASK, OUT_OF_BOUNDS, ROW, TOO_FAST, Row, pack_row
+from terrazzo._speed.movers import AGAIN_S, ASK, OUT_OF_BOUNDS, ROW, TOO_FAST, Row, pack_row
 from terrazzo.errors import DecodeError
 from tests.speed.forms import FORMS, form_of
 
@@ -103,6 +103,17 @@ def test_near_grows_with_time(field):
     assert field.x == 0.0
     assert field.move((6.0, 0.0, 0.0), 50.9) == []
     assert field.x == 6.0
+
+
+@pytest.mark.parametrize(("position", "kind"), [((90.0, 0.0, 0.0), TOO_FAST), ((500.0, 0.0, 0.0), OUT_OF_BOUNDS)])
+def test_who_does_not_understand_is_told_again(field, position, kind):
+    field.movers.correct(field.slot, 50.0)
+    assert field.move(position, 50.0 + AGAIN_S - 0.1) == []
+    assert field.move(position, 50.0 + AGAIN_S) == [kind]
+    assert field.movers.is_corrected(field.slot)
+    field.movers.correct(field.slot, 50.0 + AGAIN_S)
+    assert field.move(position, 50.1 + AGAIN_S) == []
+    assert field.x == 0.0
 
 
 def test_what_was_overtaken_is_passed_over(field):

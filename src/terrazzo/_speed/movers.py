@@ -5,7 +5,8 @@ A row is "<iI6f": entity, number (counts a client's moves), x y z, yaw pitch rol
     older than the last one looked at                passed over: a former cell forwarded it late
     believed,  out of bounds or no place at all      OUT_OF_BOUNDS to the caller, who puts the client back
     believed,  further than its allowance            TOO_FAST to the caller, likewise
-    corrected, out of bounds or not near its place   passed over: from before the client heard that it was put back
+    corrected, out of bounds or not near its place   passed over: from before the client heard that it was put back;
+                                                     AGAIN_S after that as for one that is believed: it is told again
     otherwise                                        believed; the allowance shrinks; the place is put into the area,
                                                      or, where the game has a veto, the row goes to the caller (ASK)
 
@@ -39,6 +40,8 @@ ASK = 3
 
 ALLOWANCE_S = 1.0
 NEAR_M = 2.0
+AGAIN_S = 3.0
+"""Whoever has not understood by then never will by itself: it is elsewhere again, or out of bounds."""
 
 ROW = Struct("<iI6f")
 
@@ -150,14 +153,15 @@ class Movers:
         x, y, z = position
         x0, z0, x1, z1 = bounds
         is_place = all(-PLACE_MAX <= number <= PLACE_MAX for number in (*position, *direction))
+        may_be_late = mover.corrected_at is not None and now < mover.corrected_at + AGAIN_S
         if not (is_place and x0 <= x <= x1 and z0 <= z <= z1):
-            return OUT_OF_BOUNDS if mover.corrected_at is None else -1
+            return -1 if may_be_late else OUT_OF_BOUNDS
         from_x, from_y, from_z = self._area.position(slot)
         east, up, north = x - from_x, y - from_y, z - from_z
         distance = sqrt(east * east + up * up + north * north)
         if mover.corrected_at is not None:
             if distance > NEAR_M + top_speed * (now - mover.corrected_at) / 2:
-                return -1
+                return -1 if may_be_late else TOO_FAST
             mover.corrected_at = None
         mover.grow(now)
         if distance > mover.allowance_s * top_speed:

@@ -19,6 +19,7 @@ TOO_FAST = 2
 ASK = 3
 ALLOWANCE_S = 1.0
 NEAR_M = 2.0
+AGAIN_S = 3.0
 ROW = Struct("<iI6f")
 Row = namedtuple("Row", "entity number position direction")
 
@@ -30,6 +31,7 @@ cdef enum:
 
 cdef double C_ALLOWANCE_S = 1.0
 cdef double C_NEAR_M = 2.0
+cdef double C_AGAIN_S = 3.0
 cdef double C_PLACE_MAX = PLACE_MAX
 
 
@@ -179,15 +181,16 @@ cdef class Movers:
         cdef int i
         for i in range(6):
             is_fine = is_fine and -C_PLACE_MAX <= place[i] <= C_PLACE_MAX
+        cdef bint may_be_late = mover.is_corrected and now < mover.corrected_at + C_AGAIN_S
         if not is_fine:
-            return -1 if mover.is_corrected else C_OUT_OF_BOUNDS
+            return -1 if may_be_late else C_OUT_OF_BOUNDS
         cdef double east = <double>place[0] - self._area.xs[slot]
         cdef double up = <double>place[1] - self._area.ys[slot]
         cdef double north = <double>place[2] - self._area.zs[slot]
         cdef double distance = sqrt(east * east + up * up + north * north)
         if mover.is_corrected:
             if distance > C_NEAR_M + top_speed * (now - mover.corrected_at) / 2:
-                return -1
+                return -1 if may_be_late else C_TOO_FAST
             mover.is_corrected = False
         _grow(mover, now)
         if distance > mover.allowance_s * top_speed:

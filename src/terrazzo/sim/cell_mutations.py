@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.moves import FRESH_MOVER
 from terrazzo.cell.real import Real
 from terrazzo.sync import protocol
 from terrazzo.wire.app import App
@@ -26,6 +27,7 @@ from terrazzo.wire.pairs.cell_cell import (
     NextReal,
     Offload,
     OffloadRefused,
+    PackedWitness,
     UpdateGhost,
     WantSnapshot,
 )
@@ -51,9 +53,29 @@ def _hears(app: CellApp, kind: type[Message], change: Callable[[Any], Message | 
     app.on(kind, hear)
 
 
+def _packs(app: CellApp, change: Callable[[Offload], dict[str, Any]]) -> None:
+    """What leaves is packed with other fields than it has."""
+
+    def pack(before: Any, *args: Any) -> Offload:
+        message: Offload = before(*args)
+        return msgspec.structs.replace(message, **change(message))
+
+    instead(app.offloads, "_pack", pack)
+
+
 def _offloads(app: CellApp, **lost: Any) -> None:
     """What is packed lacks something."""
-    instead(app.offloads, "_pack", lambda pack, *args: msgspec.structs.replace(pack(*args), **lost))
+    _packs(app, lambda message: lost)
+
+
+def _packs_witness(app: CellApp, change: Callable[[PackedWitness], PackedWitness]) -> None:
+    """A witness arrives as another."""
+    _packs(app, lambda message: {"witness": None if message.witness is None else change(message.witness)})
+
+
+def _packs_timers(app: CellApp, later_s: float) -> None:
+    """The timers of an entity that moves are due so much later."""
+    _packs(app, lambda message: {"timers": tuple(t._replace(seconds=t.seconds + later_s) for t in message.timers)})
 
 
 # Ghosts.
@@ -212,6 +234,21 @@ def _dies_alone(app: CellApp) -> None:
     instead(app.offloads, "check", check)
 
 
+# The game.
+
+
+def _hides_ends(app: CellApp) -> None:
+    """The game does not hear of every copy that ends."""
+    ends = count(1)
+
+    def run(before: Any, body: Any, hook: str, *args: Any, **named: Any) -> Any:
+        if hook == "on_ghost_destroyed" and next(ends) % 5 == 0:
+            return None
+        return before(body, hook, *args, **named)
+
+    instead(app, "run", run)
+
+
 # Teleports.
 
 
@@ -288,14 +325,7 @@ def _reuses_alias(app: CellApp) -> None:
 
 def _forgets_seen(app: CellApp) -> None:
     """A witness begins anew in each cell: the client hears everything again."""
-
-    def pack(before: Any, *args: Any) -> Offload:
-        message: Offload = before(*args)
-        if message.witness is None:
-            return message
-        return msgspec.structs.replace(message, witness=message.witness._replace(seen=(), left=()))
-
-    instead(app.offloads, "_pack", pack)
+    _packs_witness(app, lambda witness: witness._replace(seen=(), left=()))
 
 
 def _forgets_left(app: CellApp) -> None:
@@ -335,53 +365,19 @@ def _flickers(app: CellApp) -> None:
 
 def _sees_less(app: CellApp) -> None:
     """A witness arrives that sees half as far."""
-
-    def pack(before: Any, *args: Any) -> Offload:
-        message: Offload = before(*args)
-        witness = message.witness
-        if witness is not None:
-            witness = witness._replace(radius=witness.radius / 2)
-        return msgspec.structs.replace(message, witness=witness)
-
-    instead(app.offloads, "_pack", pack)
+    _packs_witness(app, lambda witness: witness._replace(radius=witness.radius / 2))
 
 
 def _sent_too_much(app: CellApp) -> None:
     """A witness arrives believing that its client has more than it has."""
-
-    def pack(before: Any, *args: Any) -> Offload:
-        message: Offload = before(*args)
-        if message.witness is None:
-            return message
-        seen = tuple(each._replace(sent=each.sent + 1) for each in message.witness.seen)
-        return msgspec.structs.replace(message, witness=message.witness._replace(seen=seen))
-
-    instead(app.offloads, "_pack", pack)
+    _packs_witness(
+        app, lambda witness: witness._replace(seen=tuple(each._replace(sent=each.sent + 1) for each in witness.seen))
+    )
 
 
-# What goes along.
-
-
-def _hurries_timers(app: CellApp) -> None:
-    """The timers of an entity that moves are due a second earlier."""
-
-    def pack(before: Any, *args: Any) -> Offload:
-        message: Offload = before(*args)
-        timers = tuple(each._replace(seconds=each.seconds - 1.0) for each in message.timers)
-        return msgspec.structs.replace(message, timers=timers)
-
-    instead(app.offloads, "_pack", pack)
-
-
-def _delays_timers(app: CellApp) -> None:
-    """The timers of an entity that moves are due six seconds later."""
-
-    def pack(before: Any, *args: Any) -> Offload:
-        message: Offload = before(*args)
-        timers = tuple(each._replace(seconds=each.seconds + 6.0) for each in message.timers)
-        return msgspec.structs.replace(message, timers=timers)
-
-    instead(app.offloads, "_pack", pack)
+def _puts_nobody_back(app: CellApp) -> None:
+    """A client that was refused is not told where it is."""
+    instead(app.moves, "correct", lambda correct, real: app.moves.hold(real))
 
 
 CELL_HARMS: dict[str, Harm] = {
@@ -415,11 +411,14 @@ CELL_HARMS: dict[str, Harm] = {
     "see-less": _sees_less,
     "send-too-little": _sent_too_much,
     "forget-timers": lambda app: _offloads(app, timers=()),
-    "early-timers": _hurries_timers,
-    "late-timers": _delays_timers,
+    "early-timers": lambda app: _packs_timers(app, -1.0),
+    "late-timers": lambda app: _packs_timers(app, 6.0),
     "forget-controllers": lambda app: _offloads(app, controllers=()),
     "forget-triggers": lambda app: _offloads(app, proximities=()),
     "forget-teleport": lambda app: _offloads(app, teleport=None),
+    "forget-pace": lambda app: _offloads(app, mover=FRESH_MOVER),
+    "put-nobody-back": _puts_nobody_back,
+    "hide-ends": _hides_ends,
     "forget-haunts": lambda app: _offloads(app, haunts=()),
 }
 

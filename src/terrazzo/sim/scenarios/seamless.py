@@ -62,6 +62,7 @@ class Seamless(Torn):
         for problem in (
             self.truth.unrest(),
             self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
+            self.judge.hooked.unrest(self.cluster.cell_apps),
             seamless_rest.unrest(self.judge, self.truth.reals()),
             seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
         ):

@@ -41,6 +41,7 @@ class Being(Cell):
 
     def on_created(self) -> None:
         """The first life, or the next."""
+        self._hear("on_created")
         self.judge.refs[self.id] = self.me
         self._wind()
         self.begin()
@@ -50,6 +51,37 @@ class Being(Cell):
 
     def live(self) -> None:
         """What it does when its timer fires."""
+
+    # From cell to cell.
+
+    def on_leaving_cell(self) -> None:
+        """About to leave."""
+        self._hear("on_leaving_cell")
+
+    def on_left_cell(self) -> None:
+        """A copy is left here."""
+        self._hear("on_left_cell")
+
+    def on_entering_cell(self) -> None:
+        """About to be here."""
+        self._hear("on_entering_cell")
+
+    def on_entered_cell(self) -> None:
+        """Here."""
+        self._hear("on_entered_cell")
+
+    def on_ghost_created(self) -> None:
+        """A copy."""
+        self._hear("on_ghost_created")
+
+    def on_ghost_destroyed(self) -> None:
+        """No copy any more."""
+        self._hear("on_ghost_destroyed")
+
+    def _hear(self, hook: str) -> None:
+        self.judge.check(self.judge.hooked.hear(hook, self._body))
+
+    # Timers.
 
     def _wind(self) -> None:
         seconds = self.judge.rng(self.id).uniform(0.02, self.judge.shape.pulse_s)

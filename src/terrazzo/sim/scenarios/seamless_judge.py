@@ -9,6 +9,7 @@ A game's exception is confined to its entity. So what the game's code finds brok
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from math import inf
 from random import Random
 
@@ -17,6 +18,8 @@ from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_duties import Duties
 from terrazzo.sim.scenarios.seamless_haste import Haste
+from terrazzo.sim.scenarios.seamless_hooks import Hooked
+from terrazzo.sim.scenarios.seamless_pace import Pace
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_story import Story
 from terrazzo.sim.scenarios.seamless_types import schema
@@ -54,6 +57,9 @@ def late_s_of(shape: Shape) -> float:
 class Judge:
     """What is true in one world."""
 
+    walkers: Collection[str] = ("Avatar",)
+    """The types that nobody but their clients moves."""
+
     def __init__(self, world: World, ground: Ground, shape: Shape) -> None:
         self.is_working = True
         self.world = world
@@ -72,6 +78,8 @@ class Judge:
         self.duties = Duties(lambda: world.clock.now, self._cell_life, late_s=late_s_of(shape))
         self.whims = Whims(world, self._cell_life)
         self.haste = Haste(lambda: world.clock.now, self._cell_life, is_swift=shape.is_swift)
+        self.hooked = Hooked()
+        self.pace = Pace(lambda: world.clock.now, self._is_carried, self.walkers)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
         self.looked: dict[int, float] = {}
@@ -177,6 +185,9 @@ class Judge:
         """Wherever it has been."""
         stays = (stay.position for story in self.stories.get(entity, ()) for stay in story.places)
         return [*self._trod.get(entity, ()), *((x, z) for x, _, z in stays)]
+
+    def _is_carried(self, entity: int, since: float) -> bool:
+        return self.duties.is_jumping(entity) or self.whims.was_upset(entity, since)
 
     def look(self, entity: int, radius: float) -> None:
         """A client's entity sees so far from now on."""

@@ -2,6 +2,8 @@
 
     OUT ──its time──▶ COMING ──a body──▶ IN ──its time──▶ LEAVING ──the client is over──▶ OUT
 
+Some lie now and then about where they are, or hurry (`seamless_pace.py`).
+
 When the work is done, who is out comes once more, and must get in. Without faults what was saved is compared when it
 comes again: gold, name and place are those that its last real had.
 """
@@ -19,6 +21,8 @@ from terrazzo.sim.scenarios.seamless_walk import Gait
 from terrazzo.sync.view_events import BasePlayer, CellPlayer, Event
 
 SPEED = 14.0
+HASTY = 60.0
+"""Faster than the game allows."""
 STEP_S = 0.05
 COME_S_MAX = 25.0
 REFUSALS = ("already logged on", "no BaseApp is running", "starting")
@@ -56,6 +60,10 @@ class Player:
         self._talk = rng.uniform(0.05, 0.4)
         self._gait = Gait(judge.ground, rng)
         self._speed = rng.choice([3.0, SPEED, SPEED])
+        self._cheating = cluster.world.rng(f"cheating of {name}")
+        self._cheats = self._cheating.choice([0.0, 0.0, 0.02, 0.2])
+        if self._cheats and self._cheating.random() < 0.5:
+            self._speed = HASTY
         self._until = 0.0
         self._former = 0
         self._clock.after(rng.uniform(0.0, 0.5), self._come)
@@ -121,7 +129,9 @@ class Player:
         elif self.mode is Mode.COMING:
             is_late = now >= self._until and self._judge.shape.is_peaceful
             check(not is_late, "liveness", f"{self.name} does not get in", self.name, self.entity)
-        elif self.mode is Mode.IN and self._judge.is_working:
+        elif self.mode is Mode.IN and not self._judge.is_working:
+            self._insist()
+        elif self.mode is Mode.IN:
             self._walk()
             if self._rng.random() < self._talk:
                 self._act()
@@ -148,8 +158,22 @@ class Player:
         space = list(self._judge.shape.reaches)[view.space - 1]
         x, y, z = view.player.position
         x, z = self._gait.stride(space, x, z, self._speed * STEP_S)
+        if self._cheats and self._cheating.random() < self._cheats:
+            x, z = self._lie(x, z)
         if (x, z) != (view.player.position[0], view.player.position[2]):
             self.seat.app.move((x, y, z), self._rng.uniform(-3.0, 3.0))
+
+    def _lie(self, x: float, z: float) -> tuple[float, float]:
+        """Too far, or out of the world: the client is put back, and what it says meanwhile is not believed."""
+        far = self._cheating.choice([15.0, 40.0, 1000.0])
+        return x + self._cheating.uniform(-far, far), z + self._cheating.uniform(-far, far)
+
+    def _insist(self) -> None:
+        """Who lies stands by it at rest, until it is put back."""
+        assert self.seat is not None
+        player = self.seat.app.view.player
+        if self._cheats and player is not None:
+            self.seat.app.move(player.position, player.direction[0])
 
     def _act(self) -> None:
         assert self.seat is not None

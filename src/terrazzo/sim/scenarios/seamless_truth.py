@@ -144,6 +144,9 @@ class Truth:
         told = [] if body.number in story.rows else body.history.since(body.number - 1)
         wrong = story.step(now, body.number, row_of(body), told or [])
         check(wrong is None, "P3", f"entity {body.id} {wrong}", body.id)
+        hasty = self._judge.pace.step(body)
+        if hasty is not None:
+            raise hasty
 
     # What is judged when a client is told something.
 
