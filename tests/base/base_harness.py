@@ -401,10 +401,15 @@ class Town:
         session = self.connect(created.key, created.entity)
         return self.proxy(created.entity), session
 
-    def playing(self, **more: Any) -> tuple[ProxyEntity, FakeSession]:
-        """A player with a body, whose client has been told so."""
+    def ready(self, **more: Any) -> tuple[ProxyEntity, FakeSession]:
+        """A player whose client has said that it is ready: so the game asks for a body."""
         proxy, session = self.attached(**more)
         self.hear(session, READY)
+        return proxy, session
+
+    def playing(self, **more: Any) -> tuple[ProxyEntity, FakeSession]:
+        """A player with a body, whose client has been told so."""
+        proxy, session = self.ready(**more)
         self.settle()
         assert proxy.has_cell
         player = protocol.encode_cell_player(AVATAR, 1, (1.0, 0.0, 2.0), (0.5, 0.0, 0.0), ["Ann", 100])

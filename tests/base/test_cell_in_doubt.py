@@ -46,6 +46,14 @@ def told() -> list[str]:
     return [each[0] for each in EVENTS if each[0].startswith("on_cell")]
 
 
+def check_next_life(town: Town, proxy: ProxyEntity) -> None:
+    """Another cell part is made, with the next number."""
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.step(10)
+    assert proxy.has_cell
+    assert town.cell.created[-1].life == 1
+
+
 def offload(town: Town, proxy: ProxyEntity) -> FakeCellApp:
     """The cell part moves on to another CellApp."""
     other = FakeCellApp(town, OTHER_ID)
@@ -86,8 +94,7 @@ def test_the_link_breaks_before_the_answer_comes(is_made):
 def test_no_answer_comes_in_time_but_the_cell_part_is_heard():
     town = Town()
     town.cell.answer = town.cell.make
-    proxy, session = town.attached()
-    town.hear(session, READY)
+    proxy, _ = town.ready()
     town.step(60)
     assert proxy.has_cell
     assert told() == ["on_cell_created"]
@@ -98,8 +105,7 @@ def test_no_answer_comes_in_time_but_the_cell_part_is_heard():
 def test_no_answer_comes_in_time_and_it_is_asked_again():
     town = Town()
     town.cell.answer = lambda request: None
-    proxy, session = town.attached()
-    town.hear(session, READY)
+    proxy, _ = town.ready()
     town.step(120)
     assert proxy.cell.state is Body.CREATING
     assert len(town.cell.created) > 1
@@ -154,10 +160,7 @@ def test_it_has_ended_meanwhile():
     assert told() == ["on_cell_created", "on_cell_lost"]
     assert proxy.cell.state is Body.NONE
     assert proxy.draft.cell["hp"] == 3
-    proxy.part.create_cell("plaza", (0, 0, 0))
-    town.step(10)
-    assert proxy.has_cell
-    assert town.cell.created[-1].life == 1
+    check_next_life(town, proxy)
 
 
 def test_what_is_refused_when_it_is_asked_again_was_not_made():
@@ -227,10 +230,7 @@ def test_the_cell_app_that_was_asked_is_gone_for_good():
     assert EVENTS[-1] == ("on_cell_failed", f"{CELL_ID} is dead")
     assert proxy.cell.state is Body.LOST
     town.cell.is_reachable = True
-    proxy.part.create_cell("plaza", (0, 0, 0))
-    town.step(10)
-    assert proxy.has_cell
-    assert town.cell.created[-1].life == 1
+    check_next_life(town, proxy)
 
 
 def test_the_cell_app_that_was_asked_is_gone_for_good_and_the_cell_part_had_moved_on():
@@ -260,8 +260,7 @@ def test_the_cell_app_that_was_asked_is_gone_for_good_and_the_base_leaves():
 def test_an_answer_that_comes_late_changes_nothing():
     town = Town()
     town.cell.answer = lambda request: None
-    proxy, session = town.attached()
-    town.hear(session, READY)
+    proxy, _ = town.ready()
     town.step(51)
     town.cell.answer_late()
     town.step(60)

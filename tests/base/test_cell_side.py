@@ -17,13 +17,7 @@ from terrazzo.wire.pairs.base_cell import CallBase, CallCell, DestroyReal, RealC
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import LoggedOff, Save
-from tests.base.base_harness import AVATAR, CELL_ID, CELL_MGR, EVENTS, READY, Town, cell_data
-
-
-def ready(town):
-    proxy, session = town.attached()
-    town.hear(session, READY)
-    return proxy, session
+from tests.base.base_harness import AVATAR, CELL_ID, CELL_MGR, EVENTS, Town, cell_data
 
 
 def state(proxy: ProxyEntity) -> Body:
@@ -37,7 +31,7 @@ def failed():
 def test_the_manager_refuses():
     town = Town()
     town.answers[FindEntry] = lambda request: "there is no ground there"
-    proxy, _ = ready(town)
+    proxy, _ = town.ready()
     assert failed() == ["there is no ground there"]
     assert state(proxy) is Body.NONE
     town.answers[FindEntry] = lambda request: Entry(1, CELL_ID)
@@ -49,7 +43,7 @@ def test_the_manager_refuses():
 def test_the_manager_is_away_and_comes_back_in_time():
     town = Town()
     town.app.on_link_lost(CELL_MGR)
-    proxy, _ = ready(town)
+    proxy, _ = town.ready()
     town.step(20)
     assert state(proxy) is Body.FINDING
     town.app.on_link_up(CELL_MGR)
@@ -60,7 +54,7 @@ def test_the_manager_is_away_and_comes_back_in_time():
 def test_the_manager_stays_away():
     town = Town()
     town.app.on_link_lost(CELL_MGR)
-    ready(town)
+    town.ready()
     town.step(12, 1.0)
     [reason] = failed()
     assert "CellAppMgr is out of reach" in reason
@@ -70,7 +64,7 @@ def test_the_manager_stays_away():
 def test_the_manager_does_not_answer():
     town = Town()
     town.answers[FindEntry] = lambda request: None
-    ready(town)
+    town.ready()
     town.step(30, 1.0)
     assert failed() == ["the CellAppMgr did not answer (timeout)"]
     assert len(town.told(FindEntry)) > 1
@@ -79,7 +73,7 @@ def test_the_manager_does_not_answer():
 def test_the_cell_app_refuses():
     town = Town()
     town.cell.answer = lambda request: "I have no such space"
-    proxy, _ = ready(town)
+    proxy, _ = town.ready()
     town.settle()
     assert state(proxy) is Body.FINDING
     town.step(12, 1.0)
@@ -91,7 +85,7 @@ def test_the_ground_has_changed_hands_meanwhile():
     town = Town()
     answers: Iterator[Message | str] = iter(["I have no cell of that space (any more)", RealCreated()])
     town.cell.answer = lambda request: next(answers)
-    proxy, _ = ready(town)
+    proxy, _ = town.ready()
     town.step(5)
     assert len(town.told(FindEntry)) == 2
     assert [each.life for each in town.cell.created] == [0, 1]

@@ -35,7 +35,6 @@ from tests.base.base_harness import (
     DB,
     EVENTS,
     RAISE,
-    READY,
     Town,
 )
 from tests.fake_host import FakeHost
@@ -185,8 +184,7 @@ def test_a_type_without_a_base_class_gets_the_engines():
 def test_code_of_the_game_that_raises_is_confined(callback):
     town = Town()
     RAISE.add(callback)
-    proxy, session = town.attached()
-    town.hear(session, READY)
+    proxy, session = town.ready()
     town.settle()
     if callback == "on_client_ready":
         proxy.part.create_cell("plaza", (0, 0, 0))
@@ -207,8 +205,7 @@ def test_code_of_the_game_that_raises_is_confined(callback):
 def test_a_client_lost_callback_that_raises_does_not_keep_the_player_logged_on():
     town = Town()
     RAISE.add("on_client_lost")
-    _, session = town.attached()
-    town.hear(session, READY)
+    _, session = town.ready()
     town.lose(session)
     town.settle()
     town.cell.end(1000)

@@ -64,8 +64,7 @@ def test_the_key_leads_to_the_base_player():
 
 def test_ready_leads_to_a_body_and_a_witness():
     town = Town()
-    proxy, session = town.attached()
-    town.hear(session, READY)
+    proxy, _ = town.ready()
     assert EVENTS[-1] == ("on_client_ready",)
     assert town.told(FindEntry) == [FindEntry("plaza", 1.0, 2.0)]
     town.settle()

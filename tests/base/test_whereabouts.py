@@ -9,7 +9,7 @@ from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallCell
 from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
-from tests.base.base_harness import BASE_ID, BASE_MGR, BYE, CELL_ID, EVENTS, READY, Town, cell_data
+from tests.base.base_harness import BASE_ID, BASE_MGR, BYE, CELL_ID, EVENTS, Town, cell_data
 
 FAR = AppId(AppKind.CELL_APP, 9, 1)
 
@@ -47,8 +47,7 @@ def test_a_base_without_a_cell_part():
 def test_of_a_cell_part_that_is_being_made_nothing_is_said():
     town = Town()
     town.cell.answer = lambda request: None
-    proxy, session = town.attached()
-    town.hear(session, READY)
+    proxy, _ = town.ready()
     town.step(2)
     assert proxy.cell.state is Body.CREATING
     assert isinstance(where(town, proxy.id), str)

@@ -37,7 +37,18 @@ from tests.cell.cast import BASE, BASE_MANAGER, CELL_METHODS, MANAGER, FakeBaseA
 from tests.cell.plain import AVATAR, HALL_BOUNDS, plain_game
 from tests.cell.screen import Screen
 
-__all__ = ["BASE", "BASE_MANAGER", "CELL_METHODS", "MANAGER", "Land", "eventful_land", "stripes", "volatile_land"]
+__all__ = [
+    "BASE",
+    "BASE_MANAGER",
+    "CELL_METHODS",
+    "MANAGER",
+    "Land",
+    "cornered",
+    "eventful_land",
+    "stripes",
+    "volatile_land",
+    "watched_land",
+]
 
 TICK_S = 0.1
 
@@ -321,6 +332,25 @@ def _facts(body) -> tuple:
     layout = AVATAR.ghost_layout
     place = (body.space.id, body.position, body.direction, body.ride)
     return layout.row.encode(body.state.values()[: len(layout)]), *place
+
+
+def watched_land(x: float) -> tuple[Land, Screen]:
+    """One cell; entity 1 stands at 0 and has a client, entity 2 at x."""
+    land = Land(1)
+    screen = land.create(1, 0.0, is_seen=True)
+    land.create(2, x)
+    land.settle()
+    return land, screen
+
+
+def cornered() -> tuple[Land, Screen, tuple[int, int, int]]:
+    """Four cells. Entity 1 is on the first of those that are named, near the second, across from the third; there it
+    is seen by entity 2, which has a client."""
+    land = Land(4, margin_m=0.0, corner=True)
+    watcher = land.create(2, 6.0, 6.0, is_seen=True)
+    land.create(1, -5.0, -5.0)
+    land.settle()
+    return land, watcher, (land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1))
 
 
 def volatile_land(volatile: Volatile, *args, **options) -> Land:

@@ -14,6 +14,15 @@ def board(land: Land, rider: int = RIDER, ship: int = SHIP, *place) -> None:
     land.do(rider, lambda part: part.board(ship, *place))
 
 
+def embark(land: Land, ship_x: float, rider_x: float, *, is_seen: bool = False):
+    """Ship and rider stand there, the rider with a client if asked for, and it goes aboard."""
+    land.create(SHIP, ship_x)
+    screen = land.create(RIDER, rider_x, is_seen=is_seen)
+    land.settle()
+    board(land)
+    return screen
+
+
 def sail(land: Land, x: float, z: float = 0.0, yaw: float = 0.0, ship: int = SHIP) -> None:
     """The ship's own code puts it somewhere and turns it."""
     land.put(ship, x, z)

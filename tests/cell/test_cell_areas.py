@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from terrazzo.errors import UsageError
-from tests.cell.land import Land
+from tests.cell.land import Land, watched_land
 from tests.cell.plain import AVATAR, AvatarCell
 
 
@@ -25,10 +25,7 @@ def test_the_own_body_comes_first_and_then_those_around():
 
 
 def test_the_area_has_a_margin_and_is_a_circle(hooks):
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 81.0)
-    land.settle()
+    land, screen = watched_land(81.0)
     seen = []
     for x in (79.0, 81.0, 84.0, 86.0, 84.0, 81.0, 79.0):
         land.put(2, x)
@@ -89,10 +86,7 @@ def test_a_new_radius_goes_along_to_the_next_cell():
 
 
 def test_the_game_may_add_someone_far_away(hooks):
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.do(1, lambda part: part.add_to_aoi(2))
     land.step(6)
     assert 2 in screen.seen
@@ -197,10 +191,7 @@ def test_one_that_leaves_may_be_added_in_that_very_moment(hooks, monkeypatch):
         part.add_to_aoi(entity)
 
     monkeypatch.setattr(AvatarCell, "on_left_aoi", stay)
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     land.put(2, 300.0)
     land.step(6)
     assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
@@ -222,10 +213,7 @@ def test_what_is_withheld_when_it_enters_is_never_announced(hooks, monkeypatch):
 
 
 def test_what_is_withheld_leaves_the_client_and_comes_back_as_it_is(hooks):
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     land.act(2, "step")
     land.do(1, lambda part: part.withhold_from_client(2))
     land.step(3)
@@ -252,10 +240,7 @@ def test_what_was_withheld_and_comes_again_before_the_client_was_served_is_shown
         assert not part.is_withheld_from_client(entity)
 
     monkeypatch.setattr(AvatarCell, "on_left_aoi", stay)
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     land.do(1, lambda part: part.withhold_from_client(2))
     land.step(3)
     assert screen.events[-1] == ("leave", 2)
@@ -304,42 +289,40 @@ def unserved(land):
     del vars(feed)["serve"]
 
 
-AGAIN = [("player",), ("enter", 2), ("leave", 2), ("enter", 2)]
+def live_again(land, x, home=0, **properties):
+    """Entity 2 ends, and lives again elsewhere."""
+    land.do(2, lambda part: part.destroy())
+    land.step(3)
+    land.base.create(land[home].me, 2, (x, 0.0, 0.0), life=2, **properties)
+
+
+def check_two_lives(screen, hooks):
+    """Entity 1 and its client have seen both."""
+    assert screen.events == [("player",), ("enter", 2), ("leave", 2), ("enter", 2)]
+    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
 
 
 @pytest.mark.parametrize("wait", [nullcontext, unserved])
 def test_another_life_is_another_entity(hooks, wait):
     """Also for a client that could not be told of the first one's end before the next began."""
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     with wait(land):
-        land.do(2, lambda part: part.destroy())
-        land.step(3)
-        land.base.create(land[0].me, 2, (11.0, 0.0, 0.0), life=2, name="again")
+        live_again(land, 11.0, name="again")
         land.step(4)
     land.settle()
-    assert screen.events == AGAIN
-    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+    check_two_lives(screen, hooks)
     assert screen.seen[2]["name"] == "again"
 
 
 def test_another_life_may_be_added_before_the_client_knows_of_the_end_of_the_first(hooks):
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     with unserved(land):
-        land.do(2, lambda part: part.destroy())
-        land.step(3)
-        land.base.create(land[0].me, 2, (300.0, 0.0, 0.0), life=2)
+        live_again(land, 300.0)
         land.step(3)
         land.do(1, lambda part: part.add_to_aoi(2))
         land.step(3)
     land.step(6)
-    assert screen.events == AGAIN
-    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+    check_two_lives(screen, hooks)
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 3])
@@ -349,24 +332,18 @@ def test_another_life_whose_copy_takes_the_place_of_the_first(hooks, ticks):
     land.create(2, 8.0)
     land.settle()
     land.block(1, 0)
-    land.do(2, lambda part: part.destroy())
-    land.step(3)
-    land.base.create(land[1].me, 2, (9.0, 0.0, 0.0), life=2)
+    live_again(land, 9.0, home=1)
     land.step(8)
     with unserved(land):
         land.blocked.clear()
         land.step(ticks)
     land.settle()
-    assert screen.events == AGAIN
-    assert hooks[1] == [("in", 2), ("out", 2), ("in", 2)]
+    check_two_lives(screen, hooks)
 
 
 def test_one_that_waits_to_come_in_may_be_added_and_removed(hooks):
     """It is near, and behind what the client has seen of it before."""
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.witness(1)._story.left[2] = (land[0].bodies[2].number + 5, land.host.now + 10)
     land.put(2, 10.0)
     land.step()

@@ -10,7 +10,7 @@ import pytest
 from terrazzo.cell import history
 from terrazzo.cell.cellapp import OFFLOAD_MARGIN_M
 from tests.cell.forms import IS_PLAIN
-from tests.cell.land import Land
+from tests.cell.land import Land, cornered
 
 
 def stroll(land: Land, entity: int, start: float, end: float, speed: float = 1.0):
@@ -99,11 +99,7 @@ def test_where_four_cells_meet(seed):
 def test_the_real_overtakes_the_steps_of_the_home_before_the_last(is_lost, steps, monkeypatch):
     """0 → 1 → 3, while what 0 told 3 is still on its way: what its past tells is known; for the rest it waits."""
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 64)
-    land = Land(4, margin_m=0.0, corner=True)
-    start, first, last = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
-    watcher = land.create(2, 5.0, 5.0, is_seen=True)
-    land.create(1, -5.0, -5.0)
-    land.settle()
+    land, watcher, (start, first, last) = cornered()
     land.block(start, last)
     for _ in range(steps):
         land.act(1, "step")

@@ -11,7 +11,7 @@ from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ALIAS_MAX, split_message
 from tests.cell.hearing import overhear
-from tests.cell.land import TICK_S, Land
+from tests.cell.land import TICK_S, Land, watched_land
 from tests.cell.screen import Screen
 
 
@@ -193,10 +193,7 @@ def test_aliases_beyond_one_byte():
 
 
 def test_without_an_alias_nobody_is_announced_until_the_client_gives_one_back():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     story = land.witness(1)._story
     story.aliases = Aliases([ALIAS_MAX, 1])
     story.aliases._free.clear()

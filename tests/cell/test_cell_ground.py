@@ -79,23 +79,28 @@ def crowd(realm: Realm, count: int = 6) -> None:
     realm.step(10)
 
 
+def homes(realm) -> set[int | None]:
+    """Where the crowd is."""
+    return {realm.home(entity) for entity in range(1, 7)}
+
+
 def test_a_new_cell_takes_its_share():
     realm = Realm(2, spares=1)
     crowd(realm)
-    assert {realm.home(entity) for entity in range(1, 7)} == {0}
+    assert homes(realm) == {0}
     realm.add(1)
     realm.settle(40)
-    assert {realm.home(entity) for entity in range(1, 7)} == {0, 1}
+    assert homes(realm) == {0, 1}
     realm.check_homes()
 
 
 def test_story_09_a_retiring_cell_is_left_by_all_and_then_forgotten():
     realm = Realm(2, spares=0)
     crowd(realm)
-    assert {realm.home(entity) for entity in range(1, 7)} == {0, 1}
+    assert homes(realm) == {0, 1}
     realm.retire(1)
     realm.settle(80)
-    assert {realm.home(entity) for entity in range(1, 7)} == {0}
+    assert homes(realm) == {0}
     realm.check_homes()
     assert realm[1].bodies == {}
 
@@ -109,7 +114,7 @@ def test_story_09_it_may_have_a_cell_again():
         realm.check_homes()
         realm.add(1)
         realm.settle(60)
-        assert {realm.home(entity) for entity in range(1, 7)} == {0, 1}
+        assert homes(realm) == {0, 1}
         realm.check_homes()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from terrazzo.cell.haunts import CONFIRM_S, KEEP_M, LIFE_MIN_S
 from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
-from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.ids import AppId, AppKind, life_of
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostCreated, NextReal, WantSnapshot
 from tests.cell.land import Land
@@ -163,6 +163,29 @@ def test_after_a_broken_link_everything_is_made_good(what):
     if what in ("steps", "destruction"):
         assert watcher.count("on_stepped", 1) == (5 if what == "steps" else 1)
     assert land.home(1) == {"destruction": None, "offload": 2}.get(what, 0)
+
+
+def test_the_end_of_a_life_is_said_again_also_when_the_next_has_ended():
+    """While the link was broken it lived once more, without a ghost there: the grave is of that life."""
+    land = Land()
+    watcher = land.create(2, 20.0, is_seen=True)
+    land.create(1, -20.0)
+    land.settle()
+    land.break_link(0, 1)
+    land.act(1, "step")
+    land.do(1, lambda part: part.destroy())
+    land.step(3)
+    land.base.create(land[0].me, 1, (-20.0, 0.0, 0.0), life=2)
+    land.step(4)
+    land.do(1, lambda part: part.destroy())
+    land.step(3)
+    grave = land[0].ghosts.graves.get(1)
+    assert grave is not None
+    assert life_of(grave.epoch) == 2
+    land.mend_link(0, 1)
+    land.step(5)
+    assert 1 not in land[1].bodies
+    assert watcher.events[-2:] == [("on_stepped", 1, 1), ("leave", 1)], "its last words, then its leaving"
 
 
 def test_who_asks_the_wrong_one_is_told_who_has_the_real():

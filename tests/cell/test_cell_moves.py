@@ -26,12 +26,15 @@ def walked_to(land: Land, x: float, ticks: int = 1) -> float:
     return float(land.part(1).position.x)
 
 
+def run(land: Land, metres: float) -> None:
+    """So far with each tick, for a while."""
+    for tick in range(1, 41):
+        land.walk(1, metres * tick)
+        land.step()
+
+
 def test_moves_are_believed_at_top_speed(field):
-    x = 0.0
-    for _ in range(40):
-        x += 2.0
-        field.walk(1, x)
-        field.step()
+    run(field, 2.0)
     field.step()
     assert field.part(1).position.x == 80.0
     assert field.base.screens[1].count("moved") == 0
@@ -58,11 +61,7 @@ def test_a_client_whose_packets_were_lost_is_not_stuck(field):
 
 
 def test_twice_the_speed_for_long_is_refused(field):
-    x = 0.0
-    for _ in range(40):
-        x += 4.0
-        field.walk(1, x)
-        field.step()
+    run(field, 4.0)
     assert field.part(1).position.x < 60.0
     assert field.base.screens[1].count("moved") >= 1
 

@@ -15,7 +15,7 @@ from terrazzo.wire.pairs.cell_cell import Item, UpdateGhost
 from tests.cell.forms import IS_PLAIN
 from tests.cell.ghost_script import NO_TURN, A, create, place_of
 from tests.cell.land import Land
-from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_aboard, check_seen, sail
+from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_aboard, check_seen, embark, sail
 
 
 def test_a_rider_moves_and_turns_with_its_vehicle():
@@ -51,10 +51,7 @@ def test_a_rider_moves_and_turns_with_its_vehicle():
 
 def test_its_client_cannot_move_it_until_it_alights():
     land = Land(1)
-    land.create(SHIP, 10.0)
-    screen = land.create(RIDER, 12.0, is_seen=True)
-    land.step(5)
-    board(land)
+    screen = embark(land, 10.0, 12.0, is_seen=True)
     land.walk(RIDER, 400.0)
     land.step(3)
     check_aboard(land)
@@ -174,10 +171,7 @@ def test_the_vehicle_is_destroyed():
 def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
     """Where a vehicle was destroyed once, its next life may be out of sight for a moment when its rider comes."""
     land = Land(2, margin_m=0.0)
-    land.create(SHIP, -2.0)
-    land.create(RIDER, 3.0)
-    land.settle()
-    board(land)
+    embark(land, -2.0, 3.0)
     land.step(2)
     rider = land.real(RIDER)
     app = rider.body.app
@@ -190,10 +184,7 @@ def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
 
 def test_a_vehicle_that_goes_to_another_space_leaves_its_riders_behind():
     land = Land(2, hall=1)
-    land.create(SHIP, -20.0)
-    land.create(RIDER, -22.0)
-    land.settle()
-    board(land)
+    embark(land, -20.0, -22.0)
     land.act(SHIP, "teleport", "hall", (5.0, 0.0, 5.0))
     land.step(4)
     assert land.part(RIDER).vehicle == SHIP
@@ -208,10 +199,7 @@ def test_a_vehicle_that_goes_to_another_space_leaves_its_riders_behind():
 )
 def test_a_rider_that_is_teleported_rides_no_longer(where):
     land = Land(2, hall=1)
-    land.create(SHIP, -20.0)
-    screen = land.create(RIDER, -22.0, is_seen=True)
-    land.settle()
-    board(land)
+    screen = embark(land, -20.0, -22.0, is_seen=True)
     land.step(3)
     land.act(RIDER, "teleport", *where)
     land.step(10)
@@ -253,10 +241,7 @@ def test_who_comes_back_from_another_space_rides_no_longer_and_stands_there():
 
 def test_a_teleport_that_fails_leaves_it_aboard():
     land = Land(2)
-    land.create(SHIP, -20.0)
-    land.create(RIDER, -22.0)
-    land.settle()
-    board(land)
+    embark(land, -20.0, -22.0)
     land.act(RIDER, "teleport", "hall", (5.0, 0.0, 5.0))
     land.step(120)
     assert any("teleport failed" in event for event in land.part(RIDER).events)
@@ -318,10 +303,7 @@ def test_walks_end_when_it_boards():
 
 def test_a_rider_stays_inside_the_space():
     land = Land(1)
-    land.create(SHIP, 480.0)
-    land.create(RIDER, 490.0)
-    land.step()
-    board(land)
+    embark(land, 480.0, 490.0)
     sail(land, 499.0)
     land.step(2)
     assert land.part(RIDER).position == pytest.approx((500.0, 0.0, 0.0), abs=0.02)

@@ -9,7 +9,7 @@ import pytest
 from terrazzo._speed.sight import REFRESH
 from terrazzo.schema.model import Volatile
 from tests.cell.land import Land, eventful_land, volatile_land
-from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_seen, sail
+from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_seen, embark, sail
 
 
 def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
@@ -36,10 +36,7 @@ def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
 def test_a_client_whose_vehicle_is_withheld_is_told_where_it_is():
     """It had worked that out by itself, from a place of the vehicle that was rounded, or old."""
     land = Land(1)
-    land.create(SHIP, 10.0)
-    screen = land.create(RIDER, 40.0, is_seen=True)
-    land.step(5)
-    board(land)
+    screen = embark(land, 10.0, 40.0, is_seen=True)
     land.step(3)
     check_seen(screen)
     sail(land, 15.3, yaw=0.7)

@@ -16,6 +16,7 @@ from terrazzo.world.rect import Rect
 from tests.cell.cast import MANAGER
 from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR, HALL_BOUNDS, AvatarCell
+from tests.cell.screen import Screen
 
 
 def ref(entity: int) -> Ref:
@@ -373,15 +374,22 @@ def test_to_and_fro_on_a_hostile_network(seed):
     assert not land.host.words("game error")
 
 
-def test_last_words_are_not_of_another_space():
-    """Its ghost misses a step, asks, and hears how the story went on: elsewhere, where this client is not."""
-    land = eventful_land(3, margin_m=0.0, hall=2)
+def left_behind(land: Land) -> Screen:
+    """Entity 1 is on cell 0, and its ghost on cell 1, which a client sees, does not hear of its latest step."""
     land.create(1, -20.0)
-    watcher = land.create(2, 20.0, is_seen=True)
+    watcher: Screen = land.create(2, 20.0, is_seen=True)
     land.settle()
     land.block(0, 1)
     land.act(1, "step")
     land.step()
+    assert land[1].bodies[1].number < land[0].bodies[1].number
+    return watcher
+
+
+def test_last_words_are_not_of_another_space():
+    """Its ghost misses a step, asks, and hears how the story went on: elsewhere, where this client is not."""
+    land = eventful_land(3, margin_m=0.0, hall=2)
+    watcher = left_behind(land)
     land.act(1, "teleport", "hall", (5.0, 0.0, 5.0))
     land.step(4)
     land.put(1, 7.0, 5.0)
@@ -436,13 +444,7 @@ def test_who_comes_back_is_told_where():
 def test_back_where_an_old_ghost_still_waits_for_its_end():
     """It left the space and comes back to it, where its ghost of before has not had its last step yet."""
     land = Land(3, margin_m=0.0, hall=2)
-    land.create(1, -20.0)
-    watcher = land.create(2, 20.0, is_seen=True)
-    land.settle()
-    land.block(0, 1)
-    land.act(1, "step")
-    land.step()
-    assert land[1].bodies[1].number < land[0].bodies[1].number
+    watcher = left_behind(land)
     land.act(1, "teleport", "hall", (5.0, 0.0, 5.0))
     land.step(4)
     assert land.home(1) == 2

@@ -7,12 +7,18 @@ from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
 
 
+def with_trigger(land: Land, radius: float, *places: float) -> int:
+    """Avatars 1, 2, … stand there, and the first one has a trigger."""
+    for entity, x in enumerate(places, 1):
+        land.create(entity, x)
+    land.settle()
+    number: int = land.do(1, lambda part: part.add_proximity(radius))
+    return number
+
+
 def test_triggers_tell_each_crossing_once(hooks):
     land = Land(1)
-    land.create(1, 0.0)
-    land.create(2, 30.0)
-    land.step()
-    number = land.do(1, lambda part: part.add_proximity(10.0))
+    number = with_trigger(land, 10.0, 0.0, 30.0)
     land.step()
     for x in (9.0, 8.0, 11.0, 12.0, 5.0):
         land.put(2, x)
@@ -30,11 +36,7 @@ def test_triggers_tell_each_crossing_once(hooks):
 
 def test_triggers_migrate_with_those_inside(hooks):
     land = Land()
-    land.create(1, -5.0)
-    land.create(2, -10.0)
-    land.create(3, 8.0)
-    land.settle()
-    number = land.do(1, lambda part: part.add_proximity(20.0))
+    number = with_trigger(land, 20.0, -5.0, -10.0, 8.0)
     land.settle()
     assert sorted(hooks[1]) == [("near", number, 2), ("near", number, 3)]
     for x in (5.0, -5.0, 5.0):
@@ -50,10 +52,7 @@ def test_triggers_migrate_with_those_inside(hooks):
 
 def test_triggers_wait_for_those_who_have_no_body_at_the_new_home_yet(hooks):
     land = Land(1)
-    land.create(1, 0.0)
-    land.create(2, 5.0)
-    land.settle()
-    number = land.do(1, lambda part: part.add_proximity(20.0))
+    number = with_trigger(land, 20.0, 0.0, 5.0)
     land.settle()
     app, real = land[0], land[0].reals[1]
     packed = app.interests.pack(real)
@@ -70,10 +69,7 @@ def test_triggers_wait_for_those_who_have_no_body_at_the_new_home_yet(hooks):
 
 def test_a_ghost_that_is_deleted_and_made_again_has_not_left_a_trigger(hooks):
     land = Land()
-    land.create(1, -10.0)
-    land.create(2, 5.0)
-    land.settle()
-    number = land.do(1, lambda part: part.add_proximity(20.0))
+    number = with_trigger(land, 20.0, -10.0, 5.0)
     land.settle()
     app, ghost = land[0], land[1].reals[2].ghost()
     app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
@@ -89,10 +85,6 @@ def test_a_hook_may_end_the_trigger_whose_hooks_wait(hooks, monkeypatch):
 
     monkeypatch.setattr(AvatarCell, "on_proximity_entered", once)
     land = Land(1)
-    land.create(1, 0.0)
-    land.create(2, 5.0)
-    land.create(3, 6.0)
-    land.step()
-    land.do(1, lambda part: part.add_proximity(10.0))
+    with_trigger(land, 10.0, 0.0, 5.0, 6.0)
     land.step(3)
     assert len(hooks[1]) == 1

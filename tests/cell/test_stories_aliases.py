@@ -8,14 +8,11 @@ from terrazzo.cell.story import IN_AREA, WANT_S
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 from tests.cell.arrivals import arrive
-from tests.cell.land import TICK_S, Land
+from tests.cell.land import TICK_S, Land, watched_land
 
 
 def test_story_22_enter_and_leave_in_one_tick():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.put(2, 10.0)
     land.put(2, 200.0)
     land.settle()
@@ -25,10 +22,7 @@ def test_story_22_enter_and_leave_in_one_tick():
 
 @pytest.mark.parametrize("ticks", range(5))
 def test_story_22_leave_and_enter_again_before_the_client_has_answered(ticks):
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.put(2, 10.0)
     land.step(ticks)
     land.act(2, "step")
@@ -43,10 +37,7 @@ def test_story_22_leave_and_enter_again_before_the_client_has_answered(ticks):
 
 
 def test_story_22_an_alias_rests_until_the_client_has_released_it():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     land.create(3, 210.0)
     land.blocked.add((land.base.me, land[0].me))  # what the client answers does not arrive
     land.put(2, 200.0)
@@ -86,10 +77,7 @@ def test_story_22_aliases_rest_also_in_the_next_cell():
 
 
 def test_story_22_wants_for_a_former_client_or_of_what_is_gone_mean_nothing():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     witness = land.witness(1)
     witness.on_wants(ClientWants(0, ((2, 0),), (1,)))
     assert land[0].counts.get("release of an alias that does not rest") is None
@@ -118,10 +106,7 @@ def test_story_22_after_a_jump_to_another_space_all_aliases_rest():
 
 
 def test_story_22_who_is_not_there_after_a_jump_is_not_waited_for():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     arrive(land, change=lambda packed: packed._replace(seen=(PackedSeen(77, 0, 5, IN_AREA), *packed.seen)), jump_from=1)
     land.step(2)
     assert land.witness(1).entities() == [2]

@@ -12,7 +12,7 @@ from terrazzo.cell import history
 from terrazzo.cell.interests import PATIENCE_S
 from terrazzo.cell.story import LEFT_S
 from tests.cell.arrivals import arrive, move_ground, watching, with_seen
-from tests.cell.land import Land
+from tests.cell.land import Land, watched_land
 
 PATIENCE_TICKS = int(PATIENCE_S * 10)
 
@@ -80,10 +80,7 @@ def test_story_21_a_place_that_is_behind_is_not_told():
 
 
 def test_story_21_what_was_announced_elsewhere_is_described_when_the_copy_has_caught_up():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.blocked.add((land.base.me, land[0].me))
     land.put(2, 10.0)
     land.step(4)
@@ -226,10 +223,7 @@ def test_story_21_last_words_are_heard_also_by_one_who_comes_after():
 
 def test_story_21_when_history_is_gone_the_properties_are_told_anew(monkeypatch):
     monkeypatch.setattr(history, "STEPS_MAX", 2)
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     real = land[0].reals[2]
     for step in range(1, 6):  # several steps between two looks of the witness
         land.do(2, lambda part, n=step: setattr(part, "pose", n))

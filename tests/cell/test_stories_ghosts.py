@@ -7,7 +7,7 @@ import pytest
 from terrazzo.cell.mending import GAP_S
 from tests.cell.ghost_orders import check_word
 from tests.cell.ghost_script import A, B, create, delete, update
-from tests.cell.land import Land
+from tests.cell.land import Land, cornered
 
 
 def test_story_01_update_before_birth(strict_app):
@@ -50,11 +50,7 @@ def test_story_03_two_creators(strict_app):
 
 def test_story_04_the_gap_that_never_closes():
     """The step reached B but was lost on the way to C; then B has the real and goes on."""
-    land = Land(4, margin_m=0.0, corner=True)
-    a, b, c = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
-    watcher = land.create(2, 6.0, 6.0, is_seen=True)
-    land.create(1, -5.0, -5.0)
-    land.settle()
+    land, watcher, (a, b, c) = cornered()
     before = land[c].bodies[1].number
     land.act(1, "step")
     land.host.now += 0.1

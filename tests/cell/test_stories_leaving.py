@@ -11,7 +11,7 @@ import pytest
 from terrazzo.sync.protocol import ToClient as Word
 from terrazzo.sync.protocol import split_message, take_alias
 from terrazzo.wire.pairs.base_cell import ToClient
-from tests.cell.land import Land
+from tests.cell.land import Land, watched_land
 
 
 def test_story_23_out_of_sight_while_its_ghost_is_deleted():
@@ -52,10 +52,7 @@ def test_story_23_leaving_while_the_witness_offloads(ghost_first, jump, ticks):
 
 
 def test_story_23_the_last_words_of_the_tick_in_which_it_goes():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 10.0)
-    land.settle()
+    land, screen = watched_land(10.0)
     land.act(2, "step")
     land.put(2, 300.0)
     land.act(2, "step")
@@ -98,10 +95,7 @@ def test_story_24_a_change_and_the_client_in_one_tick():
 @pytest.mark.parametrize("ticks", range(6))
 def test_story_24_changes_and_calls_before_the_description(ticks):
     """Nothing of them is told before; the description has them, and what comes after it is told once."""
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.put(2, 10.0)
     for _ in range(ticks):
         land.act(2, "step")
@@ -138,10 +132,7 @@ def test_story_24_announced_in_one_cell_and_described_in_the_next():
 
 
 def test_story_24_what_is_announced_and_goes_before_its_description_was_never_there():
-    land = Land(1)
-    screen = land.create(1, 0.0, is_seen=True)
-    land.create(2, 200.0)
-    land.settle()
+    land, screen = watched_land(200.0)
     land.blocked.add((land.base.me, land[0].me))
     land.put(2, 10.0)
     land.step(3)

@@ -11,7 +11,7 @@ from terrazzo.cell.offload import RESTORED, STAY_S
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty
 from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
 from terrazzo.world.rect import Axis
-from tests.cell.land import Land
+from tests.cell.land import Land, cornered
 from tests.cell.plain import AvatarCell
 
 
@@ -170,11 +170,7 @@ def test_story_10_the_destination_dies_with_the_entity_in_the_air():
 
 def test_story_10_what_the_dead_has_told_meanwhile_is_undone():
     """B had taken it in and told C of it, but died before A heard of that."""
-    land = Land(4, margin_m=0.0, corner=True)
-    a, b, c = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
-    watcher = land.create(2, 6.0, 6.0, is_seen=True)
-    land.create(1, -5.0, -5.0)
-    land.settle()
+    land, watcher, (a, b, c) = cornered()
     land.block(b, a)
     land.put(1, 5.0, -5.0)
     land.step(6)

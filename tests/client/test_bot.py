@@ -8,7 +8,7 @@ from terrazzo.client import Bot
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToServer, take_entity
-from tests.client.test_client_app import ME, Play, moves
+from tests.client.play import ME, Play, moves
 from tests.client.town import AVATAR, GAME
 
 BOUNDS = (-20.0, -10.0, 20.0, 10.0)

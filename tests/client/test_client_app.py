@@ -1,7 +1,6 @@
 """The client program from login to leaving, against real endpoints with scripted answers, over both transports."""
 
 import math
-import struct
 
 import pytest
 
@@ -11,12 +10,12 @@ from terrazzo.game import Game, LoadedGame
 from terrazzo.schema.classes.parts import Client as SchemaClient
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
-from terrazzo.sync.protocol import LoginReply, ToServer
+from terrazzo.sync.protocol import ToServer
 from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.sync.view_events import Violation
-from terrazzo.wire.client import UDP, WEBSOCKET, Reason, Suite
+from terrazzo.wire.client import Reason
 from tests.client.fake_cluster import BASE, KEY, LOGIN, FakeCluster, entropy_of
-from tests.client.test_view import change_message, server_state
+from tests.client.play import BOB, BOBS, HERE, ME, OWN, RAT, RATS, THERE, Play, moves
 from tests.client.town import (
     AVATAR,
     CREATURE,
@@ -25,99 +24,9 @@ from tests.client.town import (
     Avatar,
     AvatarClient,
     base_row,
-    cell_row,
-    describe,
     places_message,
 )
-
-HERE, THERE = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
-ME, BOB, RAT = 10, 11, 12
-OWN, BOBS, RATS = 0, 1, 2
-CLIENT = ("192.0.2.7", 5000)
-
-
-class Play:
-    """A client and a cluster on a perfect network."""
-
-    def __init__(self, transport=UDP, suite=Suite.CHACHA20_POLY1305, server_key=None, **cluster):
-        self.now = 100.0
-        self.cluster = FakeCluster(transport, **cluster)
-        self.logged: list[tuple[str, dict]] = []
-        self.events: list[object] = []
-        self.sent_to: list[tuple[str, int]] = []
-        self.app = ClientApp(
-            GAME,
-            login=LOGIN,
-            server_key=server_key or self.cluster.public_key,
-            name="ann",
-            password="secret",
-            entropy=entropy_of(5),
-            now=self.now,
-            transport=transport,
-            suite=suite,
-            log=lambda event, **facts: self.logged.append((event, facts)),
-            listener=self.events.append,
-        )
-        self.tick = self.app.tick
-
-    def step(self, seconds=0.02):
-        self.now += seconds
-        self.tick(self.now)
-        for address, data in self.app.poll(self.now):
-            self.sent_to.append(address)
-            self.cluster.on_datagram(address, CLIENT, data, self.now)
-        self.deliver()
-
-    def deliver(self):
-        """What the cluster has to say arrives."""
-        for _, _, data in self.cluster.poll(self.now):
-            self.app.on_datagram(data, self.now)
-
-    def until(self, holds, seconds=5.0, step=0.02):
-        end = self.now + seconds
-        while not holds():
-            assert self.now < end, f"not within {seconds} s: {self.app.phase}, {self.app.error!r}"
-            self.step(step)
-
-    def join(self):
-        """Until the server has heard READY."""
-        self.until(lambda: self.cluster.session is not None)
-        self.cluster.say(protocol.encode_base_player(ME, AVATAR, base_row()))
-        self.until(lambda: bytes([ToServer.READY]) in self.cluster.heard)
-        return self
-
-    def enter(self):
-        """Until there is a body, and Bob and a rat beside it."""
-        self.join()
-        self.cluster.say(
-            protocol.encode_cell_player(AVATAR, 1, HERE, (0.5, 0.0, 0.0), cell_row(health=80)),
-            protocol.encode_announce(BOB, BOBS, AVATAR),
-            protocol.encode_announce(RAT, RATS, CREATURE),
-        )
-        self.until(lambda: protocol.encode_want([(BOB, 0), (RAT, 0)]) in self.cluster.heard)
-        self.cluster.say(
-            describe(AVATAR, BOBS, THERE, health=60, name="Bob"), describe(CREATURE, RATS, THERE, species=9)
-        )
-        self.until(lambda: RAT in self.app.parts)
-        self.cluster.heard.clear()
-        return self
-
-    def say(self, *messages, reliable=True):
-        """The server says something; until it has been heard."""
-        self.cluster.say(*messages, reliable=reliable)
-        before = len(self.events)
-        self.until(lambda: len(self.events) > before)
-        self.step()
-
-    def heard_by(self, entity):
-        return self.app.parts[entity].heard
-
-
-@pytest.fixture(params=["udp", "websocket"])
-def play(request):
-    if request.param == "udp":
-        return Play()
-    return Play(WEBSOCKET, Suite.AES_256_GCM)
+from tests.client.view_scene import change_message, server_state
 
 
 def test_logs_in_and_joins(play):
@@ -202,10 +111,6 @@ def test_a_violation_is_told_and_play_goes_on(play):
     assert [event for event, _ in play.logged] == ["client violation"]
     assert play.app.phase is Phase.PLAYING
     assert RAT not in play.app.parts
-
-
-def moves(messages):
-    return [struct.unpack("<6f", each[1:]) for each in messages if each[0] == ToServer.MOVE]
 
 
 def test_the_latest_move_of_a_tick_is_sent(play):
@@ -392,92 +297,6 @@ def test_leaving_before_the_world_is_there():
     play.until(lambda: play.app.is_over)
     assert play.app.error == ""
     assert bytes([ToServer.READY]) not in play.cluster.heard
-
-
-# Every way to fail, each with one sentence.
-
-
-def fails(play, seconds=60.0):
-    play.until(lambda: play.app.is_over, seconds=seconds, step=0.1)
-    assert play.app.error.endswith(".")
-    assert play.app.error.count(".test:") <= 1
-    return play.app.error
-
-
-def test_what_the_login_server_says_is_passed_on():
-    for sentence in ("The password is wrong.", "This client was made for another version of the game: update it."):
-        play = Play(answer=lambda _, sentence=sentence: LoginReply(error=sentence))
-        assert fails(play) == sentence
-        assert play.logged[-1] == ("client over", {"name": "ann", "error": sentence})
-
-
-def test_login_server_is_not_there():
-    play = Play()
-    play.cluster.is_reachable[LOGIN] = False
-    assert "login server at login.test:7000 does not answer" in fails(play)
-
-
-def test_wrong_server_key():
-    play = Play(server_key=bytes([9]) + bytes(31))
-    assert "does not answer: check the address, its public key" in fails(play)
-
-
-def test_login_server_does_not_reply():
-    assert "took longer than 15 s to answer" in fails(Play(answer=lambda _: None))
-
-
-@pytest.mark.parametrize("reply", [b"not json", b"[]", b'{"key": "xyz", "udp_port": 1}', b'{"udp_port": "1"}'])
-def test_login_reply_that_cannot_be_read(reply):
-    assert "cannot be read" in fails(Play(answer=lambda _: reply))
-
-
-def test_no_door_for_this_transport():
-    play = Play(WEBSOCKET, answer=lambda _: LoginReply(host="x", udp_port=1, key="00"))
-    assert "takes WebSocket" in fails(play)
-
-
-def test_the_login_servers_host_is_the_games_where_none_is_said():
-    play = Play(answer=lambda _: LoginReply(udp_port=7, key=KEY.hex()))
-    play.cluster.is_reachable["login.test", 7] = False
-    assert "game server at login.test:7 does not answer" in fails(play)
-
-
-def test_game_server_is_not_there():
-    play = Play()
-    play.cluster.is_reachable[BASE] = False
-    assert "game server at base.test:7001 does not answer" in fails(play)
-
-
-def test_game_server_does_not_begin():
-    assert "game server at base.test:7001 was reached but took longer" in fails(Play())
-
-
-def test_game_server_ends_the_session_over_a_wrong_key(play):
-    play.until(lambda: play.cluster.session is not None)
-    play.cluster.say(protocol.encode_logged_off(1, "This login key was used before: log in again."))
-    play.cluster.session.close(play.now)
-    assert fails(play) == "This login key was used before: log in again."
-
-
-def test_game_server_aborts(play):
-    play.enter()
-    play.cluster.session.abort()
-    assert fails(play) == "The game server at base.test:7001 ended the session: log in again."
-
-
-def test_silence():
-    play = Play().enter()
-    play.cluster.is_reachable[BASE] = False
-    assert "has not been heard for too long" in fails(play)
-
-
-def test_lost_connections_of_an_ordered_transport():
-    play = Play(WEBSOCKET)
-    play.app.on_path_lost(LOGIN, play.now)
-    assert "login server at login.test:7000 cannot be reached" in fails(play)
-    play = Play(WEBSOCKET).enter()
-    play.app.on_path_lost(BASE, play.now)
-    assert "game server at base.test:7001 lost the connection" in fails(play)
 
 
 def test_a_driver_that_only_polls_when_asked_to_gets_in_and_out():

@@ -98,24 +98,15 @@ def test_a_blow_across_the_border(duel):
     duel.check_rest()
 
 
-def test_the_target_leaves_in_mid_blow(duel):
+@pytest.mark.parametrize(("name", "x"), [("bob", WEST * 20), ("ann", EAST * 20)], ids=["target", "attacker"])
+def test_one_of_them_leaves_in_mid_blow(duel, name, x):
+    who = getattr(duel, name)
     duel.strike(0.2)
-    before = duel.home(duel.bob)
-    duel.put(duel.bob, WEST * 20)
+    before = duel.home(who)
+    duel.put(who, x)
     duel.wait(1.5)
-    assert duel.home(duel.bob) is not before
+    assert duel.home(who) is not before
     assert duel.health(duel.bob) == 100 - POWER, "it was begun in reach, and is felt where the target is now"
-    assert duel.ann.told() == ["You hurt it by 20."]
-    duel.check_rest()
-
-
-def test_the_attacker_leaves_in_mid_blow(duel):
-    duel.strike(0.2)
-    before = duel.home(duel.ann)
-    duel.put(duel.ann, EAST * 20)
-    duel.wait(1.5)
-    assert duel.home(duel.ann) is not before
-    assert duel.health(duel.bob) == 100 - POWER
     assert duel.ann.told() == ["You hurt it by 20."], "its record and its timer went along"
     assert duel.part(duel.ann).hits == 1
     duel.check_rest()

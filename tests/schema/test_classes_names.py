@@ -7,25 +7,16 @@ from pathlib import Path
 import pytest
 
 from terrazzo import (
-    ALL_CLIENTS,
     BASE,
-    CELL_PRIVATE,
-    EDITOR_ONLY,
     Base,
     Cell,
-    Client,
-    ComponentType,
     EntityType,
     Int16,
-    Text,
     attach,
     build,
-    component,
     load_package,
     prop,
 )
-from terrazzo.errors import HeldElsewhere
-from terrazzo.schema.classes.parts import Part
 
 TOP = "from terrazzo import *\n"
 ENTITY = "class A(EntityType): ...\n"
@@ -118,19 +109,9 @@ def test_a_hook_that_answers_cannot_wait(tmp_path: Path) -> None:
     ]
 
 
-class Health(ComponentType):
-    hp: Int16 = prop(ALL_CLIENTS)
-    secret: Int16 = prop(BASE)
-
-
 class Hero(EntityType):
-    name: Text = prop(ALL_CLIENTS)
-    purse: Int16 = prop(BASE)
-    luck: Int16 = prop(CELL_PRIVATE)
-    sketch: Text = prop(EDITOR_ONLY)
     position: Int16 = prop(BASE)
     greeting: Int16 = prop(BASE)
-    health = component(Health)
 
 
 class HeroCell(Cell, of=Hero):
@@ -142,35 +123,7 @@ class HeroBase(Base, of=Hero):
     pass
 
 
-class HeroClient(Client, of=Hero):
-    pass
-
-
 HERO = build([Hero]).checked()["Hero"]
-
-
-@pytest.mark.parametrize(
-    ("part_class", "name", "words"),
-    [
-        (HeroCell, "purse", r"Hero\.purse is held by the base part \(BASE\): call a method of it"),
-        (HeroBase, "name", r"Hero\.name is held by the cell part \(ALL_CLIENTS\): call a method of it"),
-        (HeroClient, "luck", r"Hero\.luck is held by the cell part \(CELL_PRIVATE\)"),
-        (HeroCell, "sketch", r"Hero\.sketch is EDITOR_ONLY"),
-    ],
-)
-def test_a_property_of_another_part_says_where_it_is(part_class: type[Part], name: str, words: str) -> None:
-    part = attach(part_class, HERO)
-    with pytest.raises(HeldElsewhere, match=words):
-        getattr(part, name)
-    with pytest.raises(HeldElsewhere, match=words):
-        setattr(part, name, 3)
-
-
-def test_so_does_one_of_a_component() -> None:
-    with pytest.raises(HeldElsewhere, match=r"Hero\.health\.secret is held by the base part"):
-        attach(HeroCell, HERO).health.secret = 3
-    with pytest.raises(HeldElsewhere, match=r"Hero\.health\.hp is held by the cell part"):
-        attach(HeroBase, HERO).health.hp
 
 
 def test_a_property_of_another_part_takes_no_name_from_this_one() -> None:

@@ -30,7 +30,8 @@ from terrazzo import (
     remote,
 )
 from terrazzo._speed.values import Change
-from terrazzo.errors import UsageError, ValueRejected
+from terrazzo.errors import HeldElsewhere, UsageError, ValueRejected
+from terrazzo.schema.classes.parts import Part
 from terrazzo.schema.model import Side
 
 
@@ -138,6 +139,30 @@ def test_each_part_holds_its_own_properties() -> None:
         (client, ("luck", "account", "sketch")),
     ):
         assert [name for name in names if hasattr(part, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("part_class", "name", "words"),
+    [
+        (AvatarCell, "account", r"Avatar\.account is held by the base part \(BASE\): call a method of it"),
+        (AvatarBase, "name", r"Avatar\.name is held by the cell part \(ALL_CLIENTS\): call a method of it"),
+        (AvatarClient, "luck", r"Avatar\.luck is held by the cell part \(CELL_PRIVATE\)"),
+        (AvatarCell, "sketch", r"Avatar\.sketch is EDITOR_ONLY"),
+    ],
+)
+def test_a_property_of_another_part_says_where_it_is(part_class: type[Part], name: str, words: str) -> None:
+    part = attach(part_class, AVATAR)
+    with pytest.raises(HeldElsewhere, match=words):
+        getattr(part, name)
+    with pytest.raises(HeldElsewhere, match=words):
+        setattr(part, name, 3)
+
+
+def test_so_does_one_of_a_component() -> None:
+    with pytest.raises(HeldElsewhere, match=r"Avatar\.health\.secret is held by the base part"):
+        attach(AvatarCell, AVATAR).health.secret = 3
+    with pytest.raises(HeldElsewhere, match=r"Avatar\.health\.hp is held by the cell part"):
+        attach(AvatarBase, AVATAR).health.hp
 
 
 def test_other_attributes_are_ordinary() -> None:

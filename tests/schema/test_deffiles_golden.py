@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from terrazzo.schema.model import (
     EntitySchema,
     Index,
     Method,
+    Property,
     Side,
     Volatile,
 )
@@ -52,6 +54,19 @@ def method_row(method: Method) -> dict[str, Any]:
     }
 
 
+def property_rows(properties: Iterable[Property]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": each.name,
+            "type": each.type.spell(),
+            "flags": each.flags.name,
+            "sort_size": each.type.sort_size,
+            "header_size": each.header_size,
+        }
+        for each in properties
+    ]
+
+
 def only(rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
     return [{key: row[key] for key in keys} for row in rows]
 
@@ -70,32 +85,14 @@ def test_type_ids_follow_the_list(loaded):
 
 def test_declared_properties(pair):
     entity, expected = pair
-    found = [
-        {
-            "name": each.name,
-            "type": each.type.spell(),
-            "flags": each.flags.name,
-            "sort_size": each.type.sort_size,
-            "header_size": each.header_size,
-        }
-        for each in entity.properties
-    ]
-    assert found == expected["declared_properties"]
+    assert property_rows(entity.properties) == expected["declared_properties"]
     assert entity.on_client is expected["client_server"]
 
 
 def test_client_properties(pair):
     entity, expected = pair
-    found = [
-        {
-            "name": each.name,
-            "type": each.type.spell(),
-            "sort_size": each.type.sort_size,
-            "flags": each.flags.name,
-        }
-        for each in entity.client_properties
-    ]
-    assert found == only(expected["client_properties"], "name", "type", "sort_size", "flags")
+    keys = ("name", "type", "sort_size", "flags")
+    assert only(property_rows(entity.client_properties), *keys) == only(expected["client_properties"], *keys)
 
 
 @pytest.mark.parametrize(

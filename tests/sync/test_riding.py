@@ -13,7 +13,8 @@ from terrazzo.sync.protocol import ToClient, Told, encode_cell_lost, encode_leav
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import Fault, Moved, Seen, Violation
-from tests.client.test_view import (
+from tests.client.town import places_message
+from tests.client.view_scene import (
     BOB,
     BOB_ANNOUNCED,
     BOB_DESCRIBED,
@@ -27,7 +28,6 @@ from tests.client.test_view import (
     TABLE,
     THERE,
 )
-from tests.client.town import places_message
 
 AHEAD = (0.0, 0.0, 0.0)
 metres = st.floats(-1000, 1000, width=32)

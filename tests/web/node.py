@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 import pytest
+
+from terrazzo.schema.export import export_schema
+from terrazzo.schema.model import Schema
 
 SCRIPTS = Path(__file__).parent
 OLDEST = 20
@@ -63,3 +68,12 @@ class Asked:
         assert self._process.wait(10) == 0
         self._lines.close()
         self._process.stdout.close()
+
+
+@contextmanager
+def codec_of(schema: Schema) -> Iterator[Asked]:
+    """The browser client's codec and view, for the entities of this schema."""
+    asked = Asked("codec.mjs")
+    asked.ask(op="schema", exported=export_schema(schema))
+    yield asked
+    asked.close()

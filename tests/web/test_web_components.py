@@ -15,11 +15,10 @@ from terrazzo import (
     prop,
     remote,
 )
-from terrazzo.schema.export import export_schema
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import MethodTable
-from tests.web.node import Asked, needs_node
+from tests.web.node import codec_of, needs_node
 
 pytestmark = needs_node
 
@@ -63,10 +62,8 @@ OWNERS = {"turn": None, "lock.turn": "lock"}
 
 @pytest.fixture
 def browser():
-    asked = Asked("codec.mjs")
-    asked.ask(op="schema", exported=export_schema(SCHEMA))
-    yield asked
-    asked.close()
+    with codec_of(SCHEMA) as asked:
+        yield asked
 
 
 def test_a_call_from_the_server_comes_to_the_owner_of_the_method(browser):

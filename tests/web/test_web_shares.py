@@ -1,7 +1,5 @@
 """Fields that a client may not see: both clients read what is sent, and have the same in their place."""
 
-import json
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -30,7 +28,7 @@ from terrazzo.schema.shares import share_of
 from terrazzo.schema.state import State
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import MethodTable
-from tests.web.node import Asked, needs_node
+from tests.web.node import codec_of, needs_node
 from tests.web.test_web_view import ask, check, live
 
 pytestmark = needs_node
@@ -137,10 +135,8 @@ def begin(own: Story, other: Story) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def node():
-    asked = Asked("codec.mjs")
-    asked.ask(op="schema", exported=json.loads(json.dumps(export_schema(SCHEMA))))
-    yield asked
-    asked.close()
+    with codec_of(SCHEMA) as asked:
+        yield asked
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -26,7 +26,8 @@ from terrazzo.sync.view_events import (
     Violation,
 )
 from tests.client import test_callbacks as callbacks
-from tests.client.test_view import (
+from tests.client.town import AVATAR, SCHEMA, describe, places_message
+from tests.client.view_scene import (
     BOB,
     BOBS,
     HERE,
@@ -40,9 +41,8 @@ from tests.client.test_view import (
     for_own,
     loose,
 )
-from tests.client.town import AVATAR, SCHEMA, describe, places_message
 from tests.schema.golden import tree
-from tests.web.node import Asked, needs_node
+from tests.web.node import Asked, codec_of, needs_node
 from tests.web.test_web_codec import portable
 
 pytestmark = needs_node
@@ -92,10 +92,8 @@ MESSAGES = [
 
 @pytest.fixture(scope="module")
 def node():
-    asked = Asked("codec.mjs")
-    asked.ask(op="schema", exported=export_schema(SCHEMA))
-    yield asked
-    asked.close()
+    with codec_of(SCHEMA) as asked:
+        yield asked
 
 
 def tell(event):
@@ -243,10 +241,8 @@ def test_packed_places(node):
 
 @pytest.fixture(scope="module")
 def chest():
-    asked = Asked("codec.mjs")
-    asked.ask(op="schema", exported=export_schema(callbacks.SCHEMA))
-    yield asked
-    asked.close()
+    with codec_of(callbacks.SCHEMA) as asked:
+        yield asked
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

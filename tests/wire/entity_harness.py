@@ -121,6 +121,14 @@ class Town:
                 return [payload for _, payload in home.board.take(part)]
         raise AssertionError(f"{part} lives nowhere")
 
+    def take_for(self, part: PartId, seconds: float) -> list[bytes]:
+        """What the part gets while time passes."""
+        taken = []
+        for _ in range(int(seconds / 0.25)):
+            self.settle(0.25)
+            taken += self.take(part)
+        return taken
+
 
 def pair(letters: str = "ABCD", **limits) -> Town:
     """A town in which X lives at A and Y at B, and both know it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 from terrazzo.wire.entity_messages import Frame
@@ -9,19 +10,38 @@ from terrazzo.wire.ids import EntityId, Part, PartId, first_of_life
 from tests.wire.entity_harness import Town, X, Y, Z, pair
 
 
-def test_a_call_to_where_a_former_life_ended_finds_the_later_one():
+def introduced() -> Town:
+    """Y has spoken to X, who has taken and acknowledged it."""
     town = pair()
-    town["B"].destroy(Y)
+    town["B"].send(Y, X, b"here I am")
+    town.settle(1.0)
+    assert town.take(X) == [b"here I am"]
+    town.settle(1.0)
+    return town
+
+
+def check_the_later_life_is_found(town: Town, *, before: Iterable[Frame] = (), after: Iterable[Frame] = ()) -> None:
+    """Y, which has ended at B, lives again at C. X calls it; before and after that, late words of B come."""
     town.settle(1.0)
     assert town.homes["B"].ended == [Y]
     town["C"].create(Y, life=1)
+    for word in before:
+        town["A"].on_message(town.id("B"), word)
     town["A"].send(X, Y, b"0")
+    for word in after:
+        town["A"].on_message(town.id("B"), word)
     town.settle(2.0)
-    assert town.homes["A"].failed == [], "B remembers the former life only"
+    assert town.homes["A"].failed == [], "the former life has never seen that stream"
     assert Y in town.homes["A"].located
     town["A"].learn(Y, first_of_life(1), town.id("C"))
     town.settle(2.0)
     assert town.take(Y) == [b"0"]
+
+
+def test_a_call_to_where_a_former_life_ended_finds_the_later_one():
+    town = pair()
+    town["B"].destroy(Y)
+    check_the_later_life_is_found(town)
 
 
 def test_a_later_life_that_has_moved_on_is_found_through_where_it_began():
@@ -50,26 +70,11 @@ def test_a_caller_beside_a_part_that_has_ended_asks_as_well():
 
 
 def test_a_late_word_of_the_end_says_nothing_of_a_call_that_is_younger():
-    town = pair()
-    town["B"].send(Y, X, b"here I am")
-    town.settle(1.0)
-    assert town.take(X) == [b"here I am"]
-    town.settle(1.0)
+    town = introduced()
     town["B"].destroy(Y)
     town.tick("B")
-    late = [each for each in town.queues["B", "A"] if isinstance(each, Frame) and each.is_over]
-    assert len(late) == 1
-    town.settle(1.0)
-    assert town.homes["B"].ended == [Y]
-    town["C"].create(Y, life=1)
-    town["A"].send(X, Y, b"0")
-    town["A"].on_message(town.id("B"), late[0])
-    town.settle(2.0)
-    assert town.homes["A"].failed == [], "the former life has never seen that stream"
-    assert Y in town.homes["A"].located
-    town["A"].learn(Y, first_of_life(1), town.id("C"))
-    town.settle(2.0)
-    assert town.take(Y) == [b"0"]
+    [late] = [each for each in town.queues["B", "A"] if isinstance(each, Frame) and each.is_over]
+    check_the_later_life_is_found(town, after=[late])
 
 
 def test_nor_do_two_late_words_and_what_was_said_before_them():
@@ -83,26 +88,12 @@ def test_nor_do_two_late_words_and_what_was_said_before_them():
     late += [each for each in town.queues["B", "A"] if isinstance(each, Frame) and each.is_over] * 2
     town.settle(0.2)
     assert town.take(X) == [b"here I am"]
-    town.settle(1.0)
-    assert town.homes["B"].ended == [Y]
-    town["C"].create(Y, life=1)
     assert len(late) == 3
-    for word in late[:-1]:
-        town["A"].on_message(town.id("B"), word)
-    town["A"].send(X, Y, b"0")
-    town["A"].on_message(town.id("B"), late[-1])
-    assert town.homes["A"].failed == []
-    town["A"].learn(Y, first_of_life(1), town.id("C"))
-    town.settle(2.0)
-    assert town.take(Y) == [b"0"]
+    check_the_later_life_is_found(town, before=late[:-1], after=late[-1:])
 
 
 def test_who_ends_does_not_wait_for_a_later_life_of_one_that_has_ended():
-    town = pair()
-    town["B"].send(Y, X, b"here I am")
-    town.settle(1.0)
-    town.take(X)
-    town.settle(1.0)
+    town = introduced()
     town["B"].destroy(Y)
     town["A"].send(X, Y, b"0")
     town["A"].destroy(X)

@@ -9,7 +9,7 @@ import pytest
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity_messages import Frame
 from terrazzo.wire.ids import MOVES_BITS, first_of_life, life_of, next_move
-from tests.wire.entity_harness import X, Y, pair
+from tests.wire.entity_harness import Town, X, Y, pair
 
 
 def test_story_7_there_and_back_before_anything_was_heard():
@@ -243,11 +243,17 @@ def test_story_18_the_announcement_is_repeated_when_its_link_breaks():
     assert town["C"].boxes[X].channels[Y].confirmed == 1
 
 
-def test_story_19_a_reply_to_someone_who_moved():
+def asked() -> Town:
+    """X has asked Y something."""
     town = pair()
     town["A"].send(X, Y, b"question")
     town.settle(0.2)
     assert town.take(Y) == [b"question"]
+    return town
+
+
+def test_story_19_a_reply_to_someone_who_moved():
+    town = asked()
     town.move(X, "A", "C")
     town["B"].send(Y, X, b"reply")
     town.settle(1.0)
@@ -255,10 +261,7 @@ def test_story_19_a_reply_to_someone_who_moved():
 
 
 def test_story_19_a_reply_to_someone_who_is_gone_is_reported():
-    town = pair()
-    town["A"].send(X, Y, b"question")
-    town.settle(0.2)
-    assert town.take(Y) == [b"question"]
+    town = asked()
     town["A"].destroy(X)
     town["B"].send(Y, X, b"reply")
     town.settle(1.0)

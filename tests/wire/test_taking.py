@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from tests.wire.entity_harness import X, Y, Z, pair
+from terrazzo.wire.streams import OutStream
+from tests.wire.entity_harness import Town, X, Y, Z, pair
+
+
+def posted(count: int, **limits) -> Town:
+    """X has written to Y, whose mail has come to B."""
+    town = pair(**limits)
+    for number in range(count):
+        town["A"].send(X, Y, b"%d" % number)
+    town.settle(0.2)
+    return town
+
+
+def outgoing(town: Town) -> OutStream:
+    """What X says to Y, as far as A keeps it."""
+    stream = town["A"].boxes[X].channels[Y].outgoing
+    assert stream is not None
+    return stream
 
 
 def test_only_parts_with_mail_are_named_in_the_order_in_which_it_came():
@@ -24,26 +41,18 @@ def test_only_parts_with_mail_are_named_in_the_order_in_which_it_came():
 
 
 def test_one_may_stop_anywhere_and_go_on_later():
-    town = pair()
-    for number in range(3):
-        town["A"].send(X, Y, b"%d" % number)
-    town.settle(0.2)
+    town = posted(3)
     for _, payload in town["B"].taking(Y):
         assert payload == b"0"
         break
     town.settle(0.4)
-    stream = town["A"].boxes[X].channels[Y].outgoing
-    assert stream is not None
-    assert stream.first == 1, "only what was handed over is acknowledged"
+    assert outgoing(town).first == 1, "only what was handed over is acknowledged"
     assert town["B"].with_mail() == [Y]
     assert list(town["B"].taking(Y)) == [(X, b"1"), (X, b"2")]
 
 
 def test_what_is_not_taken_of_a_destroyed_part_is_reported_to_its_callers():
-    town = pair()
-    for number in range(4):
-        town["A"].send(X, Y, b"%d" % number)
-    town.settle(0.2)
+    town = posted(4)
     taken = []
     for _, payload in town["B"].taking(Y):
         taken.append(payload)
@@ -56,10 +65,7 @@ def test_what_is_not_taken_of_a_destroyed_part_is_reported_to_its_callers():
 
 
 def test_what_is_not_taken_of_a_part_that_leaves_goes_with_it():
-    town = pair()
-    for number in range(3):
-        town["A"].send(X, Y, b"%d" % number)
-    town.settle(0.2)
+    town = posted(3)
     taken = []
     for _, payload in town["B"].taking(Y):
         taken.append(payload)
@@ -72,10 +78,7 @@ def test_what_is_not_taken_of_a_part_that_leaves_goes_with_it():
 
 
 def test_there_and_back_within_the_hand_of_a_taker():
-    town = pair()
-    for number in range(3):
-        town["A"].send(X, Y, b"%d" % number)
-    town.settle(0.2)
+    town = posted(3)
     taken = []
     for _, payload in town["B"].taking(Y):
         taken.append(payload)
@@ -87,9 +90,7 @@ def test_there_and_back_within_the_hand_of_a_taker():
 
 
 def test_what_waits_behind_a_full_inbox_counts_as_mail_when_it_has_come_in():
-    town = pair(inbox_max=2, window=4)
-    for number in range(4):
-        town["A"].send(X, Y, b"%d" % number)
+    town = posted(4, inbox_max=2, window=4)
     town.settle(1.0)
     assert [payload for _, payload in town["B"].taking(Y)] == [b"0", b"1"]
     assert town["B"].with_mail() == [Y]
@@ -155,9 +156,7 @@ def test_an_acknowledgement_alone_waits_and_then_stands_for_many():
         list(town["B"].taking(Y))
     counts += frames(town, 0.5)
     assert sum(counts) == 1
-    stream = town["A"].boxes[X].channels[Y].outgoing
-    assert stream is not None
-    assert (stream.first, stream.buffer) == (5, [])
+    assert (outgoing(town).first, outgoing(town).buffer) == (5, [])
 
 
 def test_an_acknowledgement_goes_with_what_is_said():
@@ -167,9 +166,7 @@ def test_an_acknowledgement_goes_with_what_is_said():
     list(town["B"].taking(Y))
     town["B"].send(Y, X, b"answer")
     frames(town, 0.05)
-    stream = town["A"].boxes[X].channels[Y].outgoing
-    assert stream is not None
-    assert stream.buffer == []
+    assert outgoing(town).buffer == []
     assert [payload for _, payload in town["A"].taking(X)] == [b"answer"]
 
 
@@ -190,9 +187,7 @@ def test_it_does_not_wait_when_the_sender_repeats_itself_or_ends():
     frames(town, 0.1)
     assert list(town["B"].taking(Y)) == [(X, b"m")]
     frames(town, 0.5)
-    stream = town["A"].boxes[X].channels[Y].outgoing
-    assert stream is not None
-    assert stream.buffer == []
+    assert outgoing(town).buffer == []
     town["A"].send(X, Y, b"last")
     town["A"].destroy(X)
     frames(town, 0.05)
@@ -208,7 +203,5 @@ def test_what_was_taken_and_not_acknowledged_is_not_given_again_after_a_move():
     assert list(town["B"].taking(Y)) == [(X, b"m")]
     town.move(Y, "B", "C")
     town.settle(0.2)
-    stream = town["A"].boxes[X].channels[Y].outgoing
-    assert stream is not None
-    assert stream.buffer == [], "who has moved says so, and all else with it"
+    assert outgoing(town).buffer == [], "who has moved says so, and all else with it"
     assert list(town["C"].taking(Y)) == []

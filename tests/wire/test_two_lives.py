@@ -21,6 +21,13 @@ def with_base() -> Town:
     return town
 
 
+def live_again(town: Town) -> None:
+    """X begins its next life, at A, beside the memory of the former."""
+    town["A"].create(X, life=1)
+    town["A"].learn(BASE, 0, town.id("B"))
+    town["A"].pin(X, BASE)
+
+
 def test_the_base_hears_last_that_its_cell_part_is_over():
     town = with_base()
     town.blocked.update({("A", "C"), ("C", "A")})
@@ -114,11 +121,7 @@ def test_the_last_words_of_one_that_never_spoke_before_are_waited_for():
         town.settle(0.05)
         assert X in town["B"].boxes[BASE].channels, "forgotten before its last words have come"
     town.blocked.clear()
-    taken = []
-    for _ in range(40):
-        town.settle(0.25)
-        taken += town.take(BASE)
-    assert taken == [b"last words"]
+    assert town.take_for(BASE, 10.0) == [b"last words"]
     assert town.homes["B"].failed == [(BASE, X, [b"in vain"], "destroyed")]
     assert town["B"].boxes[BASE].channels == {}
     assert town.homes["A"].ended == [X]
@@ -143,9 +146,7 @@ def test_a_note_for_the_former_life_is_not_said_to_the_later():
     town = with_base()
     town["A"].destroy(X)
     town.settle(2.0)
-    town["A"].create(X, life=1)
-    town["A"].learn(BASE, 0, town.id("B"))
-    town["A"].pin(X, BASE)
+    live_again(town)
     town["A"].send(X, BASE, b"last words")
     town["A"].destroy(X)
     town.tick("A")
@@ -156,11 +157,7 @@ def test_a_note_for_the_former_life_is_not_said_to_the_later():
     town.tick("B")
     town.deliver("B", "A")
     assert X in town["A"].boxes, "nobody has noted its end"
-    taken = []
-    for _ in range(20):
-        town.settle(0.25)
-        taken += town.take(BASE)
-    assert taken == [b"last words"]
+    assert town.take_for(BASE, 5.0) == [b"last words"]
     assert town.homes["A"].ended == [X, X]
 
 
@@ -170,9 +167,7 @@ def test_a_late_note_of_the_former_end_does_not_end_the_later_life():
     town["A"].destroy(X)
     town.settle(2.0)
     assert town.homes["A"].ended == [X]
-    town["A"].create(X, life=1)
-    town["A"].learn(BASE, 0, town.id("B"))
-    town["A"].pin(X, BASE)
+    live_again(town)
     town.blocked.update({("A", "B"), ("B", "A")})
     town["A"].send(X, BASE, b"last words")
     town["A"].destroy(X)
@@ -181,10 +176,6 @@ def test_a_late_note_of_the_former_end_does_not_end_the_later_life():
     town["A"].on_message(town.id("B"), late)
     assert town.homes["A"].ended == [X], "it was the former end that was noted"
     town.blocked.clear()
-    taken = []
-    for _ in range(40):
-        town.settle(0.25)
-        taken += town.take(BASE)
-    assert taken == [b"last words"]
+    assert town.take_for(BASE, 10.0) == [b"last words"]
     assert town.homes["A"].ended == [X, X]
     assert town["B"].boxes[BASE].channels == {}

@@ -81,6 +81,8 @@ class Haunt:
 class Ended:
     """An entity that was destroyed here lately, and who had a ghost of it."""
 
+    # It is not kept in the grave, since there the end of a next life, or of its ghost, takes the place of this one, and
+    # the graves of many ghosts crowd it out, while those who had a ghost must still hear of it (`cell/graves.py`).
     haunts: frozenset[AppId]
     message: DeleteGhost
     until: float
