@@ -11,6 +11,7 @@ from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity_messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, DestroyReal, RealCreated, SetWitness
@@ -149,6 +150,44 @@ def test_each_cell_part_has_a_higher_life_and_waits_for_the_last_word_of_the_for
         assert town.cell.created[-1].life == life
         assert town.cell.got(SetWitness)[-1] == SetWitness(life + 1, True)
     assert AVATAR.cell_layout.row.decode(town.cell.created[-1].properties) == ["Ben", 42]
+
+
+def test_the_next_one_waits_for_the_last_word_however_long_that_takes():
+    town = Town()
+    proxy, _ = town.playing()
+    callee = PartId(EntityId(77), Part.CELL)
+    town.cell.board.send(proxy.cell.part, callee, b"it is not found")
+    town.cell.end(proxy.id)
+    town.settle()
+    assert EVENTS[-1] == ("on_cell_lost",)
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.step(30, 1.0)
+    assert state(proxy) is Body.FINDING
+    assert town.told(FindEntry)[1:] == []
+    town.cell.board.gone(callee, "no such entity")
+    town.app.on_link_lost(CELL_MGR)
+    town.step(9, 1.0)
+    assert failed() == [], "the time for finding a place has just begun"
+    town.app.on_link_up(CELL_MGR)
+    town.step(5)
+    assert proxy.has_cell
+    assert town.cell.created[-1].life == 1
+
+
+def test_what_is_said_to_the_next_one_too_early_does_not_hold_it_up():
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.end(proxy.id)
+    town.settle()
+    town.app.on_link_lost(CELL_MGR)
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.app.switchboard.on_message(CELL_ID, Astray(proxy.cell.part))
+    town.app.switchboard.send(proxy.part_id, proxy.cell.part, REGISTRY.encode(CallCell(0, b"")))
+    town.settle()
+    town.app.on_link_up(CELL_MGR)
+    town.step(5)
+    assert proxy.has_cell
+    assert town.cell.got(CallCell) == [CallCell(0, b"")]
 
 
 def test_the_cell_part_ends_by_itself():

@@ -89,6 +89,23 @@ def test_a_cell_part_that_has_ended_is_named_until_its_last_word_is_noted():
     assert where(town, proxy.id) == Located(Home(0, BASE_ID))
 
 
+def test_and_so_it_is_while_the_next_one_waits_for_that():
+    """Else those who end at the same time would wait for the next one, and that for them."""
+    town = Town()
+    proxy, _ = town.playing()
+    town.cell.say(proxy.id, cell_data(is_last=True))
+    town.settle()
+    proxy.part.create_cell("plaza", (0, 0, 0))
+    town.settle()
+    assert proxy.cell.state is Body.FINDING
+    assert where(town, proxy.id) == Located(Home(0, BASE_ID), Home(0, CELL_ID))
+    town.cell.answer = lambda request: None
+    town.cell.board.destroy(proxy.cell.part)
+    town.step(10)
+    assert town.cell.created[-1].life == 1
+    assert isinstance(where(town, proxy.id), str)
+
+
 def test_of_one_that_has_ended_and_is_nowhere_any_more_there_is_no_cell_part():
     """Its base may be waiting for its note, and has lost sight of it: somebody else's frame went astray."""
     town = Town()

@@ -248,6 +248,22 @@ def test_a_failure_says_only_that_nobody_knows_and_can_be_asked_again():
     assert len(seeker.asked()) == 1
 
 
+def test_an_answer_is_waited_for_through_two_searches_and_not_for_ever():
+    seeker = Seeker()
+    seeker.locator.find(CELL)
+    [number] = seeker.asked()
+    seeker.tick(2 * ANSWER_S)
+    assert seeker.board.heard == []
+    seeker.answer(BASE_APP_MGR, number, HERE)
+    assert seeker.board.heard == [("lives", CELL, 7, cellapp(4))]
+    seeker.locator.find(CELL)
+    seeker.tick(3 * ANSWER_S)
+    seeker.tick(0.1)
+    assert seeker.board.heard[1:] == [("unsettled", CELL)], "so whoever waits asks again soon"
+    seeker.locator.find(CELL)
+    assert len(seeker.asked()) == 1
+
+
 def test_without_the_manager_nothing_is_asked_until_it_is_there():
     seeker = Seeker()
     seeker.lose(BASE_APP_MGR)

@@ -36,7 +36,9 @@ CAUGHT: dict[str, tuple[str, int]] = {
 world has changed since."""
 LONG = {"lose-refused": ("liveness", 2), "forget-past": ("P4", 3)}
 """What takes a whole run."""
-PEACEFUL = {"skip-forward": ("skeleton", "P2"), "late-timers": ("seamless", "P1")}
+PEACEFUL = {
+    "skip-forward": ("skeleton", "P2"), "late-timers": ("seamless", "P1"), "seek-seldom": ("seamless", "P1"),
+}  # fmt: skip
 """What faults would hide: where something is lost anyway, sending it again is no wonder. Scenario and promise."""
 SHAPED = ("forget-left", "no-tombstone")
 """What is too rare in drawn worlds: `test_shaped.py`, `tests/cell/test_cell_ghost.py`."""

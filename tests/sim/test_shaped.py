@@ -49,6 +49,7 @@ class Stage:
         self.seamless = Seamless(self.world, SHAPE, mutation)
         whims = self.seamless.judge.whims
         whims.hide = whims.show = whims.ride = 0.0
+        self.seamless.judge.pace.walkers = ()  # the player is put where it is needed
         [self.player] = self.seamless.players
         self.wait(lambda: self.player.mode is Mode.IN)
         self.seamless.judge.is_working = False

@@ -298,7 +298,7 @@ def test_a_channel_that_is_forgotten_in_the_round_is_not_spoken_for():
     board.on_tick()
     assert home.failed == [(Z, Y, [b"2"], "nobody has it")]
     assert not board.boxes[X].channels
-    assert [at for at, _, channel in board._timers if channel.due == at] == []
+    assert [at for at, _, channel in board.rounds.timers if channel.due == at] == []
 
 
 def test_destroyed_the_peer_is_told_exactly_what_was_not_delivered():
@@ -357,6 +357,18 @@ def test_an_unknown_place_is_asked_for_and_not_too_often():
     town["A"].learn(Z, 0, town.id("C"))
     town.settle(1.0)
     assert town.take(Z) == [b"m"]
+
+
+def test_an_unknown_place_is_asked_for_again_as_soon_as_it_may_be():
+    town = pair(locate_s=2.0)
+    town["A"].send(X, Z, b"m")
+    town.settle(0.1)
+    town["A"].gone(Z, "no such entity")
+    town["A"].send(X, Z, b"n")
+    town.settle(1.8)
+    assert town.homes["A"].located == [Z]
+    town.settle(0.3)
+    assert town.homes["A"].located == [Z, Z]
 
 
 def test_forwards_end():

@@ -250,3 +250,66 @@ def test_who_goes_on_calling_when_it_has_noted_the_end_hears_when_that_is_over()
     assert town.homes["B"].ended == [Y]
     town.settle(0.4)
     assert Y in town.homes["A"].located
+
+
+def _both_end() -> Town:
+    """Y has taken what X said, and both end before X has heard that."""
+    town = pair()
+    town["A"].send(X, Y, b"0")
+    town.settle(0.1)
+    assert town.take(Y) == [b"0"]
+    town["A"].destroy(X)
+    town["B"].destroy(Y)
+    return town
+
+
+def test_two_that_end_together_are_done_when_each_has_heard_it():
+    town = _both_end()
+    town.settle(0.3)
+    assert town.homes["B"].ended == [Y]
+    assert town.homes["A"].ended == [X], "nothing had to be said again"
+
+
+def test_a_note_of_a_former_life_is_enough_for_one_that_ends():
+    """It is lost; when the end is said again, the answer comes from the memory of a life that has a successor."""
+    town = _both_end()
+    while town.homes["B"].ended == []:
+        town.settle(0.05)
+    town["B"].on_tick()
+    town.homes["B"].outbox.drain()
+    town["B"].create(Y, life=1)
+    town.move(Y, "B", "C")
+    town["A"].learn(Y, first_of_life(1), town.id("B"))
+    town.settle(3.0)
+    assert town.homes["A"].ended == [X]
+
+
+def test_unless_it_was_a_former_end_that_was_noted():
+    town = Town()
+    town["A"].create(X, life=1)
+    town["B"].create(Y)
+    town.introduce(Y, "B")
+    town["A"].send(X, Y, b"0")
+    town.settle(0.1)
+    town.take(Y)
+    town.settle(1.0)
+    town["A"].destroy(X)
+    town["A"].learn(Y, first_of_life(1), town.id("C"))
+    for life, ended in ((0, []), (1, [X])):
+        note = Frame(X, Y, town.id("B"), 0, first_of_life(life), 0, is_noted=True)
+        town["A"].on_message(town.id("B"), note)
+        assert town.homes["A"].ended == ended
+
+
+def test_nor_is_it_enough_for_a_call_that_the_later_life_may_hear():
+    town = pair()
+    town["B"].destroy(Y)
+    town.settle(0.1)
+    town["A"].send(X, Y, b"0")
+    town["A"].destroy(X)
+    town["A"].learn(Y, first_of_life(1), town.id("C"))
+    town["A"].on_message(town.id("B"), Frame(X, Y, town.id("B"), 0, 0, 0, is_over=True, is_noted=True))
+    assert town.homes["A"].ended == []
+    town["C"].create(Y, life=1)
+    town.settle(3.0)
+    assert town.take(Y) == [b"0"]

@@ -84,7 +84,8 @@ class Base(parts.Base, engine=True):
         """Give the entity a body in a space; without a place, where it was last. Cell properties may be set with it.
         The direction is yaw, pitch and roll, in radians.
 
-        `on_cell_created` or `on_cell_failed` tells what came of it.
+        `on_cell_created` or `on_cell_failed` tells what came of it. A body after another one is made when everybody who
+        had to do with the former has heard of its end: mostly within a second.
         """
         if (space is None) != (position is None):
             raise UsageError("create_cell takes a space and a position, or neither: then it is the last place")

@@ -8,7 +8,8 @@
 The rules:
 
 - *One life after the other.* Each cell part that is asked for has a higher `life`, with which its mailbox begins. A new
-  one is asked for only when the channel to the one before is over: its last words must not meet its successor.
+  one is asked for only when the channel to the one before is over: its last words must not meet its successor. That is
+  waited for, however long it takes; the time for finding a place begins then.
 - *Nobody guesses.* Where a point is covered is asked again as long as there is time, that does no harm. Nor does asking
   again for a cell part, for it has its life: whoever has made that one says so, even when it has moved on since, and
   whoever has not makes it now or refuses. So an answer that is lost costs time and no cell part: the same CellApp is
@@ -98,9 +99,11 @@ class CellSide:
         return True
 
     @property
-    def _has_channel(self) -> bool:
-        """Whether something is on its way from or to the cell part, or may be."""
-        return self.part in self._app.switchboard.boxes[self._entity.part_id].channels
+    def _may_speak(self) -> bool:
+        """Whether the one that ends, or ended, has not said its last word. What the game says to the next one before it
+        is there waits in a channel, too, but with nobody at its other end yet."""
+        channel = self._app.switchboard.boxes[self._entity.part_id].channels.get(self.part)
+        return channel is not None and (channel.pinned or channel.is_waited_for or channel.incoming is not None)
 
     # Up.
 
@@ -120,14 +123,15 @@ class CellSide:
         self._find(self._attempt)
 
     def _find(self, attempt: int, why: str = "") -> None:
-        """Asks who covers the place, or waits until somebody can be asked."""
+        """Asks who covers the place, or waits: for the last word of the one before, or until somebody can be asked."""
         if attempt != self._attempt or self._wanted is None:
             return
         manager = self._app.peers.get(AppKind.CELL_APP_MGR)
-        if self._app.host.now >= self._deadline:
+        if self._may_speak:
+            self._deadline = self._app.host.now + ENTRY_S
+            self._find_later(attempt, why)
+        elif self._app.host.now >= self._deadline:
             self._end(Body.NONE, why or "the CellAppMgr is out of reach: is it running?")
-        elif self._has_channel:
-            self._find_later(attempt, "the cell part before it has not said its last word")
         elif manager is None:
             self._find_later(attempt, why)
         else:
@@ -269,7 +273,7 @@ class CellSide:
     def _await_last_word(self, attempt: int) -> None:
         if attempt != self._attempt or self.state is not Body.LEAVING:
             return
-        if self._has_channel:
+        if self._may_speak:
             self.on_not_taken_down()
         else:
             self._app.host.log("cell part ended without a word", entity=str(self._entity))
@@ -347,7 +351,7 @@ class CellSide:
         place = switchboard.places[self.part]
         if self.state is Body.NONE:
             # Until it has said its last word its mailbox, which is ending, answers for itself.
-            if place.app is None or not self._has_channel:
+            if place.app is None or not self._may_speak:
                 switchboard.gone(self.part, "it has no cell part")
         elif self.state in (Body.THERE, Body.LEAVING) and self._made_at is not None:
             # Where it began there is a trace of where it went, and it speaks up itself when it has moved.

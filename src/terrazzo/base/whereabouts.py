@@ -4,8 +4,9 @@ Of the entities whose bases are here it knows for sure: it answers Locate, and s
 all others it asks BaseAppMgr (`wire/locator.py`).
 
 A base that is ending is still named, and so is the last known home of a cell part that has not said its last word:
-their mailboxes tell those who have written to them exactly what was delivered. When that is done, there is no such
-part. Of a cell part that is just being made nothing is said: whoever asks is to ask again.
+their mailboxes tell those who have written to them exactly what was delivered, and those who end at the same time that
+they need not wait. When that is done, there is no such part. Of a cell part that is just being made nothing is said:
+whoever asks is to ask again.
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ class Whereabouts:
         place = self._app.switchboard.places.get(cell)
         entity = self._app.bases.get(base.entity)
         state, home = Body.NONE if entity is None else entity.cell.state, Home(box.version, self._app.me)
-        if state is Body.NONE and (place is None or place.app is None or cell not in box.channels):
-            self._app.requests.answer(question, Located(home))
-        elif place is not None and place.app is not None and state not in (Body.FINDING, Body.CREATING):
+        has_one = cell in box.channels if state in (Body.NONE, Body.FINDING) else state is not Body.CREATING
+        if has_one and place is not None and place.app is not None:
             self._app.requests.answer(question, Located(home, Home(place.version, place.app)))
+        elif state is Body.NONE:
+            self._app.requests.answer(question, Located(home))
         else:
             self._app.requests.refuse(question, _UNSETTLED)

@@ -28,7 +28,7 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Failure, Question
 
-ANSWER_S = 2.0
+ANSWER_S = 5.0
 SEARCHES_MAX = 10_000
 
 

@@ -7,6 +7,7 @@ scenario must find it out within a few seeds.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -380,6 +381,11 @@ def _puts_nobody_back(app: CellApp) -> None:
     instead(app.moves, "correct", lambda correct, real: app.moves.hold(real))
 
 
+def _seeks_seldom(app: CellApp) -> None:
+    """Where somebody is, is asked twice a minute: who has called one that is gone takes so long to end."""
+    app.switchboard.limits = replace(app.switchboard.limits, locate_s=30.0)
+
+
 CELL_HARMS: dict[str, Harm] = {
     "forget-epoch": _forgets_epoch,
     "apply-early": _applies_early,
@@ -397,6 +403,7 @@ CELL_HARMS: dict[str, Harm] = {
     "leave-channel-behind": _leaves_channel_behind,
     "call-twice": _calls_twice,
     "skip-forward": _skips_forward,
+    "seek-seldom": _seeks_seldom,
     "lose-refused": _loses_refused,
     "die-alone": _dies_alone,
     "jump-nowhere": _jumps_nowhere,

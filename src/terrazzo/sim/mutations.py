@@ -108,8 +108,8 @@ class _ForgetsUnacked(Channel):
 
     __slots__ = ()
 
-    def pack(self, place: tuple[int, AppId | None]) -> PackedChannel:
-        packed = super().pack(place)
+    def pack(self) -> PackedChannel:
+        packed = super().pack()
         out = packed.outgoing
         if out is None:
             return packed

@@ -163,7 +163,7 @@ def _knows_all(app: CellApp) -> None:
 
     def change(story: Story) -> None:
         for levels in story._away.values():
-            levels.update(dict.fromkeys(levels, 1 << 62))
+            levels.update(dict.fromkeys(levels, 1 << 61))
 
     _stories(app, change)
 

@@ -3,13 +3,14 @@
 import cython
 
 from terrazzo.wire.mailbox cimport Mailbox
+from terrazzo.wire.places cimport Place
 from terrazzo.wire.streams cimport InStream, OutStream
 
 
 cdef class Channel:
     cdef public Mailbox box
     cdef public object peer
-    cdef public object place
+    cdef public Place place
     cdef public bint pinned
     cdef public long long heard
     cdef public long long confirmed

@@ -51,7 +51,7 @@ next life; so the call goes on, as a stranger's does. The peer of a pinned chann
 so a base that waits for it before it makes another cell part can be sure that nothing of the former one is on its way
 to anybody. Whoever knows a later life does not listen to the former, only notes its end. Whoever calls and has no
 channel with it yet gets no answer from it, nor from its memory: perhaps it is made again, so the base is asked
-(`switchboard.py`).
+(`endings.py`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from terrazzo.wire.streams import InStream, OutStream
 
 if TYPE_CHECKING:
     from terrazzo.wire.mailbox import Mailbox
-    from terrazzo.wire.switchboard import Place
+    from terrazzo.wire.places import Place
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Channel:
     )  # fmt: skip
 
     place: Place
-    """Where the peer lives; set by the switchboard."""
+    """Where the peer lives; set when the switchboard hooks the channel there."""
 
     def __init__(self, box: Mailbox, peer: PartId, *, pinned: bool, now: float) -> None:
         self.box = box
@@ -127,7 +127,7 @@ class Channel:
         self.is_noted = False
         self.closed: int | None = None
         self.renew: tuple[int, int] | None = None
-        # The timers, kept by the switchboard.
+        # The timers, kept by `rounds.py`.
         self.due = inf
         self.ack_due = inf
         self.attempts = 0
@@ -433,14 +433,14 @@ class Channel:
 
     # Moving.
 
-    def pack(self, place: tuple[int, AppId | None]) -> PackedChannel:
-        """The channel at rest; `place` is where the peer was last known to live."""
+    def pack(self) -> PackedChannel:
+        """The channel at rest, with where the peer was last known to live."""
         return PackedChannel(
             self.peer,
             self.pinned,
             self.heard,
             self.confirmed,
-            place,
+            (self.place.version, self.place.app),
             None if self.outgoing is None else self.outgoing.pack(),
             None if self.incoming is None else self.incoming.pack(),
         )

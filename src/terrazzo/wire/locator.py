@@ -28,7 +28,8 @@ from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Failure
 from terrazzo.wire.switchboard import Switchboard
 
-ANSWER_S = 3.0
+ANSWER_S = 12.0
+"""Time for two searches of the manager (`managers/searches.py`): one that is under way, and the one after it."""
 ASKED_MAX = 10_000
 """Entities that are sought at a time; what is beyond is asked for later."""
 
@@ -92,6 +93,5 @@ class Locator:
         """Nobody knows for now; the switchboard asks again while something waits for it."""
         del self._asked_at[entity]
         for kind in sorted(self._sought.pop(entity)):
-            if failure is Failure.REFUSED:  # else the manager has enough to do
-                self._switchboard.unsettled(PartId(entity, kind))
+            self._switchboard.unsettled(PartId(entity, kind))
         self._app.host.log("not located", entity=entity, why=why or failure.value)

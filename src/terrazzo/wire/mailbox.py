@@ -1,8 +1,17 @@
-"""A part's mailbox: its end of all its channels, and its inbox. What moves when the part moves."""
+"""A part's mailbox: its end of all its channels, and its inbox. What moves when the part moves.
+
+What it carries on a move, or leaves in a backup, is a `PackedPart` in bytes: the inbox, the channels with all that is
+not acknowledged, where the peers were last known to live, and the version under which it is continued.
+
+Where it is `ending` it takes nothing more, and is `open` as long as some of its peers do not know; those of its pinned
+channels hear of it when all others have (`channel.py`).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from terrazzo.wire.channel import Channel
 from terrazzo.wire.entity_messages import PackedPart
@@ -10,6 +19,9 @@ from terrazzo.wire.ids import AppId, PartId, Version
 
 if TYPE_CHECKING:
     from terrazzo.wire.channel import ChannelLimits
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(PackedPart)
 
 Letter = tuple[PartId, int, bytes]
 """Who sent it, in which generation, and what."""
@@ -50,17 +62,37 @@ class Mailbox:
         self.generation = max(int(now * 1000), self.generation + 1, above + 1)
         return self.generation
 
+    def end(self) -> None:
+        """The part is destroyed."""
+        self.is_ending = True
+        self.open.update(peer for peer, channel in self.channels.items() if not channel.pinned)
+        self.inbox_bytes = 0
+        self.inbox.clear()  # it was not acknowledged, so the peers find it among what is lost
 
-def pack_mailbox(box: Mailbox, places: dict[PartId, tuple[int, AppId | None]], version: int) -> PackedPart:
+    def is_closed_by(self, peer: PartId) -> bool:
+        """Its channel with `peer` is no more. Whether, as it is ending, only those of the pinned channels are left."""
+        if peer not in self.open:
+            return False
+        self.open.discard(peer)
+        return not self.open
+
+
+def pack_mailbox(box: Mailbox, version: int) -> bytes:
     """The whole mailbox at rest, under the version it will have where it is continued."""
-    return PackedPart(
+    packed = PackedPart(
         box.part,
         version,
         box.generation,
         box.horizon,
         tuple(box.inbox),
-        tuple(channel.pack(places[peer]) for peer, channel in box.channels.items()),
+        tuple(channel.pack() for channel in box.channels.values()),
     )
+    return _ENCODER.encode(packed)
+
+
+def read_packed(packed: bytes) -> PackedPart:
+    """What `pack_mailbox` made."""
+    return _DECODER.decode(packed)
 
 
 def unpack_mailbox(packed: PackedPart, now: float, channel_type: type[Channel]) -> Mailbox:

@@ -34,8 +34,8 @@ from terrazzo.wire.channel import ChannelFull, ChannelLimits
 from terrazzo.wire.entity_messages import Astray, Frame
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, PartId
 from terrazzo.wire.messages import Message
+from terrazzo.wire.places import Place
 from terrazzo.wire.requests import Failure, Question, Requests
-from terrazzo.wire.switchboard import Place
 
 _ASK_S = 1.0
 DIRECTORY = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)

@@ -12,12 +12,14 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
     seamless_walk.py       how they walk                    seamless_whims.py     what is shown by hand, who rides
     seamless_ground.py     how the ground moves             seamless_truth.py     P1, P3
     seamless_players.py    who plays them, and P5           seamless_view.py      P4
+    seamless_hooks.py      P3: hooks come in pairs          seamless_pace.py      P7: nobody is too fast
 
 `skeleton` is its small form: a ground that stays, no teleports, no faults.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from terrazzo.errors import UsageError
@@ -37,9 +39,12 @@ class Seamless(Torn):
     name = "seamless"
     paths = "seamless paths"
     player_type: type[Player] = Player
+    walkers: Collection[str] = ("Avatar",)
+    """The types that nobody but their clients moves."""
 
     def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
         super().__init__(world, shape, mutation)
+        self.judge.pace.walkers = self.walkers
         self.players = [
             self.player_type(self.cluster, self.judge, self.truth, f"player-{n}") for n in range(1, shape.players + 1)
         ]

@@ -23,7 +23,7 @@ from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
 
 BOARD_M = 8.0
-FAILURES = ("try again later", "did not answer", "the CellAppMgr", "has not said its last word")
+FAILURES = ("try again later", "did not answer", "the CellAppMgr")
 """Why no cell part could be made, when something went wrong around."""
 REFUSALS = ("has riders itself", "rides itself", "away from a vehicle")
 """What nobody can know before it boards."""
@@ -309,7 +309,12 @@ class Home(Base):
     def on_cell_lost(self) -> None:
         """A body that ended gets a successor."""
         if self.judge.is_working and self.id not in self.judge.bases_over:
+            self.judge.haste.lose(self.id)
             self.create_cell(*self.judge.entry(self.id))
+
+    def on_cell_created(self) -> None:
+        """It has a body, for the first time or again."""
+        self.judge.check(self.judge.haste.regain(self.id))
 
     def on_cell_failed(self, reason: str) -> None:
         """The ground was torn, or out of reach: it is tried again."""

@@ -9,7 +9,6 @@ A game's exception is confined to its entity. So what the game's code finds brok
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from math import inf
 from random import Random
 
@@ -57,9 +56,6 @@ def late_s_of(shape: Shape) -> float:
 class Judge:
     """What is true in one world."""
 
-    walkers: Collection[str] = ("Avatar",)
-    """The types that nobody but their clients moves."""
-
     def __init__(self, world: World, ground: Ground, shape: Shape) -> None:
         self.is_working = True
         self.world = world
@@ -77,9 +73,9 @@ class Judge:
         self.calls = Ledger(lambda: world.clock.now, self)
         self.duties = Duties(lambda: world.clock.now, self._cell_life, late_s=late_s_of(shape))
         self.whims = Whims(world, self._cell_life)
-        self.haste = Haste(lambda: world.clock.now, self._cell_life, is_swift=shape.is_swift)
+        self.haste = Haste(lambda: world.clock.now, self._cell_life, shape)
         self.hooked = Hooked()
-        self.pace = Pace(lambda: world.clock.now, self._is_carried, self.walkers)
+        self.pace = Pace(lambda: world.clock.now, self._is_carried)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
         self.looked: dict[int, float] = {}

@@ -35,19 +35,17 @@ class Walk(NamedTuple):
 class Pace:
     """The walks of all."""
 
-    def __init__(
-        self, now: Callable[[], float], is_carried: Callable[[int, float], bool], walkers: Collection[str]
-    ) -> None:
-        """`is_carried`: whether the server has moved an entity since then, or does so now. `walkers` are the types that
-        nobody but their clients moves."""
+    def __init__(self, now: Callable[[], float], is_carried: Callable[[int, float], bool]) -> None:
+        """`is_carried`: whether the server has moved an entity since then, or does so now."""
+        self.walkers: Collection[str] = ()
+        """The types that nobody but their clients moves: others are not judged."""
         self._now = now
         self._is_carried = is_carried
-        self._walkers = walkers
         self._walks: dict[int, Walk] = {}
 
     def step(self, body: Body) -> Broken | None:
         """A real has closed a step; what is wrong with where it is."""
-        if body.kind.schema.name not in self._walkers:
+        if body.kind.schema.name not in self.walkers:
             return None
         now, life, top_speed = self._now(), life_of(body.epoch), body.app.game.policy.top_speed
         walk, allowed_s = self._walks.pop(body.id, None), ALLOWANCE_S + SLACK_S

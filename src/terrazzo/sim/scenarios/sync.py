@@ -38,6 +38,7 @@ class Sync(Seamless):
     name = "sync"
     truth_type = SyncTruth
     player_type = SyncPlayer
+    walkers = ()  # here they stride by themselves, too
 
     def _judge(self, world: World) -> Judge:
         self._cast = Cast(world, self.shape)

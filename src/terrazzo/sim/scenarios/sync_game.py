@@ -33,8 +33,6 @@ Callback = tuple[int, str, tuple[Any, ...]]
 class SyncJudge(Judge):
     """Knows the types of its world, and who may have missed something."""
 
-    walkers = ()  # they also stride by themselves
-
     def __init__(self, world: World, ground: Ground, shape: Shape, schema: Schema) -> None:
         super().__init__(world, ground, shape)
         self.schema = schema
