@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.haunts import CONFIRM_S, KEEP_M, LIFE_MIN_S
+from terrazzo.cell.haunts import CONFIRM_S, KEEP_M, LINGER_S
 from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
 from terrazzo.wire.ids import AppId, AppKind, life_of
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostCreated, NextReal, WantSnapshot
 from tests.cell.land import Land
+
+LINGER_TICKS = int(LINGER_S * 10)
 
 
 def on_the_way(land: Land, source: int, target: int, kind: type) -> list:
@@ -26,14 +28,34 @@ def test_a_ghost_is_where_the_square_reaches_and_stays_a_little_longer():
     land.put(1, -reach + 2.0)
     land.step(4)
     assert 1 in land[1].bodies
-    land.step(int(LIFE_MIN_S * 10))
     land.put(1, -reach - KEEP_M + 2.0)
-    land.step(20)
+    land.step(LINGER_TICKS + 20)
     assert 1 in land[1].bodies
     land.put(1, -reach - KEEP_M - 2.0)
-    land.step(5)
+    land.step(LINGER_TICKS - 15)
+    assert 1 in land[1].bodies
+    land.step(30)
     assert 1 not in land[1].bodies
     land.settle()
+
+
+def test_a_ghost_lingers_where_the_ground_has_moved_away():
+    """Who is still there, far outside its cell, goes on seeing it; its app hears later of the tree than the other."""
+    land = Land(3)
+    screen = land.create(1, 20.0, is_seen=True)
+    land.create(2, -10.0)
+    land.settle()
+    land.step(LINGER_TICKS)
+    tree = land.tree.move_border((), 180.0)
+    land.plant("plain", 1, 2, tree, land[0], land[2])
+    land.step(LINGER_TICKS - 15)
+    assert 1 in land[1].reals
+    assert 2 in land[1].bodies
+    land.plant("plain", 1, 2, tree, land[1])
+    land.settle(LINGER_TICKS + 20)
+    assert 1 in land[0].reals
+    assert 2 not in land[1].bodies
+    assert screen.events == [("player",), ("enter", 2)]
 
 
 def test_a_new_ghost_hears_of_no_step_before_its_creation():
@@ -52,7 +74,7 @@ def test_a_ghost_is_not_deleted_in_its_first_moments():
     land.step(3)
     assert 1 in land[1].bodies
     land.put(1, -300.0)
-    land.step(int(LIFE_MIN_S * 10) - 5)
+    land.step(LINGER_TICKS - 5)
     assert 1 in land[1].bodies
     land.step(20)
     assert 1 not in land[1].bodies
@@ -69,7 +91,7 @@ def test_a_ghost_is_not_deleted_just_after_the_real_has_come():
     since = land.host.now
     while 1 in land[0].bodies:
         land.step()
-    assert land.host.now - since >= LIFE_MIN_S
+    assert land.host.now - since >= LINGER_S
 
 
 def test_while_it_is_about_to_leave_only_its_destination_gets_a_ghost():

@@ -54,7 +54,7 @@ def test_far_away_in_the_same_space(land):
     land.create(4, 410.0)
     land.do(1, lambda part: part.timer(1.0, number=5))
     land.do(1, lambda part: part.teleport("plain", (400.0, 0.0, 0.0)))
-    land.settle()
+    land.settle(40)
     assert whereabouts(land, 1) == (2, "plain", (400.0, 0.0, 0.0))
     assert land.part(1).gold == 7 + 5
     assert land.part(1).events == ["entered cell", "teleported"]
@@ -62,6 +62,25 @@ def test_far_away_in_the_same_space(land):
     assert screen.count("moved", (400.0, 0.0, 0.0)) == 1
     assert screen.count("leave", 2) == screen.count("enter", 4) == 1
     assert all(1 not in app.bodies for app in land.cells[:2])
+
+
+@pytest.mark.parametrize("is_near", [True, False])
+def test_who_is_near_the_old_place_and_the_new_is_waited_for(is_near):
+    """Its ghost is on the way to the new cell, which does not make it leave. Who is far from there leaves at once."""
+    land = Land(4, corner=True)
+    there, here, to = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
+    screen = land.create(1, 5.0, -5.0, is_seen=True)
+    land.block(there, to)
+    land.create(2, -5.0, -5.0 if is_near else -70.0)
+    land.step(5)
+    assert (land.home(1), land.home(2), screen.events[-1]) == (here, there, ("enter", 2))
+    land.do(1, lambda part: part.teleport("plain", (5.0, 0.0, 30.0)))
+    land.step(10)
+    assert (land.home(1), 2 in land[to].bodies) == (to, False)
+    assert screen.count("leave", 2) == (not is_near)
+    land.settle()
+    assert screen.count("leave", 2) == (not is_near)
+    assert screen.count("enter", 2) == 1
 
 
 def test_into_another_space(land):

@@ -141,6 +141,21 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     assert witness._story.entry(2)[0] == app.bodies[2].slot
 
 
+def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
+    """Nobody waits for it, but it comes before that."""
+    land = Land()
+    screen = land.create(1, -10.0, is_seen=True)
+    land.create(2, 30.0)
+    land.settle()
+    app, ghost = land[0], land[1].reals[2].ghost()
+    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    arrive(land, jump_from=1)
+    app.on_message(land[1].me, ghost)
+    land.settle()
+    assert screen.count("leave", 2) == 0
+    assert hooks[1] == [("in", 2)], "the game does not hear that it left and came"
+
+
 def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
     land, screen = watching(100.0)
     move_ground(land, 1, 2)
@@ -149,6 +164,26 @@ def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
     assert 2 not in land[2].bodies
     land.act(2, "step")
     move_ground(land, 0)
+    land.settle()
+    assert screen.count("leave", 2) == 0
+    assert screen.count("on_stepped", 2) == 1
+
+
+def test_story_21_a_grave_from_before_is_no_reason_to_leave():
+    """There was a ghost, which had been told all that the client has; the next one is on its way."""
+    land, screen = watching(300.0)
+    land[0].haunts.delete(land.real(2), land[2].me)
+    land.tick(land[0])
+    land.deliver(land[0].me, land[2].me)
+    land.block(0, 2)
+    move_ground(land, 0, 1, 2)
+    land.step(6)
+    assert land.home(1) == 2
+    assert 2 not in land[2].bodies
+    grave = land[2].ghosts.graves.get(2)
+    assert grave is not None
+    assert grave.number == land.real(2).body.number
+    land.act(2, "step")
     land.settle()
     assert screen.count("leave", 2) == 0
     assert screen.count("on_stepped", 2) == 1

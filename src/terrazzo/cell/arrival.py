@@ -84,7 +84,7 @@ def landed_real(app: CellApp, message: Offload) -> Real:
     if message.jump is not None:
         body.space.place(body, jump.position, jump.direction)
         if real.witness is not None:
-            real.witness.jump(message.space)
+            real.witness.jump(message.space, jump.near)
         app.riding.alight(real)
     app.teleports.unpack(real, message.teleport)
     return real

@@ -5,14 +5,17 @@ watches and who is watched may be outside their cells by the offload margin. Wha
 
     a ghost is made     where the square reaches; not on a cell that is being removed (it is in no tree); while the real
                         is about to leave, only where it goes; so many per check at most
-    a ghost is kept     until KEEP_M further out than where it is made; for LIFE_MIN_S, counted anew when the real has
-                        come to another home; while the real is about to leave; while its cell retires. So many are
-                        deleted per check at most
+    a ghost is kept     until KEEP_M further out than where it is made; while the real is about to leave; while its cell
+                        retires; and LINGER_S longer than that. So many are deleted per check at most
     a ghost is          confirmed (GhostCreated), after its creation and after each arrival of the real. One that is not
                         in CONFIRM_S is created again: which mends what is there, or makes what is not
 
 An entity that is too large to be sent whole (ENTITY_MAX) gets no new ghosts, and one that should be mended is deleted:
 that is counted, and tried again every TOO_LARGE_S. What it tells to the ghosts that it has goes on.
+
+Why ghosts linger: where the ground has moved away, the reals that are still there look around from places that are far
+outside their cell, until they have left (`cell/offload.py`): they stay a while, or others leave first, or their app has
+not heard of the new tree. What is near them must not go out of their sight meanwhile.
 
 When there is more to do than a check may do, the next one goes on where this one ended: everybody's turn comes.
 
@@ -52,7 +55,8 @@ if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
 
 KEEP_M = 10.0
-LIFE_MIN_S = 2.0
+LINGER_S = 3.0
+"""Since a look at which it was needed, or since it was made: who stands still is looked at every LOOK_S."""
 CONFIRM_S = 3.0
 CHECK_TICKS = 2
 CREATED_MAX = 200
@@ -72,7 +76,7 @@ class Haunt:
     """One ghost of a real."""
 
     bit: int
-    since: float
+    needed_at: float
     asked_at: float
     is_confirmed: bool = False
 
@@ -205,9 +209,12 @@ class Haunts:
         return missing
 
     def _needless(self, real: Real, square: Rect, now: float) -> list[AppId]:
+        """Where a ghost has not been needed for long."""
         space = real.body.space
-        kept = {leaf.app for leaf in space.leaves_touching(square.inflate(KEEP_M))} | space.retiring
-        return [app for app, haunt in real.haunts.items() if app not in kept and now >= haunt.since + LIFE_MIN_S]
+        needed = {leaf.app for leaf in space.leaves_touching(square.inflate(KEEP_M))} | space.retiring
+        for app in real.haunts.keys() & needed:
+            real.haunts[app].needed_at = now
+        return [app for app, haunt in real.haunts.items() if now >= haunt.needed_at + LINGER_S]
 
     # Ghosts.
 

@@ -216,7 +216,7 @@ class Offloads:
             dbid=real.dbid,
             mover=app.moves.pack(real),
             past=body.history.pack(),
-            jump=jump,
+            jump=_seeing(real, jump),
             teleport=app.teleports.pack(real),
             ride=pack_ride(body),
         )
@@ -347,6 +347,13 @@ class Offloads:
             self._app.teleports.on_landed(real)
         self._app.exchange.on_landed(real)
         return real
+
+
+def _seeing(real: Real, jump: Jump | None) -> Jump | None:
+    """A jump, with those whom the client sees from both ends of it."""
+    if jump is None or real.witness is None or jump.space != real.body.space.id:
+        return jump
+    return jump._replace(near=real.witness.near(jump.position))
 
 
 def _short(problem: str) -> str:

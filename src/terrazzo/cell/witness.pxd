@@ -15,6 +15,7 @@ cdef class Witness:
     cdef public long _interest
     cdef public dict _doubts
     cdef public double _patience_until
+    cdef public object _awaited
 
     cpdef tell_own(self, object event)
     cpdef say_own(self, object subject, bytes message)
@@ -31,6 +32,7 @@ cdef class Witness:
         is_late=cython.bint, is_awaited=cython.bint,
     )
     cdef bint _is_in_doubt(self, int entity, object other, double now) except -1
+    cdef bint _is_awaited(self, int entity, int slot, long long sent) except -1
     @cython.locals(sight=Sight, flags=cython.int)
     cdef _come(self, object other, int flag)
     cdef _let_in(self, object other, int flag, int flags)

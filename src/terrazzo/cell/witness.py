@@ -19,14 +19,16 @@ last words of an entity in the tick in which it goes out of sight are heard (sto
 tick is never announced (story 22), and what the game withholds in on_entered_aoi neither.
 
 **Arriving.** The story travels with the real, and the next cell goes on where this one ended: no leave, no
-announcement, nothing twice, nothing missing (story 21), and no hook is repeated. What has left lately is remembered,
-too: a local copy that is behind must not bring it back in an older state, and a destroyed one must not rise. Such a
-copy waits in doubt, without an entry, until it has caught up.
+announcement, nothing twice, nothing missing (story 21), and no hook is repeated. Who has not come here yet is waited
+for; after a teleport only who was near the new place, too. What has left lately is remembered, as well: a local copy
+that is behind must not bring it back in an older state, and a destroyed one must not rise. Such a copy waits in doubt,
+without an entry, until it has caught up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from math import hypot
 from typing import TYPE_CHECKING
 
 from terrazzo._speed.sight import DESCRIBED, WITHHELD
@@ -39,7 +41,7 @@ from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_cell_player, encode_moved, encode_space
 from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
-from terrazzo.wire.pairs.base_cell import ClientWants
+from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedWitness
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ class Witness:
     """Who is in the area of one client."""
 
     __slots__ = (
-        "_doubts", "_interest", "_patience_until", "_story", "body", "hysteresis", "number", "radius",
+        "_awaited", "_doubts", "_interest", "_patience_until", "_story", "body", "hysteresis", "number", "radius",
         "served",
     )  # fmt: skip
 
@@ -64,6 +66,8 @@ class Witness:
         self._doubts: dict[int, None] = {}
         """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
         self._patience_until = 0.0
+        self._awaited: Collection[int] | None = None
+        """For whom there is patience; None: for all."""
         self.served = body.app.tick - 1
         """In which tick (`cell/feed.py`)."""
 
@@ -119,13 +123,25 @@ class Witness:
         witness._watch(members)
         return witness
 
-    def jump(self, space_before: int) -> None:
-        """It came by a teleport, and its client has to know. In another space nothing of before is there."""
+    def near(self, position: Position) -> tuple[int, ...]:
+        """Who is in the area, and would be from there, too."""
+        bodies, (x, _, z), far = self.body.space.bodies, position, self.radius + self.hysteresis
+        others = [bodies[entity] for entity in self.entities() if entity in bodies]
+        return tuple(
+            other.id
+            for other in others
+            if hypot(other.position[0] - x, other.position[2] - z) <= far + other.kind.schema.appeal_radius
+        )
+
+    def jump(self, space_before: int, near: Collection[int] = ()) -> None:
+        """It came by a teleport, and its client has to know. Who is not near the new place, as far as it was known at
+        the old one, is not waited for. In another space nothing of before is there."""
         body = self.body
-        self._patience_until = 0.0
         if body.space.id == space_before:
             self.say_own(PLACE, encode_moved(body.position, body.direction))
+            self._awaited = frozenset(near)
             return
+        self._patience_until = 0.0
         self.say_own(PLACE, encode_space(body.space.id, body.position, body.direction))
         for entity in self.entities():
             body.app.interests.call(body, "on_left_aoi", entity)
@@ -251,8 +267,7 @@ class Witness:
             return False
         slot, sent = sight.slot(entity), sight.sent(entity)
         if other is None:
-            grave = self.body.app.ghosts.graves.get(entity)
-            is_awaited = now < self._patience_until and (grave is None or grave.number < sent)
+            is_awaited = now < self._patience_until and self._is_awaited(entity, slot, sent)
             if not is_awaited:
                 self._let_go(entity, flags)
             elif slot >= 0:
@@ -272,6 +287,14 @@ class Witness:
             return True
         self._let_go(entity, flags)
         return False
+
+    def _is_awaited(self, entity: int, slot: int, sent: int) -> bool:
+        """Whether one without a body here may come. The end of a ghost that was here before the witness came says
+        nothing: it may be near by now, and have another one soon."""
+        if self._awaited is not None and entity not in self._awaited:
+            return False
+        grave = self.body.app.ghosts.graves.get(entity)
+        return grave is None or grave.number < sent or (slot < 0 and not grave.is_destroyed)
 
     def _come(self, other: Body, flag: int) -> None:
         """It is in the area. Who has left in a former life, and could not be told yet of that, is so now: it must not

@@ -205,6 +205,9 @@ class Jump(NamedTuple):
     space: Index
     position: Position
     direction: Direction
+    near: tuple[Int32, ...] = ()
+    """Whom the client knows, and who are near that place in the same space, as far as it is known where it leaves: they
+    are waited for there. Who is far from it is not."""
 
 
 class PackedTeleport(NamedTuple):
