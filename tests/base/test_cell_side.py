@@ -164,6 +164,7 @@ def test_the_next_one_waits_for_the_last_word_however_long_that_takes():
     town.step(30, 1.0)
     assert state(proxy) is Body.FINDING
     assert town.told(FindEntry)[1:] == []
+    assert len(town.logs("next cell part waits")) == 3, "who runs the server hears of it"
     town.cell.board.gone(callee, "no such entity")
     town.app.on_link_lost(CELL_MGR)
     town.step(9, 1.0)
@@ -172,6 +173,8 @@ def test_the_next_one_waits_for_the_last_word_however_long_that_takes():
     town.step(5)
     assert proxy.has_cell
     assert town.cell.created[-1].life == 1
+    town.step(30, 1.0)
+    assert len(town.logs("next cell part waits")) == 3
 
 
 def test_what_is_said_to_the_next_one_too_early_does_not_hold_it_up():

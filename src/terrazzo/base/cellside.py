@@ -120,7 +120,15 @@ class CellSide:
         self._failure = ""
         self._attempt += 1
         self._deadline = self._app.host.now + ENTRY_S
+        self._app.alarms.after(ENTRY_S, partial(self._tell_of_wait, self._attempt))
         self._find(self._attempt)
+
+    def _tell_of_wait(self, attempt: int) -> None:
+        """Who runs the server hears of a wait to which the game sees no end."""
+        if attempt == self._attempt and self.state is Body.FINDING and self._may_speak:
+            note = "the one before has not said its last word: is a CellApp out of reach?"
+            self._app.host.log("next cell part waits", entity=str(self._entity), note=note)
+            self._app.alarms.after(ENTRY_S, partial(self._tell_of_wait, attempt))
 
     def _find(self, attempt: int, why: str = "") -> None:
         """Asks who covers the place, or waits: for the last word of the one before, or until somebody can be asked."""
