@@ -297,9 +297,11 @@ def vehicle_of(seen: Seen, view: View) -> Seen | None:
 def place_of(seen: Seen, real: Real, view: View) -> Position:
     """Where a client sees an entity at rest: where it is; on a vehicle that it knows at the seat, which may be beyond
     the bounds of the space: the client does not know them."""
-    vehicle = None if vehicle_of(seen, view) is None or seen.ride is None else real.body.app.bodies[seen.ride.vehicle]
-    if vehicle is None or seen.ride is None:
+    if seen.ride is None or vehicle_of(seen, view) is None:
         return real.body.position
+    vehicle = real.body.app.bodies.get(seen.ride.vehicle)
+    if vehicle is None:
+        return real.body.position  # the real has lost it, and the client will hear of that
     return place_on(vehicle.position, vehicle.direction, seen.ride)[0]
 
 
