@@ -16,7 +16,8 @@ def test_a_short_run_has_all_figures():
     run = result["run"]
     assert run["clients"] == 80
     assert 45 < run["around"] < 75
-    assert 1000 < run["bytes_per_client_s"] < 2600
+    assert run["bytes_per_client_s"] < 2600
+    assert 150 < run["bytes_per_client_s"] / run["updates_per_client_s"] < 350  # on a slow machine there are fewer
     assert run["reliable_bytes_per_client_s"] > 50
 
 
