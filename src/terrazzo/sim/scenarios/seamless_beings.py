@@ -256,10 +256,11 @@ class Being(Cell):
     def _has_lost(self, vehicle: int) -> bool:
         """Whether a vehicle may be out of sight."""
         judge, story = self.judge, self.judge.story(vehicle)
-        since = judge.world.clock.now - LATELY_S
+        now = judge.world.clock.now
+        since = now - LATELY_S
         if not judge.shape.is_peaceful or story is None or story.is_over or judge.whims.was_upset(vehicle, since):
             return True
-        return story.places[0].since >= since  # it died and was born again since
+        return story.places[0].since >= since or story.was_away(since, now)  # born since, or long between two cells
 
     def _show(self, rng: Random) -> None:
         whims, inside = self.judge.whims, self.entities_in_aoi()
