@@ -15,14 +15,21 @@ from random import Random
 
 from terrazzo.cell import haunts, history, offload
 
+FEW = 3
 AT_A_TIME = ((offload, "OFFLOADS_MAX"), (haunts, "CREATED_MAX"), (haunts, "DELETED_MAX"))
 STEPS, PACKED_STEPS = 6, 3
+
+
+def are_ghosts_late() -> bool:
+    """Whether ghosts are made so few at a time that somebody may have none where it is near for longer than a witness
+    has patience."""
+    return haunts.CREATED_MAX <= FEW
 
 
 @contextmanager
 def narrowed(rng: Random, *, has_gaps: bool) -> Iterator[None]:
     """For the length of one run."""
-    changed = [(module, name, most) for module, name in AT_A_TIME if (most := rng.choice([0, 0, 1, 3]))]
+    changed = [(module, name, most) for module, name in AT_A_TIME if (most := rng.choice([0, 0, 1, FEW]))]
     if rng.random() < 0.25 and has_gaps:
         changed += [(history, "STEPS_MAX", STEPS), (history, "PACKED_STEPS_MAX", PACKED_STEPS)]
     before = [(module, name, vars(module)[name]) for module, name, _ in changed]
