@@ -10,7 +10,9 @@ from terrazzo.bench import minute, sync
 def test_a_short_run_has_all_figures():
     result = sync.measure(ticks=3, rounds=1, minute_s=2.0)
     assert set(result["figures"]) == {"changes_per_cpu_s", "nested_per_cpu_s", "naive_ratio", "bytes_over_raw"}
-    assert all(value > 0 for value in result["figures"].values())
+    assert result["tick_ms"].keys() == {"nothing", "top", "nested", "naive"}
+    assert all(spent > 0 for spent in result["tick_ms"].values())  # their differences may drown in noise
+    assert result["figures"]["bytes_over_raw"] > 0
     assert result["receivers"] == 62
 
 
