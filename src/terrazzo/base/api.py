@@ -85,7 +85,7 @@ class Base(parts.Base, engine=True):
         The direction is yaw, pitch and roll, in radians.
 
         `on_cell_created` or `on_cell_failed` tells what came of it. A body after another one is made when everybody who
-        had to do with the former has heard of its end: mostly within a second.
+        had to do with the former has heard of its end.
         """
         if (space is None) != (position is None):
             raise UsageError("create_cell takes a space and a position, or neither: then it is the last place")

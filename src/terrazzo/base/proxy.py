@@ -100,7 +100,7 @@ class ProxyEntity(BaseEntity):
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         self.shown = Shown()
         self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
-        """What may be lost and has come since the last tick: after so many letters, whence, for which witness, what."""
+        """What may be lost, and waits for the next tick or for mail that was sent before it."""
         super().__init__(app, id, draft, part_class)
         self.mail = ClientMail(self)
 
