@@ -13,6 +13,10 @@ class FakeHost:
         self.rng = Random(1)
         self.logged: list[tuple[str, dict[str, object]]] = []
         self.joined: list[AppId] = []
+        self.load: float | None = 0.5
+
+    def cpu_load(self) -> float | None:
+        return self.load
 
     def log(self, event: str, /, **facts: object) -> None:
         self.logged.append((event, facts))

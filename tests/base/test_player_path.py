@@ -42,7 +42,7 @@ def test_it_joins_whom_it_needs_and_tells_where_clients_reach_it():
     assert town.told(BaseAppReady) == [BaseAppReady("example", 4000, 4001)]
     assert town.host.joined == []
     town.step(11)
-    assert town.told(BaseAppLoad)[-1] == BaseAppLoad(0, 0, 0.0)
+    assert town.told(BaseAppLoad)[-1] == BaseAppLoad(0, 0, 0.5)
 
 
 def test_the_key_leads_to_the_base_player():

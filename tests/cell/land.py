@@ -84,7 +84,7 @@ class Land:
         self.base_manager = FakeManager(BASE_MANAGER, self.host, self.base)
         ids = [AppId(AppKind.CELL_APP, index, 1) for index in range(cells)]
         game = plain_game(**policy)
-        self.cells = [CellApp(each, self.host, game, offload_margin_m=margin_m, cpu_load=lambda: 0.5) for each in ids]
+        self.cells = [CellApp(each, self.host, game, offload_margin_m=margin_m) for each in ids]
         others = (self.base, self.manager, self.base_manager)
         self.apps: dict[AppId, ClusterApp] = {each.me: each for each in (*others, *self.cells)}
         self.queues: dict[tuple[AppId, AppId], list[Message]] = {}

@@ -40,8 +40,8 @@ VIEWS: dict[AppId, dict] = {
         "spaces": {"plaza": [[5, "Avatar", True, -1.0, 2.0], [6, "Creature", False, 3.0, 4.123456]]},
     },
     CELL_1: {"app": str(CELL_1), "tick": 7, "load": 0.0, "spaces": {"plaza": [[6, "Creature", True, 3.0, 4.123456]]}},
-    BASE_APP_MGR: {"placed": 1, "apps": [{"app": str(BASE_0), "load": 0.125}]},
-    BASE_0: {"app": str(BASE_0), "clients": 3, "bases": {"Avatar": 3}},
+    BASE_APP_MGR: {"placed": 1, "apps": []},
+    BASE_0: {"app": str(BASE_0), "load": 0.125, "clients": 3, "bases": {"Avatar": 3}},
     DB_APP: {"saved": 4},
     LOGIN_APP: {"let_in": 3},
 }

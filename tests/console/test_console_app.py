@@ -40,7 +40,7 @@ def test_the_picture_of_a_whole_cluster():
         {"id": 6, "type": "Creature", "x": 3.0, "z": 4.12, "real": True, "app": str(CELL_1)},
     ]
     first = {"cell": 1, "app": str(CELL_0), "rect": (-10.0, -10.0, 0.0, 10.0), "load": 0.5, "reals": 1, "ghosts": 1}
-    assert space["cells"][0] == {**first, "is_lost": False}
+    assert space["cells"][0] == {**first, "is_load_estimated": False, "is_lost": False}
     assert (space["cells"][1]["load"], space["cells"][1]["reals"], space["cells"][1]["ghosts"]) == (None, 1, 0)
 
 

@@ -153,6 +153,34 @@ def test_a_burst_fills_the_emptier_first():
     assert 60 <= where[1] <= 65  # 25 to draw level, then every other one
 
 
+def test_baseapp_that_has_just_been_filled_is_not_taken_for_idle_while_its_load_is_smoothed():
+    cluster = Cluster(2)
+    for index in range(2):
+        cluster.hear(baseapp(index), BaseAppLoad(0, 0, 0.0))
+    cluster.hear(baseapp(0), BaseAppLoad(100, 100, 0.2))  # smoothed to 0.06: as much as 30 of the 100 players cost
+    cluster.hear(baseapp(1), BaseAppLoad(60, 60, 0.12))
+    where = burst(cluster, 40, answered=True)
+    assert 35 <= where[1] <= 40
+
+
+def test_player_is_counted_with_the_measured_load_of_one():
+    cluster = Cluster(2)
+    cluster.hear(baseapp(0), BaseAppLoad(100, 100, 0.8))  # eight thousandths each, four times the stand-in
+    cluster.hear(baseapp(1), BaseAppLoad(100, 100, 0.4))
+    where = burst(cluster, 60, answered=True)
+    assert where == {1: 60}
+
+
+def test_baseapp_without_a_measured_load_is_chosen_by_players():
+    cluster = Cluster(2)
+    cluster.hear(baseapp(0), BaseAppLoad(5, 5, None))
+    cluster.hear(baseapp(1), BaseAppLoad(3, 3, None))
+    cluster.ask(DB_APP, WANTED)
+    [(app, _)] = cluster.asked()
+    assert app == baseapp(1)
+    assert cluster.mgr.view()["apps"][0]["load"] is None
+
+
 def test_a_report_covers_what_was_made_and_not_what_is_still_asked():
     cluster = Cluster(1)
     for _ in range(2):

@@ -386,6 +386,7 @@ def test_loads_are_smoothed_and_shown():
         "app": "cell_app-0.1",
         "rect": [-200, -200, 0, 200],
         "load": pytest.approx(0.4),
+        "is_load_estimated": True,
         "reals": 12,
         "ghosts": 4,
         "is_lost": False,

@@ -23,6 +23,9 @@ class FakeHost:
         self.joined: list[AppId] = []
         self.fenced: list[AppId] = []
 
+    def cpu_load(self) -> float | None:
+        return None
+
     def log(self, event: str, /, **facts: object) -> None:
         self.logged.append((event, facts))
 

@@ -266,9 +266,7 @@ class BaseApp(ClusterApp):
         manager = self.peers.get(AppKind.BASE_APP_MGR)
         if manager is not None and self.host.now >= self._load_at:
             self._load_at = self.host.now + LOAD_S
-            bases, clients = len(self.bases), len(self.sessions)
-            # Until an app can measure its CPU, a share of what one core is believed to carry.
-            self.send(manager, BaseAppLoad(bases, clients, bases / 20_000 + clients / 2_000))
+            self.send(manager, BaseAppLoad(len(self.bases), len(self.sessions), self.host.cpu_load()))
 
     # Exchange: what the switchboard asks and tells.
 

@@ -89,6 +89,9 @@ class Clock:
         self.rng = Random(seed)
         self.logged: dict[str, int] = {}
 
+    def cpu_load(self) -> None:
+        """Not measured here: a `Meter` is."""
+
     def log(self, event: str, /, **facts: object) -> None:
         """Counted."""
         self.logged[event] = self.logged.get(event, 0) + 1

@@ -101,11 +101,10 @@ class CellApp(ClusterApp):
         offload_margin_m: float = OFFLOAD_MARGIN_M,
         tick_s: float = TICK_S,
         client_bits_s: float = CLIENT_BITS_S,
-        cpu_load: Callable[[], float] = lambda: 0.0,
         cpu_s: Callable[[], float] = lambda: 0.0,
         limits: ChannelLimits | None = None,
     ) -> None:
-        """`cpu_load` is the part of a core that this process uses; `cpu_s` the seconds that it has used so far."""
+        """`cpu_s` gives the processor seconds that this process has used so far."""
         super().__init__(me, host)
         self.game = game
         self.account = Account()
@@ -139,7 +138,6 @@ class CellApp(ClusterApp):
         self.interests = Interests(self)
         self.feed = Feed(self, client_bits_s)
         self._mail = Mail(self)
-        self.cpu_load = cpu_load
         self.cpu_s = cpu_s
         self._load_at = host.now + LOAD_S
         self._doomed: dict[int, Real] = {}
@@ -248,11 +246,13 @@ class CellApp(ClusterApp):
             self.send(self.manager, self._load())
 
     def _load(self) -> CellAppLoad:
-        load = self.cpu_load()
+        """The measured load of the process, divided among its cells by their reals: with more than one cell, an
+        estimate."""
+        load = self.host.cpu_load()
         cells = []
         for space in self.spaces.values():
             reals = sum(body.real is not None for body in space.bodies.values())
-            share = load * reals / max(len(self.reals), 1)
+            share = None if load is None else load * reals / max(len(self.reals), 1)
             cells.append(CellLoad(space.id, share, reals, len(space.bodies) - reals))
         return CellAppLoad(load, tuple(cells))
 
@@ -373,7 +373,6 @@ class CellApp(ClusterApp):
         return {
             "app": str(self.me),
             "tick": self.tick,
-            "load": self.cpu_load(),
             "spaces": spaces,
             "bandwidth": self.account.lines(),
         }

@@ -2,16 +2,16 @@
 
     CellAppMgr   spaces, their bounds, their cells and loads        ┐
     CellApps     bodies: real or ghost, and where; what they sent   ├──▶  {spaces, apps, players, bandwidth}
-    BaseAppMgr   the loads of BaseApps                              │
     BaseApps     clients                                            ┘
-    all          the plain facts of their views, for the list of apps
+    all          the load of their process, and the plain facts of their views, for the list of apps
 
 The picture:
 
     {"at", "state", "progress",                      when, and how far the start of the spaces has come
      "players",                                      clients that are connected
      "spaces": [{"id", "name", "bounds",
-                 "cells":    [{"cell", "app", "rect", "load" (or None), "reals", "ghosts", "is_lost"} …],
+                 "cells":    [{"cell", "app", "rect", "load" (or None), "is_load_estimated",
+                              "reals", "ghosts", "is_lost"} …],
                  "entities": [{"id", "type", "x", "z", "real", "app"} …]} …],
      "apps": [{"app", "kind", "index", "is_up", "age_s" (or None), "load" (or None), "facts"} …],
      "bandwidth": [{"type", "what", "to", "messages", "bytes"} …]}    of all CellApps, most first (`cell/account.py`)
@@ -43,6 +43,8 @@ class CellSeen(msgspec.Struct, frozen=True):
     app: str
     rect: Rectangle
     load: float | None = None
+    is_load_estimated: bool = False
+    """The CellApp has several cells; its measured load is divided among them by the number of reals."""
     reals: int = 0
     ghosts: int = 0
     is_lost: bool = False
@@ -89,20 +91,8 @@ class CellAppView(msgspec.Struct, frozen=True):
     """What a picture needs of a CellApp: the bodies by the name of their space."""
 
     spaces: dict[str, list[BodySeen]]
-    load: float | None = None
     bandwidth: list[LineSeen] = []
     """Since the app started."""
-
-
-class _BaseAppLoad(msgspec.Struct, frozen=True):
-    app: str
-    load: float | None = None
-
-
-class BaseAppMgrView(msgspec.Struct, frozen=True):
-    """What a picture needs of BaseAppMgr."""
-
-    apps: list[_BaseAppLoad]
 
 
 class BaseAppView(msgspec.Struct, frozen=True):
@@ -115,13 +105,12 @@ class OtherView(msgspec.Struct, frozen=True):
     """Any other app has nothing but facts."""
 
 
-AppView = CellAppMgrView | CellAppView | BaseAppMgrView | BaseAppView | OtherView
-V = TypeVar("V", CellAppMgrView, CellAppView, BaseAppMgrView, BaseAppView)
+AppView = CellAppMgrView | CellAppView | BaseAppView | OtherView
+V = TypeVar("V", CellAppMgrView, CellAppView, BaseAppView)
 
 SHAPES: dict[AppKind, type[AppView]] = {
     AppKind.CELL_APP_MGR: CellAppMgrView,
     AppKind.CELL_APP: CellAppView,
-    AppKind.BASE_APP_MGR: BaseAppMgrView,
     AppKind.BASE_APP: BaseAppView,
 }
 
@@ -134,6 +123,7 @@ class Heard(msgspec.Struct, frozen=True):
 
     at: float
     shape: AppView
+    load: float | None
     facts: dict[str, Any]
 
 
@@ -141,7 +131,8 @@ def read_view(kind: AppKind, json: bytes, now: float) -> Heard:
     """A view off the wire; raises msgspec.DecodeError (ValidationError included) when it is not one."""
     plain = msgspec.json.decode(json, type=dict[str, Any])
     shape = msgspec.convert(plain, SHAPES.get(kind, OtherView))
-    return Heard(now, shape, {name: value for name, value in plain.items() if name not in _NO_FACTS})
+    load = msgspec.convert(plain.get("load"), float | None)
+    return Heard(now, shape, load, {name: value for name, value in plain.items() if name not in _NO_FACTS})
 
 
 class Watched(Protocol):
@@ -165,15 +156,13 @@ def make_snapshot(apps: Iterable[Watched], now: float) -> dict[str, Any]:
     apps = list(apps)
     mgr = next((shape for _, shape in _shapes(apps, CellAppMgrView)), None)
     bodies = {str(app.name): shape for app, shape in _shapes(apps, CellAppView) if app.is_up}
-    loads = {each.app: each.load for _, shape in _shapes(apps, BaseAppMgrView) for each in shape.apps}
-    loads |= {app: shape.load for app, shape in bodies.items()}
     return {
         "at": now,
         "state": mgr.state if mgr else "",
         "progress": mgr.progress if mgr else "",
         "players": sum(shape.clients for app, shape in _shapes(apps, BaseAppView) if app.is_up),
         "spaces": [_space(space, bodies) for space in mgr.spaces] if mgr else [],
-        "apps": [_app(app, loads, now) for app in apps],
+        "apps": [_app(app, now) for app in apps],
         "bandwidth": _bandwidth(shape for _, shape in _shapes(apps, CellAppView)),
     }
 
@@ -226,13 +215,13 @@ def _bandwidth(views: Iterable[CellAppView]) -> list[dict[str, Any]]:
     ]
 
 
-def _app(app: Watched, loads: dict[str, float | None], now: float) -> dict[str, Any]:
+def _app(app: Watched, now: float) -> dict[str, Any]:
     return {
         "app": str(app.name),
         "kind": app.name.kind.name.lower(),
         "index": app.name.index,
         "is_up": app.is_up,
         "age_s": round(now - app.heard.at, 3) if app.heard else None,
-        "load": loads.get(str(app.name)) if app.is_up else None,
+        "load": app.heard.load if app.is_up and app.heard else None,
         "facts": app.heard.facts if app.heard else {},
     }

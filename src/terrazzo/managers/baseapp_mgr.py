@@ -52,7 +52,9 @@ RECORD_MAX = MESSAGE_MAX - 1024
 """Bytes of a saved entity that can be passed on to a BaseApp inside a request."""
 
 PROXY_LOAD = 0.002
-"""What one more player is thought to cost until the BaseApp reports: five hundred fill it."""
+"""A stand-in for the load of one player, used for a BaseApp with fewer than MEASURED_CLIENTS players."""
+MEASURED_CLIENTS = 20
+"""With so many players, a BaseApp's load divided by their number is the measured load of one."""
 
 
 class Why(Enum):
@@ -76,17 +78,35 @@ class _BaseApp:
 
     address: BaseAppReady
     load: float | None = None
+    """The smoothed load."""
     bases: int = 0
     clients: int = 0
+    settled: float | None = None
+    """The number of bases, smoothed as the load is: how many of them the smoothed load already contains."""
     asked: int = 0
     """Proxies that it was asked for and has not answered yet."""
     made: int = 0
     """Proxies that it has made since its last report."""
 
+    def take_in(self, report: BaseAppLoad) -> None:
+        """A report counts from now on."""
+        self.load = smoothed(self.load, report.load)
+        self.bases, self.clients = report.bases, report.clients
+        self.settled = smoothed(self.settled, float(report.bases))
+        self.made = 0  # the report comes on the same link after the answers did: what was made is in it
+
+    @property
+    def players(self) -> int:
+        """Its players, those included that it has not reported yet."""
+        return self.clients + self.asked + self.made
+
     @property
     def expected_load(self) -> float:
-        """Its load with everything that it has not reported yet."""
-        return (self.load or 0.0) + (self.asked + self.made) * PROXY_LOAD
+        """Its load once everything counts that the smoothed load does not contain yet."""
+        is_measured = self.load is not None and self.clients >= MEASURED_CLIENTS
+        player_load = (self.load or 0.0) / self.clients if is_measured else PROXY_LOAD
+        unsettled = self.bases - (self.settled or 0.0) + self.asked + self.made
+        return (self.load or 0.0) + unsettled * player_load
 
 
 @dataclass
@@ -164,9 +184,7 @@ class BaseAppMgr(ClusterApp):
         if known is None or not is_load(message.load):
             self._refuse(source, message)
             return
-        known.load = smoothed(known.load, message.load)
-        known.bases, known.clients = message.bases, message.clients
-        known.made = 0  # the report comes on the same link after the answers did: what was made is in it
+        known.take_in(message)
 
     def _on_spaces_ready(self, source: AppId, message: SpacesReady) -> None:
         if source.kind is not AppKind.CELL_APP_MGR:
@@ -197,7 +215,7 @@ class BaseAppMgr(ClusterApp):
             self._give_up(placement, Why.NOT_READY, "the world is still starting; try again in a few seconds")
         elif not self._apps:
             self._give_up(placement, Why.NO_BASE_APP, "no BaseApp is running, so nobody can log in; start one")
-        elif sum(each.clients + each.asked + each.made for each in self._apps.values()) >= self.players_max:
+        elif sum(each.players for each in self._apps.values()) >= self.players_max:
             self._give_up(placement, Why.FULL, f"the game is full: {self.players_max} players are in; try again later")
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
@@ -205,7 +223,7 @@ class BaseAppMgr(ClusterApp):
             # Equal loads are decided by players, then by who joined first: min keeps the first of equals.
             left = [(app, known) for app, known in self._apps.items() if app not in placement.refused_by]
             if left:
-                best = min(left, key=lambda each: (each[1].expected_load, each[1].clients))
+                best = min(left, key=lambda each: (each[1].expected_load, each[1].players))
                 self._ask(placement, *best)
             else:
                 *_, newest = placement.refused_by.values()

@@ -1,6 +1,7 @@
-"""How loads that apps report are taken in: checked, and smoothed so that one busy tick decides nothing.
+"""How the managers use the loads that apps report: checked, and smoothed so that one busy tick decides nothing.
 
-A load is the part of its time in which an app was busy, 0 for idle and 1 for all of it; more means that it is late.
+A load is the measured share of one core that an app uses: 0 for idle, 1 for a whole core. None means that the app has
+not measured it yet.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ NEW_SHARE = 0.3
 """How much of a smoothed load is the newest report: after ten reports all but 3 % of the old is forgotten."""
 
 
-def is_load(value: float) -> bool:
+def is_load(value: float | None) -> bool:
     """Whether a reported load can be one."""
-    return isfinite(value) and value >= 0.0
+    return value is None or (isfinite(value) and value >= 0.0)
 
 
-def smoothed(old: float | None, new: float) -> float:
+def smoothed(old: float | None, new: float | None) -> float | None:
     """The load to go by; the first report counts whole."""
-    return new if old is None else old + (new - old) * NEW_SHARE
+    if old is None or new is None:
+        return old if new is None else new
+    return old + (new - old) * NEW_SHARE

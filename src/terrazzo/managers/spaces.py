@@ -119,6 +119,7 @@ class SpaceState:
             "app": str(leaf.app),
             "rect": list(tree.rect_of(leaf).clip(tree.bounds)),
             "load": reported.load if reported else None,
+            "is_load_estimated": len(app.cells) > 1,
             "reals": reported.reals if reported else 0,
             "ghosts": reported.ghosts if reported else 0,
             "is_lost": app.is_lost,

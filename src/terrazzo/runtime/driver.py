@@ -19,6 +19,7 @@ from enum import Enum
 from random import Random
 from typing import Any
 
+from terrazzo.runtime.cpuload import CpuLoad
 from terrazzo.runtime.links import LinkTransport, Log, Place, Places, TransportLimits
 from terrazzo.runtime.schedule import Schedule
 from terrazzo.runtime.shell import Clock
@@ -61,6 +62,7 @@ class Driver:
         self.rng = Random(f"{seed}/{id}")
         self.now = clock()
         self.log = log
+        self.cpu_load = CpuLoad()
         self.ending: Ending | None = None
         self._clock = clock
         self._loop = asyncio.get_running_loop()
@@ -134,7 +136,7 @@ class Driver:
             self.log("ticks given up", count=given_up)
         self._wait_for_tick()
 
-    # Host: what the app sees, besides `now`, `rng` and `log`.
+    # Host: what the app sees, besides `now`, `rng`, `cpu_load` and `log`.
 
     def join(self, peer: AppId) -> None:
         """See Host. An app may ask for it while it is being made, before there are links."""

@@ -263,7 +263,6 @@ class CellMember(AppMember):
             offload_margin_m=self.config.cell.offload_margin_m,
             tick_s=self.config.tick_s,
             client_bits_s=self.config.cell.client_kbit_s * 1000,
-            cpu_load=CpuLoad(),
             cpu_s=time.process_time,
         )
         return self.app
@@ -272,18 +271,3 @@ class CellMember(AppMember):
         if self.app.manager is None:
             return "a link with CellAppMgr"
         return "" if self.app.spaces else "its cells"
-
-
-class CpuLoad:
-    """The share of one core that this process has used since it was last asked."""
-
-    def __init__(self) -> None:
-        self._used, self._at = time.process_time(), time.monotonic()
-        self._last = 0.0
-
-    def __call__(self) -> float:
-        used, at = time.process_time(), time.monotonic()
-        if at - self._at >= 0.5:  # asked more often, it would measure noise
-            self._last = (used - self._used) / (at - self._at)
-            self._used, self._at = used, at
-        return self._last

@@ -70,6 +70,9 @@ class Process:
         self._missed: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         world.network.listen(self.name, lambda: self if self.app is not None else None)
 
+    def cpu_load(self) -> None:
+        """See Host. A simulated process uses no measurable time."""
+
     # The launcher's side.
 
     def start(self) -> None:

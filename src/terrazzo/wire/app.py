@@ -6,9 +6,9 @@
         on_tick()                     ──────▶
         outbox.drain()                ◀──────     once per tick: one bundle to each peer
 
-Everything an app needs from outside comes through `Host`: the time, randomness, a place to log, and the two words it
-may say about other processes (`join`, `fence`). A driver calls one method at a time and never from inside another.
-What an app sends from `on_message` leaves with the next tick; nothing an app does blocks or waits.
+Everything an app needs from outside comes through `Host`: the time, randomness, its own load, a place to log, and the
+two words it may say about other processes (`join`, `fence`). A driver calls one method at a time and never from inside
+another. What an app sends from `on_message` leaves with the next tick; nothing an app does blocks or waits.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ class Host(Protocol):
     @property
     def rng(self) -> Rng:
         """Randomness that a seed repeats."""
+
+    def cpu_load(self) -> float | None:
+        """The share of one core that this process has used lately; None as long as it has not been measured."""
 
     def log(self, event: str, /, **facts: object) -> None:
         """Something an operator or a failing test wants to read; facts are plain values."""

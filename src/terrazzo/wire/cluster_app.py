@@ -63,7 +63,8 @@ class ClusterApp:
     def _on_want_view(self, question: Question) -> None:
         try:
             counted = {what: count for what, count in self.tallies().items() if count}
-            self.requests.answer(question, View(msgspec.json.encode({**self.view(), "counted": counted})))
+            view = {**self.view(), "load": self.host.cpu_load(), "counted": counted}
+            self.requests.answer(question, View(msgspec.json.encode(view)))
         except UsageError as problem:
             self.requests.refuse(question, f"the view is too large to be sent: {problem}")
 

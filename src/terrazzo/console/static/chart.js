@@ -151,7 +151,7 @@ function drawHatching(context, left, top, wide, high) {
 
 function drawLabel(context, { cell, rect: [left, top, wide, high] }) {
   if (wide < 90 || high < 50) return;
-  const load = cell.load === null ? "no load yet" : `load ${Math.round(cell.load * 100)} %`;
+  const load = cell.load === null ? "no load yet" : `load ${cell.is_load_estimated ? "≈ " : ""}${Math.round(cell.load * 100)} %`;
   const second = cell.is_lost ? "lost" : `${load} · ${cell.reals} reals · ${cell.ghosts} ghosts`;
   context.textAlign = "left";
   context.font = "650 13px system-ui, sans-serif";

@@ -27,7 +27,8 @@ class BaseAppLoad(Message, frozen=True):
 
     bases: int
     clients: int
-    load: float
+    load: float | None
+    """The measured share of a core; None: not measured yet."""
 
 
 @message(42)

@@ -65,7 +65,8 @@ class CellLoad(NamedTuple):
     """One cell's share of a report."""
 
     space: Index
-    load: float
+    load: float | None
+    """The cell's share of its app's load; None: not measured yet."""
     reals: int
     ghosts: int
 
@@ -74,5 +75,6 @@ class CellLoad(NamedTuple):
 class CellAppLoad(Message, frozen=True):
     """CellApp → CellAppMgr, every second or so."""
 
-    load: float
+    load: float | None
+    """The measured share of a core; None: not measured yet."""
     cells: tuple[CellLoad, ...]
