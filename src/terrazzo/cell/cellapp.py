@@ -41,6 +41,7 @@ from terrazzo.cell.feed import Feed
 from terrazzo.cell.ghost import Ghosts
 from terrazzo.cell.ground import Ground
 from terrazzo.cell.haunts import Haunts
+from terrazzo.cell.history import Ageing
 from terrazzo.cell.interests import Interests
 from terrazzo.cell.kind import Kinds
 from terrazzo.cell.mail import Mail
@@ -137,6 +138,7 @@ class CellApp(ClusterApp):
         self.riding = Riding(self)
         self.interests = Interests(self)
         self.feed = Feed(self, client_bits_s)
+        self._ageing = Ageing(self.bodies, tick_s)
         self._mail = Mail(self)
         self.cpu_s = cpu_s
         self._load_at = host.now + LOAD_S
@@ -235,6 +237,7 @@ class CellApp(ClusterApp):
         self.offloads.check()
         self.ground.run()
         self.feed.serve_all()
+        self._ageing.run()
         self._flush()
 
     def _flush(self) -> None:

@@ -30,8 +30,10 @@ What can be caught up by stamps is told as it is now: so a client that comes nea
 (`cell/story.py`), and what was not kept is not lost for who was late.
 
 **Trimming.** With each step that is added the oldest go, as long as there are more than STEPS_MAX or BYTES_MAX of them:
-one or two at a time, so that no tick has to clean up. The floor rises to the number of what went: that is how a
-witness that needed it finds out, and falls back to the stamps. Those are as many as the type has properties, and stay.
+one or two at a time, so that no tick has to clean up. A step that was already there when `Ageing` came by the last time
+goes, too: each history is visited once in AGE_S, a few histories in each tick, so a step stays for AGE_S to twice that.
+The floor rises to the number of what went: that is how a witness that needed it finds out, and falls back to the
+stamps. Those are as many as the type has properties, and stay.
 
 `news` in the arrays (`_speed/area`) is the number of the last step that told something, kept or not; its events are the
 headline (`_speed/sight`): compiled code compares the number with what each client has, and tells it the headline where
@@ -40,7 +42,7 @@ that is all it lacks. Python runs only for those who lack more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
 STEPS_MAX = 128
 """More than the ticks that a real is on its way at most (`mending.ARRIVAL_S`), with its witness."""
 BYTES_MAX = 65_536
+AGE_S = 120.0
+"""As long as the former home of a part forwards (`wire.channel.ChannelLimits.stub_s`): a witness that is on its way for
+longer has lost its client."""
 PACKED_STEPS_MAX = STEPS_MAX
 PACKED_BYTES_MAX = 16_384
 PLACE = 1 << 16
@@ -128,7 +133,7 @@ EventOf = Callable[[int, Told], Event]
 class History:
     """The latest steps of one entity in which clients were told something."""
 
-    __slots__ = ("_bytes", "_stamps", "_steps", "floor", "rows")
+    __slots__ = ("_aged", "_bytes", "_stamps", "_steps", "floor", "rows")
 
     def __init__(self, floor: int) -> None:
         self.floor = floor
@@ -137,6 +142,8 @@ class History:
         self._stamps: dict[int, int] = {}
         self._steps: dict[int, _Step] = {}
         self._bytes = 0
+        self._aged = floor
+        """The newest step at the last call of `age`."""
 
     @property
     def newest(self) -> int:
@@ -160,8 +167,17 @@ class History:
         if kept:
             self._put(number, kept)
         while len(self._steps) > STEPS_MAX or self._bytes > BYTES_MAX:
-            self.floor = next(iter(self._steps))
-            self._bytes -= self._steps.pop(self.floor).size
+            self._drop_oldest()
+
+    def age(self) -> None:
+        """Drops the steps that were there at the last call already."""
+        while self._steps and next(iter(self._steps)) <= self._aged:
+            self._drop_oldest()
+        self._aged = self.newest
+
+    def _drop_oldest(self) -> None:
+        self.floor = next(iter(self._steps))
+        self._bytes -= self._steps.pop(self.floor).size
 
     def _put(self, number: int, events: tuple[Event, ...]) -> None:
         step = self._steps[number] = _Step(events, sum(len(each.told.body) + 1 for each in events))
@@ -223,3 +239,24 @@ class History:
                 self.add(step, [event(subject, Told(message_id, body)) for subject, message_id, body in events])
         self._stamps = dict(past.stamps)
         self.rows.clear()
+
+
+class Ageing:
+    """Visits the histories of all bodies of one app in turn, each once in AGE_S."""
+
+    def __init__(self, bodies: Mapping[int, Body], tick_s: float) -> None:
+        self._bodies = bodies
+        self._share = tick_s / AGE_S
+        self._due = 0.0
+        self._left: list[int] = []
+
+    def run(self) -> None:
+        """One tick's share of the visits."""
+        self._due += len(self._bodies) * self._share
+        while self._due >= 1.0:
+            self._due -= 1.0
+            if not self._left:
+                self._left = list(self._bodies)
+            body = self._bodies.get(self._left.pop())
+            if body is not None:
+                body.history.age()

@@ -15,6 +15,7 @@ COMMANDS = {
     "account": ("terrazzo.cli.account", "account"),
     "sim": ("terrazzo.cli.sim", "sim_command"),
     "bench": ("terrazzo.cli.bench", "bench"),
+    "soak": ("terrazzo.cli.soak", "soak"),
 }
 """Command → (module, attribute)."""
 

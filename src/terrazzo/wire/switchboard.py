@@ -75,6 +75,7 @@ class Switchboard(Courier):
         self._mailed.pop(part, None)
         for channel in box.channels.values():
             self._unhook(channel)
+        box.channels = {}  # a channel refers to its mailbox: without this, only the garbage collector could free both
         self._place(part).leave(next_move(box.version), to, self._host.now + self.limits.stub_s)
 
     def arrive(self, packed: bytes) -> bool:
