@@ -1,4 +1,4 @@
-"""Histories do not grow with the age of an entity: a step goes after AGE_S to twice that, however seldom there is one."""
+"""Histories do not grow with the age of an entity: a step goes after AGE_S to twice that, however rare steps are."""
 
 from __future__ import annotations
 
