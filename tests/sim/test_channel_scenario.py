@@ -27,6 +27,7 @@ def test_the_promises_hold(level):
         assert outcome.failure is None, f"{outcome.order.command()}: {outcome.failure}"
 
 
+@pytest.mark.judges
 @pytest.mark.parametrize("name", [name for name, each in MUTATIONS.items() if each.scenario == "channel"])
 def test_every_mutation_is_caught(name):
     for seed in range(SEEDS_MAX):

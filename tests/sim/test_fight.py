@@ -29,6 +29,7 @@ BY_EXCEPTION = ("fight-keep-waiting",)
 """What waits for an entity that left goes on in its copy, which is refused."""
 
 
+@pytest.mark.judges
 @pytest.mark.parametrize("name", [name for name, each in MUTATIONS.items() if each.scenario == "fight"])
 def test_every_mutation_is_caught(name):
     for seed in range(SEEDS_MAX):

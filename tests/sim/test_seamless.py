@@ -117,6 +117,7 @@ def test_the_same_seed_gives_the_same_trace_in_another_process():
 OF_FAULTS = [name for name, each in MUTATIONS.items() if each.scenario == "seamless" and name in CAUGHT | LONG]
 
 
+@pytest.mark.judges
 @pytest.mark.parametrize("name", PEACEFUL)
 def test_what_faults_would_hide_is_caught_in_peace(name):
     scenario, promise = PEACEFUL[name]
@@ -124,6 +125,7 @@ def test_what_faults_would_hide_is_caught_in_peace(name):
     assert next(failure.promise for failure in failures if failure is not None) == promise
 
 
+@pytest.mark.judges
 @pytest.mark.parametrize("name", OF_FAULTS)
 def test_every_mutation_is_caught(name):
     """By its own promise, or at rest; never only by an exception that it makes."""
@@ -138,6 +140,7 @@ def test_every_mutation_is_caught(name):
     pytest.fail(f"{name} went through {SEEDS_MAX} seeds")
 
 
+@pytest.mark.judges
 def test_what_was_saved_is_compared(monkeypatch):
     monkeypatch.setattr(MemoryDatabase, "_save_entity", lambda self, save: save.dbid)
     failures = (run(Order("skeleton", seed, FaultLevel.NONE)).failure for seed in range(SEEDS_MAX))

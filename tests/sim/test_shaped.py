@@ -133,6 +133,7 @@ def test_nor_when_it_is_added_by_hand():
     play(None, is_added=True)
 
 
+@pytest.mark.judges
 def test_who_forgets_what_has_left_is_caught():
     with pytest.raises(Broken, match="as it was not") as caught:
         play("forget-left")

@@ -67,6 +67,7 @@ def schema_of(seed: int) -> Schema:
 CAUGHT_WITHIN = 12
 
 
+@pytest.mark.judges
 @pytest.mark.parametrize("mutation", SYNC_MUTATIONS)
 def test_the_judge_sees_what_is_broken(mutation: str):
     """Each of them within a few seeds, without any fault around."""
