@@ -41,7 +41,7 @@ PEACEFUL = {
 }  # fmt: skip
 """What faults would hide: where something is lost anyway, sending it again is no wonder. Scenario and promise."""
 SHAPED = ("forget-left", "no-tombstone")
-"""What is too rare in drawn worlds: `test_shaped.py`, `tests/cell/test_cell_ghost.py`."""
+"""What is too rare in drawn worlds: `test_shaped.py`, `tests/cell/test_stories_ghosts.py`."""
 
 
 @pytest.mark.parametrize("seed", range(4))

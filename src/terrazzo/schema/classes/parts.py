@@ -17,7 +17,7 @@ get on Client. The properties of a component `health` are reached as `self.healt
 A property that another part holds is there as well, and says so when it is used (`Elsewhere`).
 
 These classes are thin: what a cell, base or client part can do comes from the packages of that name, whose classes say
-`engine=True` (`classes/names.py`).
+`engine=True` (`schema/classes/names.py`).
 """
 
 from __future__ import annotations
