@@ -13,7 +13,7 @@ TYPED := $(wildcard src/terrazzo/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
 
-.PHONY: run test browser check bench clean setup
+.PHONY: run test browser check bench clean setup traces traces-compare
 
 setup: $(READY)
 
@@ -76,6 +76,13 @@ bench: $(READY) $(VENV)/.rivals
 	$(BIN)/terrazzo bench cell
 	$(BIN)/terrazzo bench migrate
 	$(BIN)/terrazzo bench sync
+
+# For moves and renames: write the traces of a tree, change it, compare (`tests/tools/traces.py`).
+traces: $(READY)
+	$(BIN)/python -m tests.tools.traces write build/traces.json 100
+
+traces-compare: $(READY)
+	$(BIN)/python -m tests.tools.traces compare build/traces.json
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
 $(VENV)/.rivals: $(LIBRARIES)
