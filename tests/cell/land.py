@@ -277,6 +277,7 @@ class Land:
         for app in self.cells:
             assert not app.ghosts.held
             assert not app.offloads.kept
+            assert not len(app.offloads.answers), "an answer is forgotten when it was noted"
             for body in app.bodies.values():
                 home = self.home(body.id)
                 assert home is not None, f"{body.id} has a ghost and no real"

@@ -53,12 +53,11 @@ def problem_of(app: CellApp, message: Offload) -> str | None:
 
 
 def is_known(app: CellApp, message: Offload) -> bool:
-    """Whether it was taken in before, so that this is a copy, whatever has become of the ground since."""
+    """Whether this epoch, or a later one, has been seen here. Only this app can have taken the real in, so this is a
+    copy, wherever the real is believed to live now and whatever has become of the ground."""
     part = PartId(EntityId(message.entity), Part.CELL)
     version, place = app.switchboard.version_of(part), app.switchboard.places.get(part)
-    if version is not None and version >= message.epoch:
-        return True
-    return place is not None and place.version >= message.epoch and place.app is not None
+    return max(-1 if version is None else version, -1 if place is None else place.version) >= message.epoch
 
 
 def landed_real(app: CellApp, message: Offload) -> Real:

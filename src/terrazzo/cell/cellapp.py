@@ -73,6 +73,7 @@ from terrazzo.wire.pairs.cell_cell import (
     GhostPlaces,
     NextReal,
     Offload,
+    OffloadNoted,
     OffloadRefused,
     Onloaded,
     Parcel,
@@ -167,6 +168,7 @@ class CellApp(ClusterApp):
         self.on(Parcel, self.parcels.on_parcel)
         self.on(Onloaded, self.offloads.on_onloaded)
         self.on(OffloadRefused, self.offloads.on_refused)
+        self.on(OffloadNoted, self.offloads.answers.on_noted)
         self.answers(CreateReal, self.births.on_create_real)
 
     # Links and messages.
@@ -214,7 +216,6 @@ class CellApp(ClusterApp):
         super().on_tick()
         self.tick += 1
         self.ghosts.on_tick()
-        self.offloads.on_tick()
         self.teleports.on_tick()
         self.feed.on_tick()
         for part in self.switchboard.with_mail():

@@ -9,11 +9,12 @@
       becomes a ghost, keeps the Offload                        the past that came along allows, else when the steps
       forwards mail and moves; on_left_cell                     that are on their way have come (`cell/ghost.py`)
       forgets the Offload                   ◀─────────────    Onloaded, at once; SetReal(epoch 5) to all ghosts
-                                                              on_entering_cell, on_entered_cell
+      OffloadNoted                          ─────────────▶    on_entering_cell, on_entered_cell
 
 Between A's becoming a ghost and B's becoming the real there is no real at all, and never two (P1). B confirms what it
 has, whether the real has begun there or waits; A keeps the packed real until then, and sends it again when a link was
-lost: a second copy is known by its epoch. What cannot be taken in is refused, and A brings the real back:
+lost: B answers a copy as it has answered the first (`answers.py`). What cannot be taken in is refused, and A brings the
+real back:
 
     kept ──Onloaded──▶ forgotten            ──refused──▶ the same real again, epoch + 1      (a teleport that failed)
       │                                     ──B declared dead──▶ the same, with a jump of the numbers: what B may have
@@ -41,13 +42,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from terrazzo.cell.answers import Answer, Answers
 from terrazzo.cell.arrival import MAILBOX_DECODER, is_known, landed_real, problem_of
 from terrazzo.cell.copies import tell_begun
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import pack_ride
 from terrazzo.errors import EntityMoved, UsageError
-from terrazzo.wire.ids import AppId, next_move
-from terrazzo.wire.pairs.cell_cell import Jump, NextReal, Offload, OffloadRefused, Onloaded, Past
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId, next_move
+from terrazzo.wire.pairs.cell_cell import Jump, NextReal, Offload, OffloadNoted, OffloadRefused, Onloaded, Past
 from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
@@ -55,7 +57,6 @@ if TYPE_CHECKING:
 
 STAY_S = 0.5
 OFFLOADS_MAX = 100
-REFUSED_S = 60.0
 REASON_BYTES_MAX = 900
 RESTORED = 1 << 20
 """What is added to the number of a real whose destination died: more than that could have told of it."""
@@ -75,9 +76,8 @@ class Offloads:
 
     def __init__(self, app: CellApp) -> None:
         self.kept: dict[int, Kept] = {}
+        self.answers = Answers(app.send)
         self._app = app
-        self._refused: dict[int, tuple[int, float]] = {}
-        """Entity: the epoch in which it was refused, until when that is remembered. A second copy must not be taken."""
         self._last = 0
         """The last to leave, when not all could."""
 
@@ -235,17 +235,26 @@ class Offloads:
 
     def on_onloaded(self, source: AppId, message: Onloaded) -> None:
         """It arrived."""
-        kept = self.kept.get(message.entity)
-        if kept is not None and kept.message.epoch <= message.epoch:
+        if self._kept_for(source, message) is not None:
             del self.kept[message.entity]
+        self._app.send(source, OffloadNoted(message.entity, message.epoch))
 
     def on_refused(self, source: AppId, message: OffloadRefused) -> None:
         """It was not taken in: it is here again, as it was."""
-        kept = self.kept.get(message.entity)
-        if kept is not None and kept.message.epoch == message.epoch:
+        kept = self._kept_for(source, message)
+        if kept is not None:
             self._app.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
             haunts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
             self._bring_back(msgspec.structs.replace(kept.message, haunts=haunts), message.reason)
+        if source != self._app.me:
+            self._app.send(source, OffloadNoted(message.entity, message.epoch))
+
+    def _kept_for(self, source: AppId, answer: Answer) -> Kept | None:
+        """The copy that an answer is about. Links are not ordered against each other, so an answer may come when the
+        real has been here again meanwhile, and has left under a later epoch: that copy is not meant."""
+        kept = self.kept.get(answer.entity)
+        is_meant = kept is not None and kept.to == source and kept.message.epoch == answer.epoch
+        return kept if is_meant else None
 
     def on_app_dead(self, app: AppId) -> None:
         """An app is dead, and fenced: what was on its way to it, and perhaps there, is here again as it left. What the
@@ -258,22 +267,36 @@ class Offloads:
             past = Past(number, (), tuple((subject, number) for subject in (*kind.for_others, *kind.beside)))
             message = msgspec.structs.replace(message, number=number, past=past)
             real = self._bring_back(message, f"{app} is dead")
+            if real is None:
+                continue
             self._app.haunts.close_step(real)
             for haunt in list(real.haunts):
                 self._app.haunts.describe(real, haunt, is_snapshot=True)
 
-    def _bring_back(self, message: Offload, reason: str) -> Real:
+    def _bring_back(self, message: Offload, reason: str) -> Real | None:
+        """The real that left begins here again; None where a later home of it is known, so that it was taken in."""
         jump, mailbox = message.jump, _moved_on(message.mailbox)
-        message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
         del self.kept[message.entity]
+        if self._has_gone_on(message):
+            self._app.count("copy of a real that lives elsewhere", entity=message.entity, epoch=message.epoch)
+            return None
+        message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
         self._app.switchboard.arrive(mailbox)
         real = self.land(message)
         if jump is not None:
             self._app.teleports.on_refused(real, reason)
         return real
 
+    def _has_gone_on(self, message: Offload) -> bool:
+        """Whether the switchboard, or a ghost that is here, has been told of a later epoch than that of this copy."""
+        body = self._app.bodies.get(message.entity)
+        place = self._app.switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
+        known = (-1 if body is None else body.epoch, -1 if place is None else place.version)
+        return max(known) > message.epoch
+
     def on_link_up(self, peer: AppId) -> None:
         """What was sent to this peer may have been lost with the former link. A second copy does no harm."""
+        self.answers.on_link_up(peer)
         for kept in self.kept.values():
             if kept.to == peer:
                 self._app.parcels.send(peer, kept.message)
@@ -281,12 +304,6 @@ class Offloads:
     def on_link_lost(self) -> None:
         """What a real that has come waits for may be lost: it begins with what it has."""
         self._app.ghosts.mending.hurry()
-
-    def on_tick(self) -> None:
-        """Forgets what was refused long ago."""
-        now = self._app.host.now
-        for entity in [entity for entity, (_, until) in self._refused.items() if until <= now]:
-            del self._refused[entity]
 
     def has_kept(self, space: int, app: AppId | None = None) -> bool:
         """Whether a real of this space has been sent, to this app, and not confirmed."""
@@ -307,17 +324,15 @@ class Offloads:
     def on_offload(self, source: AppId, message: Offload) -> None:
         """A real arrives."""
         app = self._app
-        is_new = False
-        problem = problem_of(app, message)
-        if self._refused.get(message.entity, (-1, 0.0))[0] == message.epoch:
-            problem = "it was refused before"
+        if self.answers.repeat(source, message):
+            return
+        is_new, problem = False, problem_of(app, message)
         if problem is None:
             is_new = app.switchboard.arrive(message.mailbox)
         elif is_known(app, message):
             problem = None
         if problem is not None:
             app.count("offload not taken", entity=message.entity, problem=problem)
-            self._refused[message.entity] = (message.epoch, app.host.now + REFUSED_S)
             self._answer(source, OffloadRefused(message.entity, message.epoch, _short(problem)))
             return
         if is_new:
@@ -332,9 +347,9 @@ class Offloads:
         else:
             self._app.ghosts.hold_arrival(source, message)
 
-    def _answer(self, source: AppId, answer: Onloaded | OffloadRefused) -> None:
+    def _answer(self, source: AppId, answer: Answer) -> None:
         if source != self._app.me:
-            self._app.send(source, answer)
+            self.answers.give(source, answer)
         elif isinstance(answer, OffloadRefused):
             self.on_refused(source, answer)
 

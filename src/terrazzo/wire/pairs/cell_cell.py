@@ -5,7 +5,7 @@ offloads. A ghost applies numbers strictly in order and holds what comes early; 
 
     real's app → ghost's app      CreateGhost, UpdateGhost, GhostPlaces, DeleteGhost, NextReal, SetReal, GhostList
     ghost's app → real's app      GhostCreated, WantSnapshot
-    the real itself               Offload, answered by Onloaded or OffloadRefused
+    the real itself               Offload, answered by Onloaded or OffloadRefused; that by OffloadNoted
     either                        Parcel: a CreateGhost or an Offload, compressed
 """
 
@@ -316,3 +316,11 @@ class Parcel(Message, frozen=True):
     """A CreateGhost or an Offload, encoded and deflated (`cell/parcels.py`)."""
 
     data: bytes
+
+
+@message(113, max_size=256)
+class OffloadNoted(Message, frozen=True):
+    """Answers Onloaded and OffloadRefused: the sender has no copy of this Offload any more (`cell/answers.py`)."""
+
+    entity: Int32
+    epoch: Count
