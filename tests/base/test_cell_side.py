@@ -184,7 +184,7 @@ def test_what_is_said_to_the_next_one_too_early_does_not_hold_it_up():
     town.settle()
     town.app.on_link_lost(CELL_MGR)
     proxy.part.create_cell("plaza", (0, 0, 0))
-    town.app.switchboard.on_message(CELL_ID, Astray(proxy.cell.part))
+    town.app.switchboard.on_message(CELL_ID, Astray(proxy.cell.part, 0))
     town.app.switchboard.send(proxy.part_id, proxy.cell.part, REGISTRY.encode(CallCell(0, b"")))
     town.settle()
     town.app.on_link_up(CELL_MGR)

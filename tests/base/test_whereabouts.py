@@ -112,7 +112,7 @@ def test_of_one_that_has_ended_and_is_nowhere_any_more_there_is_no_cell_part():
     proxy, _ = town.playing()
     town.cell.say(proxy.id, cell_data(is_last=True))
     town.settle()
-    town.app.switchboard.on_message(CELL_ID, Astray(proxy.cell.part))
+    town.app.switchboard.on_message(CELL_ID, Astray(proxy.cell.part, 0))
     assert where(town, proxy.id) == Located(Home(0, BASE_ID))
 
 

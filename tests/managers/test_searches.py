@@ -281,7 +281,7 @@ def test_without_the_manager_nothing_is_asked_until_it_is_there():
 
 def test_what_was_counted_is_shown_with_the_view():
     mgr = Mgr()
-    mgr.hear(BASES[0], Astray(PartId(EntityId(1), Part.BASE)))
+    mgr.hear(BASES[0], Astray(PartId(EntityId(1), Part.BASE), 0))
     mgr.answer(BASES[0], 99, NOT_HERE)
     mgr.ask(cellapp(1), WantView())
     [answer] = mgr.told().values()

@@ -209,7 +209,7 @@ class Greeter:
 
     def on_tick(self) -> None:
         if self.peer is not None:
-            self.outbox.send(self.peer, Astray(PartId(EntityId(self.count), Part.CELL)))
+            self.outbox.send(self.peer, Astray(PartId(EntityId(self.count), Part.CELL), 0))
             self.count += 1
 
 

@@ -280,7 +280,7 @@ def test_only_where_a_part_went_itself_is_it_followed_back():
     town["A"].learn(Z, 5, town.id("C"))  # a rumour: Z did not go to C from A
     town["A"].on_message(town.id("C"), Frame(Z, Y, town.id("B"), 0, NEVER_HEARD, 0))
     town.tick("A")
-    assert town.queues["A", "C"] == [Astray(Z)]
+    assert town.queues["A", "C"] == [Astray(Z, 5)]
     assert town["A"].counts["forwarded"] == 0
 
 

@@ -19,7 +19,7 @@ LIMITS = LinkLimits()
 
 
 def note(number: int) -> Astray:
-    return Astray(PartId(EntityId(number), Part.CELL))
+    return Astray(PartId(EntityId(number), Part.CELL), 0)
 
 
 def says(*messages: Message) -> bytes:

@@ -55,7 +55,7 @@ def test_the_sender_is_told_of_what_nobody_would_accept():
     with pytest.raises(UsageError, match="over its limit"):
         table.encode(Note("x" * 200, 1))
     with pytest.raises(UsageError, match="not a registered message"):
-        table.encode(Astray(PART))
+        table.encode(Astray(PART, 0))
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_bad_item_is_refused_by_itself(item, reason):
 def test_a_limit_holds_whether_or_not_it_can_be_exceeded(limit):
     table = registry()
     table.register(2, Astray, limit)
-    small, large = Astray(PART), Astray(PartId(EntityId(1 << 30), Part.BASE))
+    small, large = Astray(PART, 0), Astray(PartId(EntityId(1 << 30), Part.BASE), 0)
     items = [msgspec.msgpack.encode((2, each)) for each in (small, large)]
     told = [small, large if limit == 256 else Refusal.OVERSIZED]
     assert list(table.decode_bundle(bundle_of(items))) == told
@@ -137,8 +137,8 @@ def test_the_outbox_makes_one_bundle_per_peer_and_tick():
     outbox = Outbox()
     other = APP._replace(index=5)
     for number in range(3):
-        outbox.send(APP, Astray(PartId(EntityId(number), Part.CELL)))
-    outbox.send(other, Astray(PART))
+        outbox.send(APP, Astray(PartId(EntityId(number), Part.CELL), 0))
+    outbox.send(other, Astray(PART, 0))
     drained = outbox.drain()
     assert [(peer, len(bundles)) for peer, bundles in drained] == [(APP, 1), (other, 1)]
     assert len(list(REGISTRY.decode_bundle(drained[0][1][0]))) == 3

@@ -12,8 +12,8 @@ from tests.wire.entity_harness import FakeHost
 
 A = AppId(AppKind.BASE_APP, 1, 1)
 B = AppId(AppKind.CELL_APP, 1, 1)
-ASKED = Astray(PartId(EntityId(1), Part.CELL))
-ANSWER = Astray(PartId(EntityId(2), Part.CELL))
+ASKED = Astray(PartId(EntityId(1), Part.CELL), 0)
+ANSWER = Astray(PartId(EntityId(2), Part.CELL), 0)
 
 
 class Pair:

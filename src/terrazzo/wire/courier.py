@@ -12,6 +12,11 @@ asks whoever knows for sure (a base's manager, a real's base), and the switchboa
 when no place is known, when frames go astray, and when several attempts had no answer. A forward ends after `hops_max`
 hops; what is lost so is sent again.
 
+**Astray** says how much the app that sends it knows of the part. Where that is the version of the place or more, the
+part has left that app and no trace of it is there: the place is lost. Where it is less, that app has not heard of the
+move: mostly the part is on its way, and the news of it was faster. A true place must not be lost for that, since no
+other may come to be known.
+
 An ending mailbox answers only those with whom it has a channel, so it comes to an end; then all others hear that they
 went astray (`endings.py`).
 
@@ -135,8 +140,12 @@ class Courier:
             self._on_frame(message, source)
             return
         place = self.places.get(message.part)
-        if place is not None and place.app == source and message.part not in self.boxes:
+        if place is None or place.app != source or message.part in self.boxes:
+            return
+        if message.version >= place.version:
             self._lose(place)
+        else:
+            self._doubt(message.part, place)
 
     def _on_frame(self, frame: Frame, via: AppId) -> None:
         box = self.boxes.get(frame.to)
@@ -212,7 +221,7 @@ class Courier:
 
     def _say_astray(self, part: PartId, to: AppId) -> None:
         if to != self.me:
-            self._outbox.send(to, Astray(part))
+            self._outbox.send(to, Astray(part, self._version_known(part)))
         elif part in self.places:
             self._lose(self.places[part])
 
@@ -221,6 +230,18 @@ class Courier:
         now = self._host.now
         place.lose(now + self.limits.resend_s / 4)
         self.rounds.wake(place, max(now, place.locate_at))
+
+    def _doubt(self, part: PartId, place: Place) -> None:
+        """The app where a part is believed to live has not heard of that move. Mostly the part is on its way there, and
+        the news of it was faster; else that app has forgotten it. So the place stays, which may be the true one; what
+        waits for the part is sent there again soon, and the resolver is asked as well."""
+        now, is_awaited = self._host.now, False
+        for channel in place.channels.values():
+            if channel.awaits_answer:
+                is_awaited = True
+                self.rounds.retry_at(channel, now + self.rounds.backoff(channel, self.limits) / 4)
+        if is_awaited:
+            self._locate(part, place, now)
 
     # Frames out.
 
@@ -273,6 +294,12 @@ class Courier:
         None: it is not here."""
         box = self.boxes.get(part)
         return box.version if box is not None else self._endings.version_of(part)
+
+    def _version_known(self, part: PartId) -> int:
+        """The highest version of a part that is known here."""
+        place = self.places.get(part)
+        ended = self._endings.version_of(part)
+        return max(NEVER_HEARD if place is None else place.version, NEVER_HEARD if ended is None else ended)
 
     def _place(self, part: PartId) -> Place:
         place = self.places.get(part)

@@ -47,6 +47,9 @@ class Astray(Message, frozen=True):
     """A frame came here for a part that does not live here, and nobody here knows where it does."""
 
     part: PartId
+    version: Count
+    """The highest version of the part that is known here. Lower than that of which the receiver believes that it lives
+    here: perhaps it is on its way."""
 
 
 class PackedOutgoing(NamedTuple):

@@ -10,7 +10,9 @@ it does not know.
     somebody else, a rumour (`learn`)                                 if newer; of the same version, if no app is known
     the part, which comes here with its mailbox (`is_arrival_of`)     if newer; of the same version, if it was elsewhere
     the part, which goes away from here (`leave`)                     always: it has the next version from now on
-    the app where it was thought to be, or its death (`lose`)         always: no app is known, but the version is
+    the app where it was thought to be (`lose`)                       if that knows of this version, too: no app is
+                                                                      known any more, but the version is
+    the death of that app (`lose`)                                    always: likewise
 
 What speaks for a part of which a later life is known is a former life (`is_former`): it is not heard at all.
 
