@@ -271,6 +271,11 @@ class Courier:
         else:
             self.rounds.rest(channel, now, limits)
 
+    def _pay(self, channel: Channel) -> None:
+        """Sends at once what a channel owes its peer, if it owes something."""
+        if channel.owes_frame and channel.place.app is not None:
+            self._post(channel.frame(self.me, self.limits), channel.place.app)
+
     def _locate(self, peer: PartId, place: Place, now: float) -> None:
         if now >= place.locate_at:
             place.locate_at = now + self.limits.locate_s

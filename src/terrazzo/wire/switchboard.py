@@ -70,7 +70,10 @@ class Switchboard(Courier):
         return pack_mailbox(box, next_move(box.version))
 
     def leave(self, part: PartId, to: AppId) -> None:
-        """The second half, in the same breath: the part is at `to` from now on."""
+        """The second half, in the same breath: the part is at `to` from now on. What its channels owe their peers
+        besides what is packed (an answer, a renewal, a closing) is sent from here, now: it does not move."""
+        for channel in self.boxes[part].channels.values():
+            self._pay(channel)
         box = self.boxes.pop(part)
         self._mailed.pop(part, None)
         for channel in box.channels.values():
