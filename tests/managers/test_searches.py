@@ -23,6 +23,7 @@ from tests.managers.bench import BASE_APP_MGR, Answered, Asked, Bench, baseapp, 
 BASES = [baseapp(index) for index in range(3)]
 HERE = Located(Home(0, BASES[1]), Home(7, cellapp(4)))
 NOT_HERE = Located()
+UNSETTLED = Located(Home(0, BASES[1]), is_unsettled=True)
 
 
 class Mgr(Bench):
@@ -96,12 +97,13 @@ def test_an_answer_that_may_be_older_than_the_question_is_not_given_to_it(old):
     assert mgr.told() == {cellapp(2): old, cellapp(3): old}
 
 
-def test_an_answer_that_names_a_cell_part_is_for_all():
+@pytest.mark.parametrize("answer", [HERE, UNSETTLED], ids=["here", "unsettled"])
+def test_an_answer_that_names_a_cell_part_or_calls_it_unsettled_is_for_all(answer):
     mgr = Mgr()
     asked = mgr.search(cellapp(1))
     assert mgr.search(cellapp(2)) == {}
-    mgr.answer(BASES[1], asked[BASES[1]], HERE)
-    assert mgr.told() == {cellapp(1): HERE, cellapp(2): HERE}
+    mgr.answer(BASES[1], asked[BASES[1]], answer)
+    assert mgr.told() == {cellapp(1): answer, cellapp(2): answer}
 
 
 def test_silence_a_refusal_a_loss_or_nonsense_conclude_nothing():
@@ -233,6 +235,15 @@ def test_gone_is_passed_on_with_its_reason(answer, reason):
     seeker.host.now += 1.0
     seeker.answer(BASE_APP_MGR, number, answer)
     assert seeker.board.heard == [("gone", CELL, reason, asked_at)]
+
+
+def test_unsettled_cell_part_does_not_hide_its_base():
+    seeker = Seeker()
+    for part in (CELL, BASE):
+        seeker.locator.find(part)
+    [number] = seeker.asked()
+    seeker.answer(BASE_APP_MGR, number, UNSETTLED)
+    assert seeker.board.heard == [("lives", BASE, 0, BASES[1]), ("unsettled", CELL)]
 
 
 def test_a_failure_says_only_that_nobody_knows_and_can_be_asked_again():

@@ -5,8 +5,8 @@ all others it asks BaseAppMgr (`wire/locator.py`).
 
 A base that is ending is still named, and so is the last known home of a cell part that has not said its last word:
 their mailboxes tell those who have written to them exactly what was delivered, and those who end at the same time that
-they need not wait. When that is done, there is no such part. Of a cell part that is just being made nothing is said:
-whoever asks is to ask again.
+they need not wait. When that is done, there is no such part. A cell part that is just being made is unsettled: whoever
+seeks it asks again. The base is named all the same: whoever seeks that need not wait for the cell part.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from terrazzo.wire.requests import Question
 
 if TYPE_CHECKING:
     from terrazzo.base.baseapp import BaseApp
-
-_UNSETTLED = "its cell part is being made, or has not been heard of lately"
 
 
 class Whereabouts:
@@ -66,4 +64,4 @@ class Whereabouts:
         elif state is Body.NONE:
             self._app.requests.answer(question, Located(home))
         else:
-            self._app.requests.refuse(question, _UNSETTLED)
+            self._app.requests.answer(question, Located(home, is_unsettled=True))

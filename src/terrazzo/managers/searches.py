@@ -10,7 +10,7 @@
 
 Who asks while a search is under way joins it, but its question is younger than the search: that there is no such
 entity, or no cell part, may have been said before it came to be. Only what names a cell part is taken for an answer to
-it, or that nobody knows; else the next search begins, for all who have joined.
+it, or that nobody knows, or that it is unsettled; else the next search begins, for all who have joined.
 
 A BaseApp whose link was lost is `missing` until it is back, or until its next incarnation is there, which is started
 only when the former one has ended. While one is missing no entity is said to be gone: it may be there.
@@ -114,7 +114,7 @@ class Searches:
         if self._searches.get(search.entity) is search:
             del self._searches[search.entity]
         younger, search.younger = search.younger, []
-        if answer is None or answer.cell is not None:
+        if answer is None or answer.cell is not None or answer.is_unsettled:
             search.questions += younger
         elif younger:
             self._begin(Locate(search.entity), younger)

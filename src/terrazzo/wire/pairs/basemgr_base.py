@@ -78,4 +78,6 @@ class Located(Message, frozen=True):
     base: Home | None = None
     """None: there is no such entity (here)."""
     cell: Home | None = None
-    """None: it has no cell part."""
+    """None: it has no cell part, or that is unsettled."""
+    is_unsettled: bool = False
+    """Nothing can be said of its cell part for now: it is being made, or its place is not known. Ask again."""
