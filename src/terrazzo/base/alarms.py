@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
 
 from terrazzo.wire.app import Host
+from terrazzo.wire.schedule import Schedule
 
 
 class Alarm:
@@ -26,23 +26,17 @@ class Alarms:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._heap: list[tuple[float, int, Alarm]] = []
-        self._serial = 0
+        self._schedule: Schedule[Alarm] = Schedule(lambda alarm: alarm.act is None)
 
     def after(self, seconds: float, act: Callable[[], None]) -> Alarm:
         """Does it at the first tick after so many seconds, unless it is cancelled."""
         alarm = Alarm(act)
-        self._serial += 1  # two of one time ring in the order in which they were set
-        heappush(self._heap, (self._host.now + seconds, self._serial, alarm))
+        self._schedule.add(self._host.now + seconds, alarm)
         return alarm
 
     def on_tick(self) -> None:
         """Does what is due. What an act sets for at once waits for the next tick."""
-        now = self._host.now
-        due = []
-        while self._heap and self._heap[0][0] <= now:
-            due.append(heappop(self._heap)[2])
-        for alarm in due:
+        for alarm in self._schedule.take(self._host.now):
             act = alarm.act
-            if act is not None:
+            if act is not None:  # an act before may have cancelled it
                 act()

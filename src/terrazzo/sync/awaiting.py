@@ -43,7 +43,6 @@ given again.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator
-from heapq import heapify, heappop, heappush
 from types import CoroutineType
 from typing import Any, Protocol
 
@@ -52,6 +51,7 @@ from terrazzo.schema.model import Method
 from terrazzo.wire.app import Host
 from terrazzo.wire.ids import PartId
 from terrazzo.wire.pairs.base_cell import Answer
+from terrazzo.wire.schedule import Schedule
 
 REPLIES_MAX = 256
 """Answers that one part can wait for at a time."""
@@ -59,8 +59,6 @@ ERROR_MAX = 1000
 """Characters of what is told of an error."""
 SERIAL_BITS = 24
 _VERSION_BITS = 39
-_SETTLED_MAX = 64
-"""Timeouts of answers that have come are kept, up to this many more than those that still matter."""
 
 Run = Callable[..., Any]
 """Runs game code of a part: the part, what it is for the report, function, arguments."""
@@ -153,9 +151,7 @@ class Awaiting:
         """Finds the part whose code is about to run, where clients call parts."""
         self._tasks: dict[PartId, dict[Task, None]] = {}
         self._replies: dict[PartId, dict[int, Reply]] = {}
-        self._timeouts: list[tuple[float, int, Reply]] = []
-        """All replies that wait, and some that do not any more."""
-        self._waiting = 0
+        self._timeouts: Schedule[Reply] = Schedule(lambda reply: reply.is_settled)
         self._failed: list[Reply] = []
         self._asked = 0
 
@@ -175,11 +171,7 @@ class Awaiting:
             raise UsageError(f"{part} waits for {REPLIES_MAX} answers already: await some before it asks for more")
         number = self._draw(version, replies)
         reply = replies[number] = Reply(part, number, to, method, self._host.now + timeout_s)
-        self._waiting += 1
-        if len(self._timeouts) > 2 * self._waiting + _SETTLED_MAX:
-            self._timeouts = [each for each in self._timeouts if not each[2].is_settled]
-            heapify(self._timeouts)
-        heappush(self._timeouts, (reply.due, self._asked, reply))
+        self._timeouts.add(reply.due, reply)
         return reply
 
     def _draw(self, version: int, replies: dict[int, Reply]) -> int:
@@ -226,18 +218,15 @@ class Awaiting:
     def run(self) -> None:
         """Once a tick: what failed, and what comes too late."""
         failed, self._failed = self._failed, []
-        while self._timeouts and self._timeouts[0][0] <= self._host.now:
-            reply = heappop(self._timeouts)[2]
-            if not reply.is_settled:
-                reply.problem = CallTimeout(f"{reply}: no answer in time")
-                self._settle(reply)
-                failed.append(reply)
+        for reply in self._timeouts.take(self._host.now):
+            reply.problem = CallTimeout(f"{reply}: no answer in time")
+            self._settle(reply)
+            failed.append(reply)
         for reply in failed:
             self._go_on(reply)
 
     def _settle(self, reply: Reply) -> None:
         reply.is_settled = True
-        self._waiting -= 1
         replies = self._replies[reply.part]
         del replies[reply.number]
         if not replies:

@@ -23,6 +23,9 @@ cdef class Channel:
     cdef public object closed
     cdef public object renew
     cdef public double due
+    cdef public long long turn
+    cdef public long long entry
+    cdef public double entry_at
     cdef public double ack_due
     cdef public long attempts
     cdef public double touched_at

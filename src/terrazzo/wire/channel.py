@@ -104,8 +104,9 @@ class Channel:
     """One end of the channel between two parts."""
 
     __slots__ = (
-        "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "heard", "incoming", "is_noted",
-        "is_waited_for", "outgoing", "owes_frame", "peer", "pinned", "place", "renew", "touched_at", "waiting_since",
+        "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "entry", "entry_at", "heard", "incoming",
+        "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "pinned", "place", "renew", "touched_at", "turn",
+        "waiting_since",
     )  # fmt: skip
 
     place: Place
@@ -129,6 +130,12 @@ class Channel:
         self.renew: tuple[int, int] | None = None
         # The timers, kept by `rounds.py`.
         self.due = inf
+        self.turn = 0
+        """The serial of `due`: of two channels that are due at the same time the lower one is first."""
+        self.entry = 0
+        """The serial of its entry in the schedule; 0: it has none."""
+        self.entry_at = inf
+        """The time of that entry: `due`, or earlier."""
         self.ack_due = inf
         self.attempts = 0
         self.touched_at = now

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 from terrazzo.wire.app import Host, Outbox
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message, Refusal, Refusals, Registry
+from terrazzo.wire.schedule import Schedule
 
 
 class Failure(Enum):
@@ -62,7 +62,7 @@ class Requests:
         self._registry = registry
         self._number = 0
         self._asked: dict[int, _Asked] = {}
-        self._deadlines: list[tuple[float, int]] = []
+        self._deadlines: Schedule[int] = Schedule(lambda number: number not in self._asked)
 
     def __len__(self) -> int:
         return len(self._asked)
@@ -72,7 +72,7 @@ class Requests:
         self._number += 1
         self._outbox.send(peer, Request(self._number, self._registry.encode(message)))
         self._asked[self._number] = _Asked(peer, then, failed)
-        heappush(self._deadlines, (self._host.now + timeout_s, self._number))
+        self._deadlines.add(self._host.now + timeout_s, self._number)
 
     def answer(self, question: Question, message: Message) -> None:
         """Answers a question, now or in a later tick."""
@@ -108,9 +108,7 @@ class Requests:
 
     def on_tick(self) -> None:
         """Fails what has waited long enough."""
-        now = self._host.now
-        while self._deadlines and self._deadlines[0][0] <= now:
-            _, number = heappop(self._deadlines)
+        for number in self._deadlines.take(self._host.now):
             asked = self._asked.pop(number, None)
             if asked is not None:
                 asked.failed(Failure.TIMEOUT, "")

@@ -10,6 +10,13 @@ Acknowledgements are all due after the same time, so a queue keeps them.
 **What counts is what the channel says**, its `due` and its `ack_due`: an entry of the heap or of the queue that says
 otherwise is out of date, and passed over.
 
+**One entry a channel.** A channel has at most one entry of the heap that counts (`Channel.entry`), and that entry is
+never later than the channel's `due`. A timer that is put off changes `due` alone; when the entry comes up, a new entry
+for the later time replaces it. Only a timer that is set earlier leaves an old entry behind, and so does a channel that
+is forgotten. The heap is cleared of old entries when they are more than half of it and OLD_MAX, so its size is bounded
+by the number of channels, however often each of them speaks. The queue of acknowledgements holds what was taken in the
+last `ack_s`: one entry a channel and tick.
+
 **Waiting.** What has had no answer for `resend_s` is repeated, after that for twice as long, up to `resend_max_s`
 (`backoff`). `wake` and `retry_at` are for those of whom it is known that they wait in vain. A channel that waits for
 nothing rests until `Channel.rest` has it looked at again.
@@ -20,22 +27,27 @@ Nothing is sent here, and nobody is asked for: that is up to the switchboard.
 from __future__ import annotations
 
 from collections import deque
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from math import inf
 
 from terrazzo.wire.channel import Channel, ChannelLimits
 from terrazzo.wire.places import Place
 
+OLD_MAX = 64
+"""So many old entries may lie in the heap, however few channels there are."""
+
 
 class Rounds:
     """The turns of all channels of one app."""
 
-    __slots__ = ("_acks", "_serial", "marked", "timers")
+    __slots__ = ("_acks", "_old", "_serial", "marked", "timers")
 
     def __init__(self) -> None:
         self.marked: dict[Channel, None] = {}
         self.timers: list[tuple[float, int, Channel]] = []
         self._serial = 0
+        self._old = 0
+        """Entries of `timers` that count no more."""
         self._acks: deque[tuple[float, Channel]] = deque()
 
     # This round.
@@ -83,15 +95,40 @@ class Rounds:
         channel.due = at
         if at != inf:
             self._serial += 1
-            heappush(self.timers, (at, self._serial, channel))
+            channel.turn = self._serial
+            if at < channel.entry_at:
+                self._drop_entry(channel)
+                self._enter(channel)
 
     def next_due(self, now: float) -> Channel | None:
         """One whose time has come."""
         while self.timers and self.timers[0][0] <= now:
-            due, _, channel = heappop(self.timers)
-            if channel.due == due:
+            at, serial, channel = heappop(self.timers)
+            if channel.entry != serial:
+                self._old -= 1
+                continue
+            channel.entry, channel.entry_at = 0, inf
+            if channel.due <= at:
                 return channel
+            if channel.due != inf:  # it was put off
+                self._enter(channel)
         return None
+
+    def _enter(self, channel: Channel) -> None:
+        """The one entry of a channel that has none."""
+        channel.entry, channel.entry_at = channel.turn, channel.due
+        heappush(self.timers, (channel.due, channel.turn, channel))
+
+    def _drop_entry(self, channel: Channel) -> None:
+        """The entry of a channel, if it has one, counts no more."""
+        if channel.entry_at == inf:
+            return
+        channel.entry, channel.entry_at = 0, inf
+        self._old += 1
+        if self._old > OLD_MAX and 2 * self._old > len(self.timers):
+            self.timers = [entry for entry in self.timers if entry[2].entry == entry[1]]
+            heapify(self.timers)
+            self._old = 0
 
     def backoff(self, channel: Channel, limits: ChannelLimits) -> float:
         """How long it waits for an answer before it repeats itself."""
@@ -134,4 +171,5 @@ class Rounds:
     def forget(self, channel: Channel) -> None:
         """It has no turn any more, neither now nor later."""
         channel.due = channel.ack_due = inf
+        self._drop_entry(channel)
         self.marked.pop(channel, None)
