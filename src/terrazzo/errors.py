@@ -26,6 +26,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def printable(text: str) -> str:
+    """The same text, with lone surrogates spelled out: it can be written, encoded and sent."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+SHOWN_MAX = 80
+
+
+def shown(value: object) -> str:
+    """What was given, for the text of an error: short, and whatever its `__repr__` does."""
+    try:
+        text = repr(value)
+    except Exception:  # also an int of thousands of digits
+        return f"a {type(value).__name__} that cannot be shown"
+    return printable(text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…")
+
+
 class TerrazzoError(Exception):
     """Root of the tree."""
 

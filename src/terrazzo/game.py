@@ -17,14 +17,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from terrazzo.errors import DefinitionError, Problem
+from terrazzo.errors import DefinitionError, Problem, UsageError, shown
+from terrazzo.schema.arguments import plain_number, text
 from terrazzo.schema.classes.declare import EntityType
 from terrazzo.schema.classes.package import entity_types, load_package
 from terrazzo.schema.classes.parts import Part, Proxy
 from terrazzo.schema.classes.sources import Sources
 from terrazzo.schema.loaded import Loaded
 from terrazzo.schema.model import EntitySchema, Schema, Side
+from terrazzo.world.place import PLACE_MAX
 
+NAME_MAX = 1000
+"""Characters of the name of a space."""
 Bounds = tuple[float, float, float, float]
 """Least x and z, greatest x and z."""
 
@@ -35,6 +39,12 @@ class Space:
 
     name: str
     bounds: Bounds = (-500.0, -500.0, 500.0, 500.0)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.name, str):
+            object.__setattr__(self, "name", str.__str__(self.name))
+        if isinstance(self.bounds, Sequence) and not isinstance(self.bounds, str):
+            object.__setattr__(self, "bounds", tuple(map(_plain, self.bounds)))
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,20 @@ class Game:
     """How far from its cell an entity still has ghosts; the most that an area's radius can be."""
     top_speed: float = 20.0
     """Metres a second; a client that moves faster is put back."""
+
+    def __post_init__(self) -> None:
+        for name in NUMBERS:
+            object.__setattr__(self, name, _plain(getattr(self, name)))
+
+
+NUMBERS = ("area_radius_m", "area_hysteresis_m", "ghost_distance_m", "top_speed")
+"""The settings of a Game that are numbers."""
+
+
+def _plain(value: Any) -> Any:
+    """A number as a plain float; what is none is found out with all other mistakes (`policy_problems`)."""
+    plain = plain_number(value)
+    return value if plain is None else plain
 
 
 @dataclass(frozen=True)
@@ -110,8 +134,15 @@ def policy_problems(policy: Game, schema: Schema, path: Path) -> list[Problem]:
 
 
 def _policy_mistakes(policy: Game) -> Iterator[str]:
+    if not isinstance(policy.spaces, Sequence) or not all(isinstance(each, Space) for each in policy.spaces):
+        yield f"spaces is a list of Space(…), not {shown(policy.spaces)}"
+        return
     if not policy.spaces:
         yield "spaces=[] leaves nobody a place to be: give at least one Space"
+    wrong = [*_wrong_numbers(policy), *(problem for each in policy.spaces for problem in _wrong_space(each))]
+    if wrong:
+        yield from wrong
+        return
     names = [each.name for each in policy.spaces]
     for name in sorted({each for each in names if names.count(each) > 1}):
         yield f"two spaces are called {name}"
@@ -121,6 +152,25 @@ def _policy_mistakes(policy: Game) -> Iterator[str]:
             yield f"{problem}: they are (least x, least z, greatest x, greatest z)"
     if policy.ghost_distance_m < policy.area_radius_m:
         yield "ghost_distance_m must be at least area_radius_m, or clients would not see over a border"
+
+
+def _wrong_numbers(policy: Game) -> Iterator[str]:
+    for name in NUMBERS:
+        value = getattr(policy, name)
+        if type(value) is not float or not 0 <= value <= PLACE_MAX:
+            yield f"{name} is a number of 0 or more and at most {PLACE_MAX:g}, not {shown(value)}"
+
+
+def _wrong_space(space: Space) -> Iterator[str]:
+    try:
+        text(space.name, "the name of a Space", longest=NAME_MAX)
+    except UsageError as problem:
+        yield str(problem)
+    bounds: Any = space.bounds
+    is_tuple = type(bounds) is tuple and len(bounds) == 4
+    if not is_tuple or not all(type(each) is float and -PLACE_MAX <= each <= PLACE_MAX for each in bounds):
+        what = f"four numbers of at most {PLACE_MAX:g} (least x, least z, greatest x, greatest z)"
+        yield f"the bounds of the space {shown(space.name)} are {what}, not {shown(bounds)}"
 
 
 def _player_problems(player: type[EntityType], path: Path) -> Iterator[Problem]:

@@ -376,7 +376,7 @@ def test_wrong_use_says_what_to_do():
         part.cell.heal("much")
     with pytest.raises(UsageError, match="no space 'moon'; the game has plaza, hall"):
         part.create_cell("moon", (0, 0, 0))
-    with pytest.raises(UsageError, match="three numbers"):
+    with pytest.raises(UsageError, match="three finite numbers"):
         part.create_cell("plaza", (0, 0))
     with pytest.raises(UsageError, match="finite"):
         part.create_cell("plaza", (0, float("inf"), 0))

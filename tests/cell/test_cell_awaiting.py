@@ -160,7 +160,7 @@ def test_only_such_calls_can_be_awaited_and_each_once(land, monkeypatch):
     monkeypatch.setattr(AvatarCell, "ask", ask)
     land.act(1, "ask")
     assert "await takes the call of another entity" in str(land.host.words("game error")[-1]["error"])
-    with pytest.raises(UsageError, match="timeout= takes seconds above 0"):
+    with pytest.raises(UsageError, match="tell_luck: timeout=, in seconds, is a finite number above 0"):
         land.do(1, lambda part: part.ref(3).tell_luck(5, timeout=0))
 
 

@@ -205,8 +205,8 @@ def test_places_are_assigned(land):
     for wrong, words in (
         ((9999, 0, 0), "bounds of plain"),
         ((float("nan"), 0, 0), "three finite numbers"),
-        ((1, 2), "three numbers"),
-        (None, "three numbers"),
+        ((1, 2), "position is three finite numbers"),
+        (None, "three finite numbers"),
     ):
         with pytest.raises(UsageError, match=words):
             land.do(1, lambda part, to=wrong: setattr(part, "position", to))
@@ -255,7 +255,7 @@ def test_what_is_found_can_be_sifted_and_looked_for_elsewhere(land):
     assert found(of=AvatarCell) == [2]
     assert found(of=int) == []
     assert found(position=(30.0, 0.0, 0.0)) == [3]
-    with pytest.raises(UsageError, match="three numbers"):
+    with pytest.raises(UsageError, match="three finite numbers"):
         found(position=3)
 
 

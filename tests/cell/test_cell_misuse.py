@@ -98,13 +98,13 @@ def test_ref_takes_a_view(land):
 @pytest.mark.parametrize(
     ("method", "args", "words"),
     [
-        ("timer", ("x",), "the time of a timer, in seconds, is a number, not 'x'"),
-        ("timer", (1.0, "x"), "repeat, in seconds, is a number"),
-        ("turn_to", ("north", 1), "a yaw, in radians, is a number, not 'north'"),
-        ("turn_to", (1.0, None), "a speed, in radians a second, is a number"),
-        ("move_to", ((0, 0, 0), "fast"), "a speed, in metres a second, is a number"),
-        ("entities_in_range", ("x",), "a radius, in metres, is a number, not 'x'"),
-        ("add_proximity", (None,), "a radius, in metres, is a number"),
+        ("timer", ("x",), "timer: seconds is a finite number of 0 or more, not 'x'"),
+        ("timer", (1.0, "x"), "timer: repeat is a finite number"),
+        ("turn_to", ("north", 1), "turn_to: yaw, in radians, is a finite number, .*, not 'north'"),
+        ("turn_to", (1.0, None), "turn_to: speed, in radians a second, is a finite number"),
+        ("move_to", ((0, 0, 0), "fast"), "move_to: speed, in metres a second, is a finite number"),
+        ("entities_in_range", ("x",), "entities_in_range: radius, in metres, is a finite number of 0 or more, not 'x'"),
+        ("add_proximity", (None,), "add_proximity: radius, up to ghost_distance_m, is a finite number"),
     ],
 )
 def test_what_should_be_a_number(land, method, args, words):

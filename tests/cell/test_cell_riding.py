@@ -273,7 +273,7 @@ def test_what_cannot_be_is_refused():
         (lambda: board(land, 3, 2), "entity 2 rides itself, on entity 1: board that one"),
         (lambda: board(land, 1, 2), "entity 2 rides itself, on this very entity: let it alight first"),
         (lambda: board(land, 1, 3), "entity 1 has riders itself: let them alight first"),
-        (lambda: board(land, 1, 1), "takes another entity"),
+        (lambda: board(land, 1, 1), "board: vehicle is another entity"),
         (lambda: board(land, 3, 99), "not known in this cell"),
         (lambda: board(land, 3, 1, (101.0, 0.0, 0.0)), r"a seat is at most 100 m \(ghost_distance_m\)"),
         (lambda: board(land, 3, 1, (float("nan"), 0.0, 0.0)), "three finite numbers"),

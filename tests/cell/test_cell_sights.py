@@ -53,10 +53,10 @@ def test_the_radius_goes_along_to_another_cell(land):
 @pytest.mark.parametrize(
     ("radius", "hysteresis", "words"),
     [
-        (101.0, None, r"0 … 100 \(ghost_distance_m\)"),
+        (101.0, None, "set_aoi_radius: radius, up to ghost_distance_m, is a finite number, 0 … 100"),
         (-1.0, None, "0 … 100"),
         (float("nan"), None, "0 … 100"),
-        (90.0, 16.0, "with a radius of 90 a hysteresis is 0 … 15"),
+        (90.0, 16.0, "hysteresis, with a radius of 90, is a finite number, 0 … 15"),
         (90.0, -1.0, "hysteresis"),
     ],
 )
@@ -152,7 +152,7 @@ def test_triggers_go_along_and_repeat_nothing(land):
 
 def test_triggers_that_cannot_be(land):
     for radius in (0.0, 101.0, float("nan")):
-        with pytest.raises(UsageError, match="at most ghost_distance_m"):
+        with pytest.raises(UsageError, match="ghost_distance_m, is a finite number above 0 and at most"):
             land.do(1, lambda part, r=radius: part.add_proximity(r))
     with pytest.raises(UsageError, match="at most 64 triggers"):
         land.do(1, lambda part: [part.add_proximity(1.0) for _ in range(TRIGGERS_MAX + 1)])

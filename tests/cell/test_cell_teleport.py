@@ -361,7 +361,7 @@ def test_the_ground_moves_under_a_teleport(land):
         (lambda part: part.teleport("hall", (101.0, 0.0, 0.0)), "bounds of hall"),
         (lambda part: part.teleport("hall"), "takes a position"),
         (lambda part: part.teleport("hall", (0.0, float("nan"), 0.0)), "finite"),
-        (lambda part: part.teleport("hall", (0.0, 0.0, 0.0), 3.0), "a direction is three numbers"),
+        (lambda part: part.teleport("hall", (0.0, 0.0, 0.0), 3.0), "teleport: direction is three finite numbers"),
         (lambda part: part.teleport(part.me), "beside itself"),
         (lambda part: part.teleport(None), "a view, a Ref or an id"),
         (lambda part: part.entity(2).teleport("hall", (0.0, 0.0, 0.0)), "only in its own code"),

@@ -6,7 +6,7 @@ from terrazzo.base.alarms import Alarms
 from terrazzo.wire.app import Outbox
 from terrazzo.wire.common import Reply
 from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_db import Ids, WantIds
 from terrazzo.wire.requests import Requests
 from terrazzo.wire.schedule import OLD_MAX, Schedule
@@ -28,7 +28,8 @@ def test_items_come_once_in_the_order_of_their_times_and_of_one_time_in_the_orde
 
 def test_answered_requests_leave_the_schedule():
     host = FakeHost()
-    requests, answers = Requests(host, Outbox()), []
+    requests = Requests(host, Outbox())
+    answers: list[Message] = []
     for number in range(1, 3001):
         requests.ask(PEER, WantIds(1), timeout_s=60.0, then=answers.append, failed=lambda *_: None)
         requests.receive(PEER, Reply(number, REGISTRY.encode(Ids(1, 1))))

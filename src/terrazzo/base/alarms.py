@@ -24,8 +24,10 @@ class Alarm:
 class Alarms:
     """All that waits, of one app."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, ring: Callable[[Callable[[], None]], object] = lambda act: act()) -> None:
+        """`ring` does an act, and confines what it raises."""
         self._host = host
+        self._ring = ring
         self._schedule: Schedule[Alarm] = Schedule(lambda alarm: alarm.act is None)
 
     def after(self, seconds: float, act: Callable[[], None]) -> Alarm:
@@ -39,4 +41,4 @@ class Alarms:
         for alarm in self._schedule.take(self._host.now):
             act = alarm.act
             if act is not None:  # an act before may have cancelled it
-                act()
+                self._ring(act)

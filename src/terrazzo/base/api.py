@@ -25,7 +25,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from terrazzo.base.drafts import Place, checked_place, new_draft
-from terrazzo.errors import UsageError
+from terrazzo.base.limits import REASON_MAX
+from terrazzo.errors import UsageError, shown
+from terrazzo.schema.arguments import text
 from terrazzo.schema.classes import parts
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component, Ref
@@ -91,7 +93,7 @@ class Base(parts.Base, engine=True):
             raise UsageError("create_cell takes a space and a position, or neither: then it is the last place")
         place = None
         if space is not None and position is not None:
-            place = checked_place(space, position, direction, self._engine.app.game)
+            place = checked_place("create_cell", space, position, direction, self._engine.app.game)
         self._engine.create_cell(place, properties)
 
     def destroy_cell(self) -> None:
@@ -144,7 +146,7 @@ class Proxy(parts.Proxy, Base, engine=True):
 
     def disconnect(self, reason: str) -> None:
         """Send the client away; it is told why. `on_client_lost` follows."""
-        self._engine.disconnect(reason)
+        self._engine.disconnect(text(reason, "disconnect: reason", longest=REASON_MAX))
 
     def on_client_ready(self) -> None:
         """The client is there and has understood what its entity is."""
@@ -171,13 +173,13 @@ class Server:
     ) -> None:
         """Make an entity: a base with these properties (of either part; the others get defaults), and its body if a
         space is given. It may have to wait for an entity id; the part's own callbacks tell how it goes."""
-        schema = self._app.game.schema.by_name.get(type_name)
+        schema = self._app.game.schema.by_name.get(type_name) if isinstance(type_name, str) else None
         if schema is None:
             have = ", ".join(self._app.game.schema.by_name)
-            raise UsageError(f"there is no entity type {type_name!r}; the game has {have}")
+            raise UsageError(f"create: there is no entity type {shown(type_name)}; the game has {have}")
         if (space is None) != (position is None):
             raise UsageError("create takes both a space and a position, or neither")
         draft = new_draft(schema, properties)
         if space is not None and position is not None:
-            draft.place = checked_place(space, position, direction, self._app.game)
+            draft.place = checked_place("create", space, position, direction, self._app.game)
         self._app.nursery.create(draft)

@@ -9,7 +9,8 @@
 
 One tick, in order: what clients said, what cell parts sent, what is due; then the moves of the tick to each CellApp
 and the frames of the entity channels. The driver moves the datagrams of the endpoints, before and after. What may be
-lost of what cell parts sent is passed on in order with their mail, as both came: neither overtakes the other here.
+lost of what cell parts sent is passed on in order with their mail, as both came: neither overtakes the other here. What
+fails for one entity is confined to it (`confine`).
 
 Where another entity's parts are, its own base knows: it is asked through BaseAppMgr (`whereabouts.py`) for the first
 call, then the two ends follow each other. Bases that move, and backups, come with theirs.
@@ -18,7 +19,8 @@ call, then the two ends follow each other. Bases that move, and backups, come wi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from terrazzo.base.alarms import Alarms
 from terrazzo.base.api import Server
@@ -32,7 +34,7 @@ from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
-from terrazzo.sync.gamecode import run_game_code
+from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
 from terrazzo.sync.protocol import MethodTable, encode_logged_off
 from terrazzo.wire.app import Host
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
@@ -46,6 +48,8 @@ from terrazzo.wire.switchboard import Switchboard
 
 NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
 """Who must be there for everything to work; joined again whenever the link is lost."""
+
+T = TypeVar("T")
 
 JOIN_S = 1.0
 LOAD_S = 1.0
@@ -86,7 +90,7 @@ class BaseApp(ClusterApp):
         self.methods = MethodTable(game.schema)
         self.switchboard = Switchboard(me, host, self.outbox, self)
         self.whereabouts = Whereabouts(self)
-        self.alarms = Alarms(host)
+        self.alarms = Alarms(host, self._ring)
         self.awaiting = Awaiting(host, self._run_part)
         self.callees = Callees()
         self.late_answers = 0
@@ -105,6 +109,8 @@ class BaseApp(ClusterApp):
         self.spaces_ready = 0
         self.bad_messages = 0
         self.old_mail = 0
+        self.failures = 0
+        """How often the work for an entity raised something."""
         self.is_stopping = False
         self._endpoints = endpoints
         self._address = address
@@ -182,10 +188,10 @@ class BaseApp(ClusterApp):
                 elif event.session is not None:
                     proxy = self.sessions.get((number, event.session.id))
                     if proxy is not None and isinstance(event, Received):
-                        proxy.on_messages(event.messages)
+                        self.confine(proxy, "messages of its client", proxy.on_messages, event.messages)
                     elif proxy is not None and isinstance(event, Closed):
                         del self.sessions[number, event.session.id]
-                        proxy.on_session_closed(event.reason.name)
+                        self.confine(proxy, "end of its session", proxy.on_session_closed, event.reason.name)
 
     def _on_connected(self, number: int, session: ClientSession, key: bytes) -> None:
         id = self.keys.take(key, self.host.now)
@@ -197,7 +203,7 @@ class BaseApp(ClusterApp):
             session.close(self.host.now)
             return
         self.sessions[number, session.id] = proxy
-        proxy.attach(session, (number, session.id))
+        self.confine(proxy, "begin of its session", proxy.attach, session, (number, session.id))
 
     def count_bad(self) -> None:
         """Somebody outside sent what is not acceptable."""
@@ -232,19 +238,47 @@ class BaseApp(ClusterApp):
                 continue  # it is ending: its mailbox answers for it
             updated = self._updated.get(part.entity)
             if updated is not None:
-                updated.pass_updates()
+                self._pass_updates(updated)
             for source, payload in self.switchboard.taking(part):
-                entity.on_mail(source, payload)
+                self.confine(entity, "mail", entity.on_mail, source, payload)
                 if entity.life is Life.GONE:
                     break  # its mailbox tells those who wrote the rest
                 if updated is not None:
-                    updated.pass_updates()
+                    self._pass_updates(updated)
         updated_ones = {id: proxy for id, proxy in self._updated.items() if id in self.bases}
-        self._updated = {id: proxy for id, proxy in updated_ones.items() if not proxy.pass_updates()}
+        self._updated = {id: proxy for id, proxy in updated_ones.items() if not self._pass_updates(proxy)}
+
+    def _pass_updates(self, proxy: ProxyEntity) -> bool:
+        """False when some of it waits for mail."""
+        return self.confine(proxy, "updates for its client", proxy.pass_updates) is not False
 
     def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
         """Runs code of a base that is here (see `Awaiting`)."""
-        self.bases[part.entity].guarded(what, function, args)
+        entity = self.bases.get(part.entity)
+        if entity is not None:
+            entity.guarded(what, function, args)
+        else:
+            self.host.log("method of an entity that is not here", part=str(part), method=what)
+            run_game_code(self.host, f"{part}, {what}", function, *args)
+
+    def confine(self, entity: object, what: str, function: Callable[..., T], *args: Any) -> T | None:
+        """Does work of the tick for one entity; None when it raised: that is counted and reported, and all others go
+        on. An AssertionError is a broken invariant of ours and stops the app."""
+        try:
+            return function(*args)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self.failures += 1
+            facts = {"what": f"{entity}, {what}", "error": words_of(problem), "trace": trace_of(problem)}
+            self.host.log("entity work failed", count=self.failures, **facts)
+            return None
+
+    def _ring(self, act: Callable[[], None]) -> None:
+        """What is due later is done for an entity, mostly."""
+        function = act.func if isinstance(act, partial) else act
+        owner = getattr(function, "__self__", self)
+        self.confine(getattr(owner, "_entity", owner), getattr(function, "__name__", "alarm"), act)
 
     def _send_wants(self) -> None:
         wanting, self.wanting = self.wanting, {}
@@ -308,7 +342,7 @@ class BaseApp(ClusterApp):
 
     def tallies(self) -> dict[str, int]:
         """See ClusterApp."""
-        return {**super().tallies(), **self.switchboard.counts}
+        return {**super().tallies(), **self.switchboard.counts, "entity work failed": self.failures}
 
     def view(self) -> dict[str, Any]:
         """What there is, for the console: plain values."""

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 from terrazzo.base.drafts import Place
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.state import State
+from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, first_of_life, life_of
 from terrazzo.wire.messages import REGISTRY, Message
@@ -174,8 +175,8 @@ class CellSide:
         self._made_at = message.app
         try:
             self._ask(attempt, self._request(self._wanted, message.space))
-        except UsageError as problem:
-            self._end(Body.NONE, f"its properties cannot be sent: {problem}")
+        except Exception as problem:
+            self._end(Body.NONE, f"its properties cannot be sent: {words_of(problem)}")
 
     def _ask(self, attempt: int, request: CreateReal) -> None:
         """Asks for the cell part, for the first time or again."""

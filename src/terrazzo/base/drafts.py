@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from terrazzo.errors import DecodeError, UsageError
-from terrazzo.game import LoadedGame
+from terrazzo.game import NAME_MAX, LoadedGame
+from terrazzo.schema.arguments import text, vector
 from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.record import decode_record, encode_record
 from terrazzo.schema.state import State
 from terrazzo.wire.pairs.base_cell import Direction, Position
-from terrazzo.world.place import PLACE_MAX, fits
+from terrazzo.world.place import PLACE_MAX
 
 SPACE = "@space"
 POSITION = "@position"
@@ -93,30 +94,24 @@ def _load_place(extra: dict[str, bytes], report: Callable[[str, str], None]) -> 
         return None
     try:
         numbers = _POSITION.unpack(extra[POSITION])
-        return checked_place(extra[SPACE].decode(), numbers[:3], numbers[3:])
+        return checked_place("the saved place", extra[SPACE].decode(), numbers[:3], numbers[3:])
     except (struct.error, UnicodeDecodeError, DecodeError, UsageError) as problem:
         report(POSITION, str(problem))
         return None
 
 
 def checked_place(
-    space: object, position: Sequence[float], direction: Sequence[float], game: LoadedGame | None = None
+    method: str,
+    space: object,
+    position: Sequence[float],
+    direction: Sequence[float],
+    game: LoadedGame | None = None,
 ) -> Place:
-    """A place that can be asked for; with `game`, in a space that it has."""
-    if game is not None and space not in [each.name for each in game.policy.spaces]:
+    """A place that can be asked for by this method of the API; with `game`, in a space that it has."""
+    name = text(space, f"{method}: space", longest=NAME_MAX)
+    if game is not None and name not in [each.name for each in game.policy.spaces]:
         have = ", ".join(each.name for each in game.policy.spaces)
-        raise UsageError(f"there is no space {space!r}; the game has {have}")
-    try:
-        x, y, z = (float(each) for each in position)
-        yaw, pitch, roll = (float(each) for each in direction)
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(
-            f"a position is three numbers (x, y, z) and a direction three (yaw, pitch, roll), "
-            f"not {position!r} and {direction!r}"
-        ) from None
-    if not fits(x, y, z, yaw, pitch, roll):
-        raise UsageError(
-            f"positions and directions are finite numbers, from {-PLACE_MAX:.0f} to {PLACE_MAX:.0f}, "
-            f"not {position!r} and {direction!r}"
-        )
-    return Place(str(space), (x, y, z), (yaw, pitch, roll))
+        raise UsageError(f"{method}: there is no space {name!r}; the game has {have}")
+    point = vector(position, f"{method}: position (x, y, z)", most=PLACE_MAX)
+    looks = vector(direction, f"{method}: direction (yaw, pitch, roll)", most=PLACE_MAX)
+    return Place(name, point, looks)

@@ -26,6 +26,9 @@ UPDATES_MAX = 64
 WANTS_MAX = 1024
 """Entities, or aliases, that one message to a cell part speaks of."""
 
+REASON_MAX = 1000
+"""Characters of the reason that a client is told when it is sent away."""
+
 WAITING_MAX = 4096
 """Creations that wait for entity ids."""
 

@@ -33,9 +33,9 @@ from terrazzo.base.cellside import AGAIN_S, Body
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.drafts import Draft
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, UPDATES_MAX, WANTS_MAX
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, UPDATES_MAX, WANTS_MAX
 from terrazzo.base.shown import Shown
-from terrazzo.errors import DecodeError, ValueRejected
+from terrazzo.errors import DecodeError, ValueRejected, printable
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of
@@ -217,7 +217,7 @@ class ProxyEntity(BaseEntity):
         self.presence = Presence.ABSENT
         session, self._session = self._session, None
         if session is not None:
-            session.send(protocol.encode_logged_off(farewell, text))
+            session.send(protocol.encode_logged_off(farewell, printable(text[:REASON_MAX])))
             session.close(self.app.host.now)
             self.app.sessions.pop(self.session_key, None)
 

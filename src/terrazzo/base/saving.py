@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from terrazzo.base.alarms import Alarm
 from terrazzo.base.cellside import Body
 from terrazzo.base.drafts import save_draft
-from terrazzo.errors import UsageError
+from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppKind
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import WantCellData
@@ -99,8 +99,8 @@ class Saver:
         try:
             request = Save(self._entity.schema.type_id, draft.dbid, save_draft(draft), self._entity.id)
             self._app.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
-        except UsageError as problem:
-            self._retry(str(problem))  # too large, most likely: the game may still make it smaller
+        except Exception as problem:
+            self._retry(words_of(problem))  # too large, most likely: the game may still make it smaller
         else:
             self.state = Saving.ASKED
 

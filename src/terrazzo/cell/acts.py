@@ -6,11 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from terrazzo.cell.controllers import Turn, Walk, category_named
-from terrazzo.cell.own import Own, amount, id_of, number_of, vector
+from terrazzo.cell.own import Own, id_of, number_of, place
 from terrazzo.cell.teleport import place_problem
-from terrazzo.errors import UsageError
+from terrazzo.errors import UsageError, shown
+from terrazzo.game import NAME_MAX
+from terrazzo.schema.arguments import number as plain
+from terrazzo.schema.arguments import text, whole
 from terrazzo.schema.refs import Ref
-from terrazzo.world.place import PLACE_MAX, fits
+from terrazzo.wire.pairs.base_cell import Position
+from terrazzo.world.place import PLACE_MAX
+
+NUMBER_MAX = (1 << 62) - 1
+"""Of what the game has chosen or was given."""
 
 
 class Acts(Own):
@@ -24,7 +31,6 @@ class Acts(Own):
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
         again. Its number."""
         real = self._own("set a timer")
-        seconds, repeat = amount(seconds, "the time of a timer, in seconds,"), amount(repeat, "repeat, in seconds,")
         return real.timers.set(self._body.app.host.now, seconds, repeat, number)
 
     def move_to(
@@ -36,24 +42,23 @@ class Acts(Own):
 
         There is one movement at a time: a new one takes the place of the former, of which nothing more is heard. Its
         number."""
-        return self._walk(target, speed, distance, face, number, is_lasting=False)
+        return self._walk("move_to", target, speed, distance, face, number)
 
     def follow(
         self, target: Any, speed: float, *, distance: float = 2.0, face: bool = True, number: int | None = None
     ) -> int:
         """As `move_to` an entity, but goes on when it has caught up, until it is cancelled or the entity is gone.
         `on_reached(number)` tells each time it has caught up."""
-        return self._walk(target, speed, distance, face, number, is_lasting=True)
+        return self._walk("follow", target, speed, distance, face, number)
 
     def turn_to(self, yaw: float, speed: float, *, number: int | None = None) -> int:
         """Turns on the spot, the shorter way, at so many radians a second; then `on_turned(number)`. One turn at a
         time; meanwhile a movement does not look where it goes. Its number."""
         real = self._free("turn")
-        yaw, speed = amount(yaw, "a yaw, in radians,"), amount(speed, "a speed, in radians a second,")
-        if not fits(yaw) or not 0 < speed <= PLACE_MAX:
-            raise UsageError(f"turn_to takes a yaw in radians and a speed above 0, not {yaw!r} and {speed!r}")
-        number = number_of(real, number)
-        real.controllers.start(Turn(number, float(yaw), float(speed)))
+        yaw = plain(yaw, "turn_to: yaw, in radians,", least=-PLACE_MAX, most=PLACE_MAX)
+        speed = plain(speed, "turn_to: speed, in radians a second,", above=0, most=PLACE_MAX)
+        number = number_of(real, number, "turn_to: number")
+        real.controllers.start(Turn(number, yaw, speed))
         return number
 
     def cancel(self, what: int | str) -> None:
@@ -63,6 +68,7 @@ class Acts(Own):
         if isinstance(what, str):
             real.controllers.cancel(category_named(what))
         else:
+            what = whole(what, "cancel: what, if it is no category,", least=0, most=NUMBER_MAX)
             real.timers.cancel(what)
             real.controllers.cancel(what)
             self._body.app.interests.cancel(real, what)
@@ -77,20 +83,21 @@ class Acts(Own):
         Then `on_teleported()`; or `on_teleport_failed(reason)`, and it is where it was. One teleport at a time: a
         second call takes the place of the first. Until it leaves it goes on as ever; when it arrives, it stands."""
         real, teleports = self._own("be teleported"), self._body.app.teleports
-        looks = None if direction is None else vector(direction, "a direction")
+        looks = None if direction is None else place(direction, "teleport: direction")
         if isinstance(where, str):
+            where = text(where, "teleport: where", longest=NAME_MAX)
             if position is None:
-                raise UsageError(f"a teleport to the space {where!r} takes a position there")
-            place = vector(position, "a position")
-            problem = place_problem(self._body.app.game, where, place)
+                raise UsageError(f"teleport: position: a teleport to the space {where!r} takes a position there")
+            point = place(position, "teleport: position")
+            problem = place_problem(self._body.app.game, where, point)
             if problem is not None:
-                raise UsageError(problem)
-            teleports.to_space(real, where, place, looks)
+                raise UsageError(f"teleport: {problem}")
+            teleports.to_space(real, where, point, looks)
             return
-        entity = id_of(where)
+        entity = id_of(where, "teleport: where, if it is no space,")
         if entity == self._body.id:
-            raise UsageError("an entity cannot be teleported beside itself: assign its position")
-        offset = (0.0, 0.0, 0.0) if position is None else vector(position, "a position")
+            raise UsageError("teleport: where: an entity cannot be teleported beside itself: assign its position")
+        offset = (0.0, 0.0, 0.0) if position is None else place(position, "teleport: position")
         teleports.to_entity(real, entity, offset, looks)
 
     def board(
@@ -102,46 +109,36 @@ class Acts(Own):
 
         It ends with `alight`, and when a teleport has brought it away; or with the vehicle, which is destroyed, out of
         sight, or boards something itself: then `on_vehicle_lost()`."""
-        real, body = self._own("board anything"), self._body.app.bodies[self._known(vehicle)]
-        place = None if position is None else vector(position, "a position")
-        looks = None if direction is None else vector(direction, "a direction")
-        self._body.app.riding.board(real, body, place, looks)
+        real, body = self._own("board anything"), self._body.app.bodies[self._known(vehicle, "board: vehicle")]
+        seat = None if position is None else place(position, "board: position")
+        looks = None if direction is None else place(direction, "board: direction")
+        self._body.app.riding.board(real, body, seat, looks)
 
     def alight(self) -> None:
         """Stands where it is, on nothing; its client can move it again."""
         self._body.app.riding.alight(self._own("alight"))
 
-    def _walk(
-        self, target: Any, speed: float, distance: float, face: bool, number: int | None, *, is_lasting: bool
-    ) -> int:
-        real, entity = self._free("walk"), 0
-        speed, distance = amount(speed, "a speed, in metres a second,"), amount(distance, "a distance, in metres,")
-        if not 0 < speed <= PLACE_MAX or not 0 <= distance <= PLACE_MAX:
-            raise UsageError(
-                f"a movement takes a speed above 0 and a distance of 0 or more, not {speed!r}, {distance!r}"
-            )
+    def _walk(self, method: str, target: Any, speed: float, distance: float, face: bool, number: int | None) -> int:
+        real, entity, is_lasting = self._free("walk"), 0, method == "follow"
+        speed = plain(speed, f"{method}: speed, in metres a second,", above=0, most=PLACE_MAX)
+        distance = plain(distance, f"{method}: distance, in metres,", least=0, most=PLACE_MAX)
         if isinstance(target, Own | Ref | int):
-            entity = self._known(target)
+            entity = self._known(target, f"{method}: target")
             point = self._body.app.bodies[entity].position
         elif is_lasting:
-            raise UsageError(
-                f"follow takes an entity (a view, Ref or id), not {target!r}; move_to takes a position, too"
-            )
+            entities = "an entity (a view, Ref or id)"
+            raise UsageError(f"follow: target is {entities}, not {shown(target)}; move_to takes a position, too")
         else:
-            point = vector(target, "a position")
-            if not self._body.space.allows(point):
-                raise UsageError(
-                    f"{point} is not within {tuple(self._body.space.bounds)}, the bounds of {self._body.space.name}"
-                )
-        number = number_of(real, number)
-        walk = Walk(
-            number,
-            point,
-            float(speed),
-            entity=entity,
-            distance=float(distance),
-            faces=face,
-            is_lasting=is_lasting,
-        )
+            point = self._point(target, f"{method}: target")
+        number = number_of(real, number, f"{method}: number")
+        faces = bool(face)
+        walk = Walk(number, point, speed, entity=entity, distance=distance, faces=faces, is_lasting=is_lasting)
         real.controllers.start(walk)
         return number
+
+    def _point(self, position: Iterable[float], name: str) -> Position:
+        """A point within the bounds of its space."""
+        point, space = place(position, name), self._body.space
+        if not space.allows(point):
+            raise UsageError(f"{name}: {point} is not within {tuple(space.bounds)}, the bounds of {space.name}")
+        return point

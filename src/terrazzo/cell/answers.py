@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.cell_cell import Offload, OffloadNoted, OffloadRefused, Onloaded
+from terrazzo.wire.pairs.cell_cell import Offload, OffloadNoted, OffloadRefused, OffloadUnreadable, Onloaded
 
 Answer = Onloaded | OffloadRefused
 
@@ -45,7 +45,7 @@ class Answers:
         self._given.setdefault(source, {})[answer.entity] = answer
         self._send(source, answer)
 
-    def repeat(self, source: AppId, message: Offload) -> bool:
+    def repeat(self, source: AppId, message: Offload | OffloadUnreadable) -> bool:
         """Whether this Offload is a copy of one that was answered; it is answered again."""
         answer = self._given.get(source, {}).get(message.entity)
         if answer is None or answer.epoch < message.epoch:

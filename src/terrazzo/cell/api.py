@@ -40,14 +40,16 @@ from functools import partial
 
 from terrazzo.cell.acts import Acts
 from terrazzo.cell.hooks import Hooks
-from terrazzo.cell.own import id_of, vector
+from terrazzo.cell.own import id_of, place
 from terrazzo.cell.sights import Sights
 from terrazzo.errors import UsageError
+from terrazzo.schema.arguments import number
 from terrazzo.schema.classes import parts
 from terrazzo.schema.model import Method, Side
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.calls import Calls, called_part
+from terrazzo.world.place import PLACE_MAX
 
 
 class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
@@ -72,11 +74,8 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
 
     @position.setter
     def position(self, position: Iterable[float]) -> None:
-        real, (x, y, z) = self._free("be moved"), vector(position, "a position")
-        if not self._body.space.allows((x, y, z)):
-            bounds = tuple(self._body.space.bounds)
-            raise UsageError(f"{(x, y, z)} is not within {bounds}, the bounds of {self.space}")
-        self._body.app.moves.put(real, (x, y, z), self._body.direction)
+        real, point = self._free("be moved"), self._point(position, "position")
+        self._body.app.moves.put(real, point, self._body.direction)
 
     @property
     def direction(self) -> Vector3:
@@ -86,8 +85,8 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
 
     @direction.setter
     def direction(self, direction: Iterable[float]) -> None:
-        real, (yaw, pitch, roll) = self._free("be turned"), vector(direction, "a direction")
-        self._body.app.moves.put(real, self._body.position, (yaw, pitch, roll))
+        real, looks = self._free("be turned"), place(direction, "direction")
+        self._body.app.moves.put(real, self._body.position, looks)
 
     @property
     def yaw(self) -> float:
@@ -96,7 +95,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
 
     @yaw.setter
     def yaw(self, yaw: float) -> None:
-        self.direction = Vector3(yaw, self.pitch, self.roll)
+        self.direction = Vector3(_angle(yaw, "yaw"), self.pitch, self.roll)
 
     @property
     def pitch(self) -> float:
@@ -105,7 +104,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
 
     @pitch.setter
     def pitch(self, pitch: float) -> None:
-        self.direction = Vector3(self.yaw, pitch, self.roll)
+        self.direction = Vector3(self.yaw, _angle(pitch, "pitch"), self.roll)
 
     @property
     def roll(self) -> float:
@@ -114,7 +113,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
 
     @roll.setter
     def roll(self, roll: float) -> None:
-        self.direction = Vector3(self.yaw, self.pitch, roll)
+        self.direction = Vector3(self.yaw, self.pitch, _angle(roll, "roll"))
 
     @property
     def vehicle(self) -> int:
@@ -189,10 +188,15 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
         if isinstance(target, Cell):
             target = target.me
         elif not isinstance(target, Ref):
-            entity = id_of(target)
+            entity = id_of(target, "ref: target")
             known = app.bodies.get(entity)
             if known is None:
-                raise UsageError(f"entity {entity} is not known in this cell; use a Ref of it, which says what it is")
+                problem = f"entity {entity} is not known in this cell; use a Ref of it, which says what it is"
+                raise UsageError(f"ref: target: {problem}")
             target = Ref(entity, Component.CELL, known.kind.schema.type_id)
         part, schema, side = called_part(app.game.schema, target)
         return Calls(schema, side, partial(app.call, part, schema))
+
+
+def _angle(value: float, name: str) -> float:
+    return number(value, f"{name}, in radians,", least=-PLACE_MAX, most=PLACE_MAX)

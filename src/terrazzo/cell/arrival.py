@@ -22,6 +22,7 @@ from terrazzo.schema.state import State
 from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.entity_messages import PackedPart
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, Jump, Offload
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ def problem_of(app: CellApp, message: Offload) -> str | None:
     except (DecodeError, msgspec.MsgspecError) as error:
         return f"it does not decode: {error}"
     return None
+
+
+def check_readable(app: CellApp, message: Offload) -> None:
+    """Raises for an Offload that could not be read where it goes, nor here if it comes back."""
+    kind = app.kinds.get(message.type_id)
+    assert kind is not None
+    kind.schema.cell_layout.row.decode(message.properties)
+    if not isinstance(REGISTRY.decode_nested(REGISTRY.encode(message)), Offload):
+        raise DecodeError("an Offload that does not decode: a value in it is not of the type that it should be")
 
 
 def is_known(app: CellApp, message: Offload) -> bool:

@@ -16,6 +16,9 @@ A tick has a fixed order, and each phase rests on the one before:
    10 witnesses    look at all bodies, real and ghost, and tell their clients
    11 flush        loads to the manager, places to the BaseApps, mail to everybody
 
+What a phase does for one entity is confined to it (`confine`): if it raises, that is counted and reported with the
+entity, the phase and the tick, and all others go on. An AssertionError is a broken invariant of ours and stops the app.
+
 From 6 on each real's state fits its number: ghosts, offloads and witnesses may take it as it is. Between ticks messages
 come in: those of ghosts are applied at once (they only touch ghosts), moves and mail wait for the tick.
 
@@ -30,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CoroutineType
-from typing import Any
+from typing import Any, TypeVar
 
 from terrazzo.cell.account import Account
 from terrazzo.cell.births import Births
@@ -56,7 +59,7 @@ from terrazzo.errors import EntityGone, UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.sync.awaiting import Awaiting, Reply
-from terrazzo.sync.gamecode import run_game_code
+from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
 from terrazzo.wire.app import Host
 from terrazzo.wire.channel import ChannelLimits
 from terrazzo.wire.cluster_app import ClusterApp
@@ -75,6 +78,7 @@ from terrazzo.wire.pairs.cell_cell import (
     Offload,
     OffloadNoted,
     OffloadRefused,
+    OffloadUnreadable,
     Onloaded,
     Parcel,
     SetReal,
@@ -83,6 +87,8 @@ from terrazzo.wire.pairs.cell_cell import (
 )
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceTree
 from terrazzo.wire.switchboard import Switchboard
+
+T = TypeVar("T")
 
 OFFLOAD_MARGIN_M = 3.0
 TICK_S = 0.1
@@ -165,6 +171,7 @@ class CellApp(ClusterApp):
         self.on(GhostCreated, self.haunts.on_created)
         self.on(WantSnapshot, self.haunts.on_want_snapshot)
         self.on(Offload, self.offloads.on_offload)
+        self.on(OffloadUnreadable, self.offloads.on_unreadable)
         self.on(Parcel, self.parcels.on_parcel)
         self.on(Onloaded, self.offloads.on_onloaded)
         self.on(OffloadRefused, self.offloads.on_refused)
@@ -221,18 +228,16 @@ class CellApp(ClusterApp):
         for part in self.switchboard.with_mail():
             real = self.reals.get(part.entity)
             if real is not None:
-                self._mail.take(real)
+                self.confine(real.body, "mail", self._mail.take, real)
         self.awaiting.run()
         self.moves.run()
         self.clockwork.run()
         self.riding.run()
         self.interests.run()
-        for real in list(self._doomed.values()):
-            self.awaiting.end(real.body.part, EntityGone, "the entity is being destroyed")
+        doomed = self._end_methods()
         self.haunts.close_steps()
-        for real in list(self._doomed.values()):
-            self._take_down(real)
-        self._doomed.clear()
+        for real in doomed:
+            self.confine(real.body, "end", self._take_down, real)
         self.haunts.tend()
         self.teleports.run()
         self.offloads.check()
@@ -294,12 +299,25 @@ class CellApp(ClusterApp):
             real.is_doomed = True
             self._doomed[real.body.id] = real
 
+    def _end_methods(self) -> list[Real]:
+        """Ends the methods of the doomed that wait for something. What they do then, or in a `finally`, may doom
+        others, whose methods end as well. Gives all who are to be taken down; who is doomed later is, in the next tick.
+        """
+        ended: list[Real] = []
+        while self._doomed:
+            doomed, self._doomed = self._doomed, {}
+            for real in doomed.values():
+                self.awaiting.end(real.body.part, EntityGone, "the entity is being destroyed")
+            ended += doomed.values()
+        return ended
+
     def _take_down(self, real: Real) -> None:
+        """The body ends here, whatever of its last words cannot be told."""
         body = real.body
         if real.witness is not None:
-            self.feed.serve(real)
-        self.haunts.end(real)
-        self.feed.tell_base(real, real.data(is_last=True))
+            self.confine(body, "last look of its client", self.feed.serve, real)
+        self.confine(body, "end of its ghosts", self.haunts.end, real)
+        self.feed.tell_base(real, self.feed.data_of(real, is_last=True))
         self.switchboard.destroy(body.part)
         del self.reals[body.id]
         real.end()
@@ -326,7 +344,27 @@ class CellApp(ClusterApp):
 
     def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
         """Runs code of a real that is here (see `Awaiting`)."""
-        self.run(self.reals[part.entity].body, what, function, *args)
+        real = self.reals.get(part.entity)
+        if real is not None:
+            self.run(real.body, what, function, *args)
+        else:
+            self.count("method of an entity that is not here", part=str(part), method=what, tick=self.tick)
+            run_game_code(self.host, f"{part}, {what}, tick {self.tick}", function, *args)
+
+    def confine(self, body: Body, phase: str, function: Callable[..., T], *args: Any) -> T | None:
+        """Does the work of a phase for one entity; None when it raised: see the module."""
+        try:
+            return function(*args)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self.report(body, phase, problem)
+            return None
+
+    def report(self, body: Body, phase: str, problem: Exception) -> None:
+        """Counts and reports what the work of a phase for one entity raised."""
+        what = f"{body.label}, {phase}, tick {self.tick}"
+        self.count("entity work failed", what=what, error=words_of(problem), trace=trace_of(problem))
 
     def call(
         self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float

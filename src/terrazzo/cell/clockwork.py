@@ -37,13 +37,24 @@ class Clockwork:
         ended: list[Ended] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):
-                outcome = controller.step(real, seconds)
+                outcome = self._step(real, controller, seconds)
                 if outcome is not Outcome.GOES_ON:
                     ended.append((real, controller, outcome))
         for each in ended:
             self._tell(*each)
         for real in [real for real in self._app.reals.values() if real.timers.next_due <= now]:
-            self._fire(real, now)
+            self._app.confine(real.body, "timers", self._fire, real, now)
+
+    def _step(self, real: Real, controller: Controller, seconds: float) -> Outcome:
+        """A step; a controller that fails ends, and nothing more is heard of it."""
+        try:
+            return controller.step(real, seconds)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self._app.report(real.body, f"controller {controller.number}", problem)
+            real.controllers.cancel(controller.category)
+            return Outcome.GOES_ON
 
     def _tell(self, real: Real, controller: Controller, outcome: Outcome) -> None:
         if real.is_doomed or not real.controllers.is_running(controller):

@@ -119,9 +119,15 @@ class Feed:
         self.throttle += max(-step, min(step, max(aim, THROTTLE_MIN) - self.throttle))
 
     def serve(self, real: Real) -> None:
-        """Tells the client of a real what it is to hear now."""
+        """Tells the client of a real what it is to hear now. If that fails, its story has a hole."""
         assert real.witness is not None
-        self._serve(real, real.witness)
+        try:
+            self._serve(real, real.witness)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self._app.report(real.body, "what its client is told", problem)
+            self._send_away(real)
 
     def _serve(self, real: Real, witness: Witness) -> None:
         app = self._app
@@ -155,6 +161,16 @@ class Feed:
             batch.append(message)
             size += len(message)
         return batch
+
+    def data_of(self, real: Real, *, is_last: bool) -> CellData:
+        """The cell part as it is, for its base. Of properties that cannot be encoded (a game's own value fails) the
+        base hears only where the body is, and keeps the values that it has."""
+        try:
+            return real.data(is_last=is_last)
+        except Exception as problem:
+            self._app.report(real.body, "properties for its base", problem)
+            body = real.body
+            return CellData(body.space.name, body.position, body.direction, b"", is_last)
 
     def tell_base(self, real: Real, message: Message) -> None:
         """Sends something to the base part of a real, after everything before. The last word goes in any case; of

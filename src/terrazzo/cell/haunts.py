@@ -10,8 +10,9 @@ watches and who is watched may be outside their cells by the offload margin. Wha
     a ghost is          confirmed (GhostCreated), after its creation and after each arrival of the real. One that is not
                         in CONFIRM_S is created again: which mends what is there, or makes what is not
 
-An entity that is too large to be sent whole (ENTITY_MAX) gets no new ghosts, and one that should be mended is deleted:
-that is counted, and tried again every TOO_LARGE_S. What it tells to the ghosts that it has goes on.
+An entity that is too large to be sent whole (ENTITY_MAX), or that cannot be encoded because a value that the game made
+fails, gets no new ghosts, and one that should be mended is deleted: that is counted, and tried again every
+TOO_LARGE_S. What it tells to the ghosts that it has goes on.
 
 Why ghosts linger: where the ground has moved away, the reals that are still there look around from places that are far
 outside their cell, until they have left (`cell/offload.py`): they stay a while, or others leave first, or their app has
@@ -38,6 +39,7 @@ from terrazzo.cell.history import PLACE
 from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
 from terrazzo.cell.real import Real
 from terrazzo.errors import UsageError
+from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import (
     DeleteGhost,
@@ -123,12 +125,12 @@ class Haunts:
         opened, self.open = self.open, {}
         for real in opened.values():
             if real.body.real is real:
-                self.close_step(real)
+                self._app.confine(real.body, "step", self.close_step, real)
         for space in self._app.spaces.values():
             for slot in space.area.untold():
                 moved = space.by_slot[slot].real
                 assert moved is not None
-                self.close_step(moved)
+                self._app.confine(moved.body, "step", self.close_step, moved)
             for bit, rows in space.area.close_places():
                 to = self._neighbours[space.id].app_of(bit)
                 for at in range(0, len(rows), ROWS_BYTES_MAX):
@@ -154,7 +156,8 @@ class Haunts:
         due = sorted(self._due(), key=lambda real: (real.body.id <= self._last, real.body.id))
         self._last = 0
         for real in due:
-            made, ended = self._tend(real, now, CREATED_MAX - created, DELETED_MAX - deleted)
+            left = CREATED_MAX - created, DELETED_MAX - deleted
+            made, ended = self._app.confine(real.body, "ghosts", self._tend, real, now, *left) or (0, 0)
             created, deleted = created + made, deleted + ended
             if not self._last and (created >= CREATED_MAX or deleted >= DELETED_MAX):
                 self._last = real.body.id
@@ -227,19 +230,27 @@ class Haunts:
             self.describe(real, to)
 
     def describe(self, real: Real, to: AppId, *, is_snapshot: bool = False) -> None:
-        """Sends all of it; as a snapshot it mends a ghost that is there."""
+        """Sends all of it; as a snapshot it mends a ghost that is there. Whatever of it cannot be packed, there is no
+        ghost of it, and the real goes on."""
         try:
             size = self._app.parcels.send(to, real.ghost(is_snapshot=is_snapshot))
-        except UsageError as problem:
-            self.on_too_large(real, "too large for a ghost: it is not seen there", to, problem)
+        except Exception as problem:
+            self.on_not_packed(real, "for a ghost: it is not seen there", to, problem)
             self.delete(real, to)
             return
         self._app.account.add(real.body.kind.page.ghosts[DESCRIPTION], 1, size)
 
-    def on_too_large(self, real: Real, what: str, to: AppId, problem: UsageError) -> None:
-        """It could not be sent whole; it is tried again, but not at once."""
-        real.too_large_until = self._app.host.now + TOO_LARGE_S
-        self._app.count(what, entity=real.body.id, to=str(to), problem=str(problem))
+    def on_not_packed(self, real: Real, what: str, to: AppId, problem: Exception) -> None:
+        """It could not be sent whole; it is tried again, but not at once. Too large it is by what the game has put into
+        it; anything else is an error, of the engine or of a value that the game made."""
+        app = self._app
+        real.too_large_until = app.host.now + TOO_LARGE_S
+        facts = {"entity": real.body.id, "to": str(to), "problem": words_of(problem)}
+        if type(problem) is UsageError:
+            app.count(f"too large {what}", **facts)
+        else:
+            where = f"{real.body.label}, tick {app.tick}"
+            app.count(f"cannot be packed {what}", **facts, what=where, error=words_of(problem))
 
     def delete(self, real: Real, to: AppId) -> None:
         """A ghost is needed no longer."""

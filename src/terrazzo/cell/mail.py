@@ -91,7 +91,7 @@ class Mail:
         elif isinstance(message, DestroyReal):
             self._app.doom(real)
         elif isinstance(message, WantCellData):
-            self._app.feed.tell_base(real, real.data(is_last=False))
+            self._app.feed.tell_base(real, self._app.feed.data_of(real, is_last=False))
         else:
             return False
         return True
@@ -123,7 +123,11 @@ class Mail:
             self._refuse(real, source, call, f"{method.name}: {problem}")
             return
         target: Any = real.part if method.component is None else getattr(real.part, method.component)
-        real.caller, function = call.caller, getattr(target, method.name)
+        function = getattr(target, method.name, None)
+        if not callable(function):
+            self._refuse(real, source, call, f"{body.label} has no code for {method.name}")
+            return
+        real.caller = call.caller
         if call.question and method.returns:
             done = answering(method, call.question, partial(self._reply, real, source))
             self._app.awaiting.call(body.part, method.name, function, args, done)

@@ -121,13 +121,15 @@ class ClientMoves:
                     break
                 seen, rest = movers.take(rest, now, top_speed, space.bounds)
                 for kind, row in seen:
-                    self._see(kind, row)
+                    real = self._app.reals.get(row.entity)
+                    if real is not None:
+                        self._app.confine(real.body, "move of its client", self._see, real, kind, row)
             self._pass_on(source, rest)
 
-    def _see(self, kind: int, row: Row) -> None:
+    def _see(self, real: Real, kind: int, row: Row) -> None:
         """A move that was not simply believed."""
-        app, real = self._app, self._app.reals.get(row.entity)
-        if real is None or real.is_doomed or real.witness is None:
+        app = self._app
+        if real.is_doomed or real.witness is None:
             return
         if kind != ASK:
             app.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)

@@ -26,8 +26,9 @@ space of this very app takes the same way, without the network; it counts as two
 where it left.
 
 Nothing can fail between the moment in which the mailbox leaves and that in which the Offload is on its way: it is
-encoded and queued first. What is too large for that (ENTITY_MAX, with its mail) has not left: it goes on where it is,
-is counted, and tries again later; a teleport has failed.
+packed, encoded, read back and queued first. What is too large for that (ENTITY_MAX, with its mail), and what fails in
+any other way, has not left: it goes on where it is, is counted, and tries again later; a teleport has failed. An
+Offload that does not decode where it arrives is refused (`OffloadUnreadable`), so the real is back with its sender.
 
 An offload needs a reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
 a while, unless the tree has changed since, or there is no cell here any more: two apps with different trees would else
@@ -43,13 +44,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from terrazzo.cell.answers import Answer, Answers
-from terrazzo.cell.arrival import MAILBOX_DECODER, is_known, landed_real, problem_of
+from terrazzo.cell.arrival import MAILBOX_DECODER, check_readable, is_known, landed_real, problem_of
 from terrazzo.cell.copies import tell_begun
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import pack_ride
-from terrazzo.errors import EntityMoved, UsageError
+from terrazzo.errors import EntityMoved
+from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId, next_move
-from terrazzo.wire.pairs.cell_cell import Jump, NextReal, Offload, OffloadNoted, OffloadRefused, Onloaded, Past
+from terrazzo.wire.pairs.cell_cell import (
+    Jump,
+    NextReal,
+    Offload,
+    OffloadNoted,
+    OffloadRefused,
+    OffloadUnreadable,
+    Onloaded,
+    Past,
+)
 from terrazzo.world.rect import Rect
 
 if TYPE_CHECKING:
@@ -94,7 +105,7 @@ class Offloads:
             if count >= OFFLOADS_MAX:
                 return
             self._last = real.body.id
-            count += self.offload(real, to)
+            count += self._app.confine(real.body, "offload", self.offload, real, to) or 0
         self._last = 0
 
     def _outside(self) -> Iterator[Real]:
@@ -142,13 +153,14 @@ class Offloads:
                 return self._stay(real, jump, "its client was sent away")  # the game hears of that first
             app.switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
         haunts = list(real.haunts)
-        message = self._pack(real, to, jump)
-        if to != app.me:
-            try:
+        try:
+            message = self._pack(real, to, jump)
+            check_readable(app, message)
+            if to != app.me:
                 app.parcels.send(to, message)
-            except UsageError as problem:
-                app.haunts.on_too_large(real, "too large to leave: it stays", to, problem)
-                return self._stay(real, jump, str(problem))
+        except Exception as problem:
+            app.haunts.on_not_packed(real, "to leave: it stays", to, problem)
+            return self._stay(real, jump, words_of(problem))
         app.switchboard.leave(body.part, to)
         self.kept[body.id] = Kept(to, message, had_ghost=to in haunts)
         self._become_ghost(real, to, message.epoch)
@@ -338,6 +350,12 @@ class Offloads:
         if is_new:
             self._take_in(source, message)
         self._answer(source, Onloaded(message.entity, message.epoch))  # last: the sender's may be the only copy
+
+    def on_unreadable(self, source: AppId, message: OffloadUnreadable) -> None:
+        """A real has come in a message that does not decode: it stays where it was."""
+        if not self.answers.repeat(source, message):
+            self._app.count("offload that does not decode", entity=message.entity, source=str(source))
+            self._answer(source, OffloadRefused(message.entity, message.epoch, "it does not decode"))
 
     def _take_in(self, source: AppId, message: Offload) -> None:
         self.kept.pop(message.entity, None)

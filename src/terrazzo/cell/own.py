@@ -11,14 +11,13 @@ Everybody who may not is told what to do instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from terrazzo.cell.timers import chosen
-from terrazzo.errors import CopyRefused, UsageError
+from terrazzo.errors import CopyRefused, UsageError, shown
+from terrazzo.schema.arguments import entity_id, vector
 from terrazzo.schema.refs import Ref
-from terrazzo.schema.vectors import Vector3
-from terrazzo.world.place import PLACE_MAX, fits
+from terrazzo.world.place import PLACE_MAX
 
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
@@ -69,14 +68,15 @@ class Own:
             raise UsageError(f"{self._body.label} has no client that could {wish}: do it in on_client_attached")
         return witness
 
-    def _known(self, target: Any) -> int:
+    def _known(self, target: Any, name: str) -> int:
         """The id of another entity that is known here."""
-        entity = id_of(target)
+        entity = id_of(target, name)
         if entity == self._body.id:
-            raise UsageError("this takes another entity, not itself")
+            raise UsageError(f"{name} is another entity, not this one itself")
         other = self._body.app.bodies.get(entity)
         if other is None or other.space is not self._body.space:
-            raise UsageError(f"entity {entity} is not known in this cell: it is too far away, elsewhere, or gone")
+            problem = f"entity {entity} is not known in this cell: it is too far away, elsewhere, or gone"
+            raise UsageError(f"{name}: {problem}")
         return entity
 
     def _lend(self, component: Any) -> None:
@@ -86,33 +86,22 @@ class Own:
             component._body = self._body
 
 
-def number_of(real: Real, number: int | None) -> int:
-    """The number that the game chose for a controller or trigger, or a drawn one."""
-    return real.timers.draw() if number is None else chosen(number)
+def number_of(real: Real, number: int | None, name: str) -> int:
+    """The number that the game chose for a timer, a controller or a trigger, or a drawn one."""
+    return real.timers.draw() if number is None else chosen(number, name)
 
 
-def amount(value: float, what: str) -> float:
-    """A number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"{what} is a number, not {value!r}")
-    return value
-
-
-def vector(value: Iterable[float], what: str) -> tuple[float, float, float]:
+def place(value: Any, name: str) -> tuple[float, float, float]:
     """Three numbers of a place."""
-    try:
-        x, y, z = Vector3(value)
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError(f"{what} is three numbers, not {value!r}") from None
-    if not fits(x, y, z):
-        raise UsageError(f"{what} is three finite numbers, from {-PLACE_MAX:.0f} to {PLACE_MAX:.0f}, not {value!r}")
-    return x, y, z
+    return vector(value, name, most=PLACE_MAX)
 
 
-def id_of(target: Any) -> int:
+def id_of(target: Any, name: str) -> int:
     """The id of an entity that is given as a view, a Ref or an id."""
-    if isinstance(target, Own | Ref):
+    if isinstance(target, Own):
         return target.id
+    if isinstance(target, Ref):
+        return entity_id(target.id, f"{name}, the id of a Ref,")
     if isinstance(target, int) and not isinstance(target, bool):
-        return target
-    raise UsageError(f"this takes an entity: a view, a Ref or an id, not {target!r}")
+        return entity_id(target, name)
+    raise UsageError(f"{name} is an entity: a view, a Ref or an id, not {shown(target)}")

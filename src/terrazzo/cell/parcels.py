@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY
-from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Offload, Parcel
+from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Offload, OffloadUnreadable, Parcel
 
 if TYPE_CHECKING:
     from terrazzo.cell.cellapp import CellApp
@@ -85,7 +85,7 @@ class Parcels:
         except zlib.error:
             plain = b""
         inner = REGISTRY.decode_nested(plain) if inflate.eof else None
-        if isinstance(inner, CreateGhost | Offload):
+        if isinstance(inner, CreateGhost | Offload | OffloadUnreadable):
             self._app.on_message(source, inner)
         else:
             self._app.count("parcel that does not decode", source=str(source), size=len(message.data))

@@ -145,7 +145,7 @@ class Riding:
         for entity, real in list(self._riders.items()):
             if real.body.real is not real or real.is_doomed:
                 self._forget(entity)
-            elif not self._follow(real):
+            elif not self._app.confine(real.body, "riding", self._follow, real):
                 self.alight(real)
                 lost.append(real)
         for real in lost:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 
-from terrazzo.cell.own import Own, amount, id_of, number_of, vector
-from terrazzo.errors import UsageError
+from terrazzo.cell.own import Own, id_of, number_of, place
+from terrazzo.errors import UsageError, shown
+from terrazzo.schema.arguments import number as plain
+from terrazzo.world.place import PLACE_MAX
 
 TRIGGERS_MAX = 64
 ROUNDING_M = 1e-6
@@ -18,6 +21,8 @@ class Sights(Own):
 
     def entity(self, entity: int) -> Any:
         """A view of an entity that is known in this cell and in the same space, or None; of itself, this very part."""
+        if not isinstance(entity, int) or isinstance(entity, bool):
+            raise UsageError(f"entity: entity is the id of an entity, a whole number, not {shown(entity)}")
         if entity == self._body.id:
             return self
         other = self._body.app.bodies.get(entity)
@@ -30,11 +35,15 @@ class Sights(Own):
 
         `of` takes only those of a part class (`of=ThingCell`); `position` looks around another point of the space.
         Beyond `ghost_distance_m` (see `Game`) from here, entities of other cells are not known."""
-        body, radius = self._body, amount(radius, "a radius, in metres,")
-        x, y, z = body.position if position is None else vector(position, "a position")
+        body = self._body
+        if radius != inf:  # everything that is known here
+            radius = plain(radius, "entities_in_range: radius, in metres,", least=0)
+        if of is not None and not isinstance(of, type):
+            raise UsageError(f"entities_in_range: of is a class of cell parts (of=ThingCell), not {shown(of)}")
+        point = body.position if position is None else place(position, "entities_in_range: position")
         return [
             other.view
-            for other in body.space.within((x, y, z), radius)
+            for other in body.space.within(point, min(radius, PLACE_MAX))
             if other is not body
             and not (other.real is not None and other.real.is_doomed)
             and (of is None or isinstance(other.view, of))
@@ -45,9 +54,8 @@ class Sights(Own):
         first, who is there already. Types with an appeal radius come in from that much farther. The trigger moves with
         the entity; `cancel` ends it, and a number that is in use begins it anew. Its number."""
         real, most = self._own("watch its surroundings"), self._body.app.game.policy.ghost_distance_m
-        if not 0 < amount(radius, "a radius, in metres,") <= most:
-            raise UsageError(f"a trigger's radius is above 0 and at most ghost_distance_m ({most:g}), not {radius!r}")
-        number = number_of(real, number)
+        radius = plain(radius, "add_proximity: radius, up to ghost_distance_m,", above=0, most=most)
+        number = number_of(real, number, "add_proximity: number")
         if number not in real.proximities and len(real.proximities) >= TRIGGERS_MAX:
             raise UsageError(f"an entity has at most {TRIGGERS_MAX} triggers; cancel some")
         self._body.app.interests.cancel(real, number)
@@ -68,12 +76,10 @@ class Sights(Own):
         witness, policy = self._witness("see"), self._body.app.game.policy
         if hysteresis is None:
             hysteresis = witness.hysteresis
-        radius, hysteresis = amount(radius, "a radius, in metres,"), amount(hysteresis, "a hysteresis, in metres,")
-        if not 0 <= radius <= policy.ghost_distance_m:
-            raise UsageError(f"a radius is 0 … {policy.ghost_distance_m:g} (ghost_distance_m), not {radius!r}")
+        radius = plain(radius, "set_aoi_radius: radius, up to ghost_distance_m,", least=0, most=policy.ghost_distance_m)
         most = policy.ghost_distance_m + policy.area_hysteresis_m - radius
-        if not 0 <= hysteresis <= most + ROUNDING_M:
-            raise UsageError(f"with a radius of {radius:g} a hysteresis is 0 … {most:g}, not {hysteresis!r}")
+        what = f"set_aoi_radius: hysteresis, with a radius of {radius:g},"
+        hysteresis = plain(hysteresis, what, least=0, most=most + ROUNDING_M)
         witness.set_radius(radius, hysteresis)
 
     def entities_in_aoi(self) -> list[Any]:
@@ -83,18 +89,18 @@ class Sights(Own):
 
     def add_to_aoi(self, target: Any) -> None:
         """The client sees this entity (a view, Ref or id) however far away it is, as long as this cell knows it."""
-        witness, entity = self._witness("see"), self._known(target)
+        witness, entity = self._witness("see"), self._known(target, "add_to_aoi: target")
         witness.add_manual(entity)
 
     def remove_from_aoi(self, target: Any) -> None:
         """The client sees this entity again only when it is near."""
-        self._witness("see").remove_manual(id_of(target))
+        self._witness("see").remove_manual(id_of(target, "remove_from_aoi: target"))
 
     def withhold_from_client(self, target: Any, is_withheld: bool = True) -> None:
         """The client is not told of this entity (a view, Ref or id), though it is in its area and as long as it is:
         best done in `on_entered_aoi`, before the client has heard of it. False shows it."""
-        self._witness("see").withhold(id_of(target), is_withheld)
+        self._witness("see").withhold(id_of(target, "withhold_from_client: target"), bool(is_withheld))
 
     def is_withheld_from_client(self, target: Any) -> bool:
         """Whether the client is not told of this entity."""
-        return self._witness("see").is_withheld(id_of(target))
+        return self._witness("see").is_withheld(id_of(target, "is_withheld_from_client: target"))

@@ -175,18 +175,19 @@ class Teleports:
 
     def on_tick(self) -> None:
         """Puts those whose goal is in this cell, asks again, gives up."""
-        now = self._app.host.now
         for wish in list(self._wishes.values()):
-            if self._of(wish.real) is not wish:
-                continue
-            self._seek(wish)
-            if self._is_here(wish):
-                del self._wishes[wish.real.body.id]
-                self._app.riding.alight(wish.real)
-                self._app.moves.put(wish.real, wish.position, self._direction(wish))
-                self._arrive(wish.real)
-            elif now >= wish.until:
-                self._fail(wish, self._excuse(wish))
+            if self._of(wish.real) is wish:
+                self._app.confine(wish.real.body, "teleport", self._go_on, wish)
+
+    def _go_on(self, wish: Wish) -> None:
+        self._seek(wish)
+        if self._is_here(wish):
+            del self._wishes[wish.real.body.id]
+            self._app.riding.alight(wish.real)
+            self._app.moves.put(wish.real, wish.position, self._direction(wish))
+            self._arrive(wish.real)
+        elif self._app.host.now >= wish.until:
+            self._fail(wish, self._excuse(wish))
 
     def run(self) -> None:
         """Sends off those whose goal is elsewhere; their steps are closed."""
@@ -197,7 +198,8 @@ class Teleports:
             if app not in self._app.lost:
                 del self._wishes[wish.real.body.id]
                 self._going = wish
-                self._app.offloads.offload(wish.real, app, Jump(space, wish.position, self._direction(wish)))
+                jump = Jump(space, wish.position, self._direction(wish))
+                self._app.confine(wish.real.body, "teleport", self._app.offloads.offload, wish.real, app, jump)
                 self._going = None
 
     def is_overtaken(self, real: Real) -> bool:

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from math import inf
 
 from terrazzo.errors import UsageError
+from terrazzo.schema.arguments import number as plain
+from terrazzo.schema.arguments import whole
 from terrazzo.wire.pairs.cell_cell import Timer
 
 DRAWN = 1 << 16
@@ -44,9 +46,8 @@ class Timers:
 
     def set(self, now: float, seconds: float, repeat: float, number: int | None) -> int:
         """Sets a timer, or sets one again; the number tells it apart."""
-        if not 0 <= seconds < inf or not 0 <= repeat < inf:
-            raise UsageError(f"a timer takes seconds of 0 or more, not {seconds!r} and {repeat!r}")
-        number = self.draw() if number is None else chosen(number)
+        seconds, repeat = plain(seconds, "timer: seconds", least=0), plain(repeat, "timer: repeat", least=0)
+        number = self.draw() if number is None else chosen(number, "timer: number")
         if number not in self._due and len(self._due) >= TIMERS_MAX:
             raise UsageError(f"an entity has at most {TIMERS_MAX} timers; cancel some, or use one that repeats")
         self._due[number] = now + seconds
@@ -92,8 +93,6 @@ class Timers:
         self.settle()
 
 
-def chosen(number: int) -> int:
+def chosen(number: int, name: str) -> int:
     """A number that the game chose, if it may."""
-    if not isinstance(number, int) or not 0 <= number < DRAWN:
-        raise UsageError(f"a number of your own is 0 … {DRAWN - 1}, or None to have one drawn; not {number!r}")
-    return number
+    return whole(number, f"{name} (None has one drawn)", least=0, most=DRAWN - 1)

@@ -33,6 +33,7 @@ from terrazzo.client.game import ClientGame
 from terrazzo.client.parts import Client
 from terrazzo.client.stage import Stage
 from terrazzo.errors import ValueRejected
+from terrazzo.schema.arguments import text, vector
 from terrazzo.schema.model import Method, Side
 from terrazzo.sync.protocol import LoginReply, LoginRequest, Position, ToServer, encode_move, with_entity
 from terrazzo.sync.view import View
@@ -91,6 +92,7 @@ class ClientApp:
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         """`listener` hears every event of the view, after the game's code did."""
+        words = ((name, "name"), (password, "password"))
         self.phase = Phase.CONNECTING
         self.error = ""
         """Why it is over, in one sentence; empty when it was left properly."""
@@ -103,6 +105,7 @@ class ClientApp:
         self._server_key = server_key
         self._transport = transport
         self._make = {"entropy": entropy, "transport": transport, "suite": suite, "settings": settings}
+        name, password = (text(each, what, longest=settings.send_message_bytes_max) for each, what in words)
         self._request = msgspec.json.encode(LoginRequest(name, password, game.digest))
         if len(self._request) > settings.send_message_bytes_max:
             raise ValueRejected(f"expected a name and a password of less than {settings.send_message_bytes_max} bytes")
@@ -141,12 +144,10 @@ class ClientApp:
     def move(self, position: Position, yaw: float = 0.0, *, pitch: float = 0.0, roll: float = 0.0) -> bool:
         """The own entity goes here; the server hears of the latest place once per tick. False without a body, and while
         it rides on another: then it goes where that goes."""
-        direction = (yaw, pitch, roll)
-        if not all(abs(each) <= COORDINATE_MAX for each in (*position, *direction)):
-            raise ValueRejected(f"expected a place in finite numbers, got {position!r}, {direction!r}")
+        x, y, z = vector(position, "move: position", most=COORDINATE_MAX)
+        direction = vector((yaw, pitch, roll), "move: yaw, pitch and roll", most=COORDINATE_MAX)
         if not self.has_body or self.view.player is None or self.view.player.ride is not None:
             return False
-        x, y, z = position
         for event in self.view.move_own((x, y, z), direction):
             self._stage.play(event)
         self._move_waits = True

@@ -87,7 +87,9 @@ class AppLog:
         self._logger.setLevel(logging.INFO)
         self._logger.propagate = False
         formatter = JsonFormatter() if as_json else LineFormatter()
-        file = RotatingFileHandler(self.path, maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT, encoding="utf-8")
+        file = RotatingFileHandler(
+            self.path, maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT, encoding="utf-8", errors="backslashreplace"
+        )
         errors = logging.StreamHandler(sys.stderr)
         errors.setLevel(logging.ERROR)
         for handler in (file, errors):

@@ -2,16 +2,17 @@
 
 All four are a HookCodec of the kernel: bytes with a packed length (or of a fixed size), and three functions that
 check a value, turn it into bytes, and back. Whatever a game's `from_stream` raises on foreign bytes becomes a
-DecodeError.
+DecodeError, and whatever its `to_stream` raises a ValueRejected.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from terrazzo._speed import codec as kernel
 from terrazzo._speed.values import UserValue
-from terrazzo.errors import UsageError, ValueRejected
+from terrazzo.errors import UsageError, ValueRejected, shown
 from terrazzo.schema.plaindata import Opaque, check_plain, decode_plain, encode_plain
 from terrazzo.schema.refs import REF_SIZE, check_ref, decode_ref, encode_ref
 
@@ -47,11 +48,19 @@ def user_codec(name: str, value_class: type[Any] | None) -> kernel.HookCodec:
         name,
         -1,
         check,
-        lambda value: value.to_stream(),
+        partial(_to_stream, name),
         value_class.from_stream,
         value_class.new_default,
         True,
     )
+
+
+def _to_stream(name: str, value: UserValue) -> Any:
+    try:
+        return value.to_stream()
+    except Exception as problem:
+        words = f"{type(problem).__name__}: {shown(problem)}"
+        raise ValueRejected(f"{name} was not turned into bytes: its to_stream raised {words}") from problem
 
 
 def _check_guid(value: Any) -> bytes:

@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from enum import IntEnum
 
-from terrazzo.errors import DecodeError, ValueRejected
+from terrazzo.errors import DecodeError, ValueRejected, shown
 
 REF_SIZE = 12
 
@@ -43,13 +43,12 @@ class Ref:
 
 
 def check_ref(value: object) -> Ref | None:
-    """A Ref that can be encoded, or None."""
+    """A Ref as every receiver will have it, or None."""
     if value is None:
         return None
     if not isinstance(value, Ref):
         raise ValueRejected(f"expected a Ref or None, got {type(value).__name__}")
-    encode_ref(value)
-    return value
+    return decode_ref(encode_ref(value))
 
 
 def encode_ref(value: Ref | None) -> bytes:
@@ -58,12 +57,12 @@ def encode_ref(value: Ref | None) -> bytes:
         return _NONE
     try:
         ip = bytes(map(int, value.ip.split(".")))
-        if len(ip) != 4 or not 0 <= value.type_id < 1 << 13:
+        if len(ip) != 4 or not 0 <= value.type_id < 1 << 13 or isinstance(value.id, bool):
             raise ValueError
         return _REF.pack(value.id, ip, value.port.to_bytes(2, "big"), Component(value.component) << 13 | value.type_id)
-    except (ValueError, OverflowError, AttributeError, struct.error):
+    except (ValueError, TypeError, OverflowError, AttributeError, struct.error):
         raise ValueRejected(
-            f"expected a Ref with a 32-bit id, an IPv4 address, a 16-bit port and a 13-bit type id, got {value!r}"
+            f"expected a Ref with a 32-bit id, an IPv4 address, a 16-bit port and a 13-bit type id, got {shown(value)}"
         ) from None
 
 

@@ -24,8 +24,9 @@ of the tick where game code runs. It goes on
                            stays behind, so the method ends here in any case; the call that it made goes on
     EntityGone             likewise, when the entity is being destroyed
 
-A task that catches EntityMoved or EntityGone and waits again is closed. Nothing of a task migrates, and nothing waits
-for ever. Whoever waited for the method of an entity that moved is told so, as CallRaised.
+A task that catches EntityMoved or EntityGone and waits again is closed. So is one that is begun meanwhile, over and
+over, by a method that ends. Nothing of a task migrates, and nothing waits for ever. Whoever waited for the method of an
+entity that moved is told so, as CallRaised.
 
 A call asks for an answer only where it is made inside of an `async def`, and the method is declared to return
 something: then it gives a `Reply`, at once, so that several calls can be under way before the first is awaited. In
@@ -48,6 +49,7 @@ from typing import Any, Protocol
 
 from terrazzo.errors import CallFailed, CallRaised, CallTimeout, DecodeError, EntityGone, EntityMoved, UsageError
 from terrazzo.schema.model import Method
+from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.app import Host
 from terrazzo.wire.ids import PartId
 from terrazzo.wire.pairs.base_cell import Answer
@@ -57,6 +59,8 @@ REPLIES_MAX = 256
 """Answers that one part can wait for at a time."""
 ERROR_MAX = 1000
 """Characters of what is told of an error."""
+ENDINGS_MAX = 8
+"""Rounds in which methods that end may begin others of the same part."""
 SERIAL_BITS = 24
 _VERSION_BITS = 39
 
@@ -245,8 +249,8 @@ class Awaiting:
         def whole() -> None:
             try:
                 result = function(*args)
-            except Exception as problem:
-                done(None, problem)
+            except BaseException as problem:
+                done(None, _told(problem))
                 raise
             if type(result) is CoroutineType:
                 self.begin(part, what, result, done)
@@ -270,8 +274,8 @@ class Awaiting:
             self._end(task, end.value, None)
         except (EntityMoved, EntityGone) as end:  # that is how it is to end
             self._end(task, None, end)
-        except Exception as end:
-            self._end(task, None, end)
+        except BaseException as end:
+            self._end(task, None, _told(end))
             raise
         else:
             self._wait(task, awaited, problem)
@@ -280,8 +284,10 @@ class Awaiting:
 
     def _wait(self, task: Task, awaited: object, problem: Exception | None) -> None:
         if problem is not None:
-            task.coroutine.close()
-            self._end(task, None, problem)
+            try:
+                task.coroutine.close()
+            finally:
+                self._end(task, None, problem)
             raise UsageError(f"{task.what} waits again after {type(problem).__name__}: it was ended")
         if isinstance(awaited, Reply) and awaited.part == task.part and awaited.task is None:
             awaited.task = task
@@ -298,12 +304,27 @@ class Awaiting:
             task.done(result, problem)
 
     def end(self, part: PartId, problem: type[EntityMoved | EntityGone], why: str) -> None:
-        """A part leaves, or ends: so does everything that waits here for its sake."""
-        for task in list(self._tasks.get(part, {})):
-            self._run(part, task.what, self._resume, task, problem(why))
-        self._tasks.pop(part, None)
+        """A part leaves, or ends: so does everything that waits here for its sake. What the game's code does meanwhile
+        may begin more of it."""
+        for _ in range(ENDINGS_MAX):
+            if part not in self._tasks:
+                break
+            for task in list(self._tasks[part]):
+                if task in self._tasks.get(part, {}):
+                    self._run(part, task.what, self._resume, task, problem(why))
+        self.drop(part)
+
+    def drop(self, part: PartId) -> None:
+        """Nothing waits for the sake of this part any more; what did is closed."""
+        for task in self._tasks.pop(part, {}):
+            self._run(part, task.what, task.coroutine.close)
         for reply in list(self._replies.get(part, {}).values()):
             self._settle(reply)
+
+
+def _told(problem: BaseException) -> Exception:
+    """What a method raised, for whoever called it: of `SystemExit` and its like the words."""
+    return problem if isinstance(problem, Exception) else UsageError(words_of(problem))
 
 
 def answering(method: Method, question: int, send: Callable[[Answer], None]) -> Done:
@@ -315,7 +336,7 @@ def answering(method: Method, question: int, send: Callable[[Answer], None]) -> 
                 raise problem
             send(Answer(question, method.encode_result(result)))
         except Exception as wrong:
-            send(refusal(question, f"{type(wrong).__name__}: {wrong}"))
+            send(refusal(question, words_of(wrong)))
             if problem is None:
                 raise
 

@@ -10,10 +10,10 @@ Cell and base parts have the same: what differs is where a call goes (`Send`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
 from typing import Any, NoReturn
 
-from terrazzo.errors import UsageError
+from terrazzo.errors import UsageError, shown
+from terrazzo.schema.arguments import entity_id, number
 from terrazzo.schema.model import EntitySchema, Method, Schema, Side
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
@@ -65,9 +65,7 @@ def send_call(send: Send, index: int, method: Method, args: tuple[Any, ...], nam
     """Makes a call with the arguments that the game gave."""
     timeout_s = TIMEOUT_S
     if method.returns and "timeout" in named:
-        timeout_s = named.pop("timeout")
-        if not isinstance(timeout_s, (int, float)) or not 0 < timeout_s < inf:
-            raise UsageError(f"{method.name}: timeout= takes seconds above 0, not {timeout_s!r}")
+        timeout_s = number(named.pop("timeout"), f"{method.name}: timeout=, in seconds,", above=0)
     given = send(index, method, method.encode_args(*args, **named), timeout_s)
     return given if method.returns else NoResult(method.name)
 
@@ -94,15 +92,16 @@ class NoResult:
 def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side]:
     """The part that a Ref names, and what it is; only cell and base parts can be called."""
     if not isinstance(target, Ref):
-        raise UsageError(f"this takes a Ref, which an entity gives as self.me, not {target!r}")
-    entity_schema = schema.by_id.get(target.type_id)
+        raise UsageError(f"ref: target is a Ref, which an entity gives as self.me, not {shown(target)}")
+    entity = EntityId(entity_id(target.id, "ref: target, the id of a Ref,"))
+    entity_schema = schema.by_id.get(target.type_id) if type(target.type_id) is int else None
     if entity_schema is None:
-        raise UsageError(f"{target} names no entity type; take it from the entity itself (self.me)")
+        raise UsageError(f"ref: {shown(target)} names no entity type; take it from the entity itself (self.me)")
     if target.component is Component.CELL:
-        return PartId(EntityId(target.id), Part.CELL), entity_schema, Side.CELL
+        return PartId(entity, Part.CELL), entity_schema, Side.CELL
     if target.component is Component.BASE:
-        return PartId(EntityId(target.id), Part.BASE), entity_schema, Side.BASE
-    raise UsageError(f"cell and base parts can be called by a Ref, not {target.component.name}")
+        return PartId(entity, Part.BASE), entity_schema, Side.BASE
+    raise UsageError(f"ref: cell and base parts can be called by a Ref, not {shown(target.component)}")
 
 
 class Callees:

@@ -1,4 +1,10 @@
-"""Running a game's own code: whatever it raises is confined to the entity, reported, and never takes the app down."""
+"""Running a game's own code, and work of the engine on values that a game made: what fails is confined to the entity.
+
+    run_game_code    a method, hook or callback of the game raises: reported as "game error"
+    words_of         what is told of an exception, in text that can be logged and sent whatever the exception is
+
+`KeyboardInterrupt` alone passes: it is the operator's. `SystemExit` is not: a game's `quit()` ends its call, no more.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,34 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from terrazzo.errors import printable
 from terrazzo.wire.app import Host
+
+WORDS_MAX = 2000
+"""Characters of what is told of an exception."""
 
 
 def run_game_code(host: Host, what: str, function: Callable[..., Any], *args: Any) -> Any:
     """The result of the game's function, or None when it raised. `what` names entity and method for the report."""
     try:
         return function(*args)
-    except Exception as problem:
-        host.log("game error", what=what, error=f"{type(problem).__name__}: {problem}", trace=traceback.format_exc())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
+        host.log("game error", what=what, error=words_of(problem), trace=trace_of(problem))
         return None
+
+
+def words_of(problem: BaseException) -> str:
+    """The type and the text of an exception, whose own `__str__` may fail, and whose text may be any string."""
+    name = type(problem).__name__
+    try:
+        text = f"{name}: {problem}"
+    except Exception:
+        text = f"{name}, whose text cannot be made"
+    return printable(text[:WORDS_MAX])
+
+
+def trace_of(problem: BaseException) -> str:
+    """The traceback of an exception that is being handled."""
+    return printable("".join(traceback.format_exception(problem)))

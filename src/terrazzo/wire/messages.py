@@ -17,7 +17,8 @@ A bundle is all that one app has for one peer in one tick. It is one msgpack val
     item    = [number, body]            body is the struct as an array, fields in the order of declaration
 
 What comes in is checked and counted, never trusted: a bundle that is too big or is not such an array is refused as a
-whole; an unknown, oversized or malformed item is refused by itself and the rest is read.
+whole; an unknown, oversized or malformed item is refused by itself and the rest is read. A message whose sender must
+hear of its refusal has a `salvage` function: of a malformed one it makes another message, with as much as can be read.
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     """Base of everything that passes between two apps."""
 
 
+Salvage = Callable[["bytes | msgspec.Raw"], Message | None]
+"""What can be said of the body of a malformed message; None: nothing."""
+
+
 class Refusal(Enum):
     """Why something that came in was not accepted."""
 
@@ -71,13 +76,14 @@ class BadBundle(DecodeError):
 class _Kind:
     """One registered type: its number, its decoder, its limit."""
 
-    __slots__ = ("decoder", "max_size", "number", "type")
+    __slots__ = ("decoder", "max_size", "number", "salvage", "type")
 
-    def __init__(self, number: int, kind: type[Message], max_size: int) -> None:
+    def __init__(self, number: int, kind: type[Message], max_size: int, salvage: Salvage | None) -> None:
         self.number = number
         self.type = kind
         self.max_size = max_size
         self.decoder = msgspec.msgpack.Decoder(kind)
+        self.salvage = salvage
 
 
 class _Wrapped(Protocol):
@@ -98,14 +104,16 @@ class Registry:
         self._single: msgspec.msgpack.Decoder[_Wrapped] | None = None
         self._digest: int | None = None
 
-    def register(self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX) -> None:
+    def register(
+        self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX, salvage: Salvage | None = None
+    ) -> None:
         """Gives `kind` its number, for ever; a number or a type given twice is a mistake of ours."""
         if number in self._by_number:
             taken = self._by_number[number].type.__name__
             raise UsageError(f"message number {number} of {kind.__name__} is already {taken}'s; choose another")
         if kind in self._by_type:
             raise UsageError(f"{kind.__name__} is registered already, as {self._by_type[kind].number}")
-        self._by_number[number] = self._by_type[kind] = _Kind(number, kind, max_size)
+        self._by_number[number] = self._by_type[kind] = _Kind(number, kind, max_size, salvage)
         self._digest = None
         if max_size >= min(MESSAGE_MAX, _size_max(msgspec.inspect.type_info(kind))):
             self._plain_kinds.append(self._by_number[number])
@@ -131,7 +139,7 @@ class Registry:
         try:
             message: Message = kind.decoder.decode(raw)
         except (ValueError, RecursionError, MemoryError):
-            return Refusal.MALFORMED
+            return Refusal.MALFORMED if kind.salvage is None else kind.salvage(raw) or Refusal.MALFORMED
         return message
 
     def decode_bundle(self, data: bytes) -> Iterator[Message | Refusal]:
@@ -236,11 +244,11 @@ REGISTRY = Registry()
 """The one table of this process."""
 
 
-def message(number: int, *, max_size: int = MESSAGE_MAX) -> Callable[[M], M]:
+def message(number: int, *, max_size: int = MESSAGE_MAX, salvage: Salvage | None = None) -> Callable[[M], M]:
     """Class decorator: declares a message and its number."""
 
     def declare(kind: M) -> M:
-        REGISTRY.register(number, kind, max_size)
+        REGISTRY.register(number, kind, max_size, salvage)
         return kind
 
     return declare

@@ -225,6 +225,8 @@ class Switchboard(Courier):
         if place is None or part in self.boxes:
             return
         for channel in list(place.channels.values()):
+            if not place.has(channel):
+                continue  # whoever was told of another one has asked, or ended, in the meantime
             if channel.touched_at > asked_at:
                 place.locate_at = -inf
                 self.rounds.retry_at(channel, self._host.now)

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.numbers import Alias, Byte, Count, Index, Int32, UInt32
@@ -224,7 +226,26 @@ class PackedTeleport(NamedTuple):
     """Until it is given up."""
 
 
-@message(105, max_size=ENTITY_MAX)
+class OffloadUnreadable(Message, frozen=True):
+    """Not sent, but made where an Offload has come that does not decode: its sender has to hear that it is refused, or
+    the real is lost."""
+
+    entity: Int32
+    epoch: Count
+
+
+def _salvage(raw: bytes | msgspec.Raw) -> OffloadUnreadable | None:
+    """Which entity it was about, if that can be read: the first and the fourth field of an Offload."""
+    try:
+        fields = msgspec.msgpack.decode(raw, type=list[msgspec.Raw])
+        return OffloadUnreadable(
+            msgspec.msgpack.decode(fields[0], type=Int32), msgspec.msgpack.decode(fields[3], type=Count)
+        )
+    except (ValueError, IndexError, RecursionError):
+        return None
+
+
+@message(105, max_size=ENTITY_MAX, salvage=_salvage)
 class Offload(Message, frozen=True):
     """The real itself: the receiver has it from here on. Answered by Onloaded; until then the sender keeps a copy."""
 
@@ -270,7 +291,7 @@ class Onloaded(Message, frozen=True):
 
 @message(107, max_size=1024)
 class OffloadRefused(Message, frozen=True):
-    """The teleported real was not taken in: it is still the sender's."""
+    """The real was not taken in: it is still the sender's. A teleport may be refused, and what does not decode."""
 
     entity: Int32
     epoch: Count
