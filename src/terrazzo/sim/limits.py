@@ -4,7 +4,7 @@ They are numbers of modules, so they hold for the length of a run, and are as th
 
     at a time     offloads, ghosts made, ghosts deleted in a tick: 1, 3, or as many as usual
     history       steps that are kept, and those that go along: few, in a quarter of the worlds of a scenario that can
-                  judge who has missed something (`sync`)
+                  judge which clients have missed something (`seamless`, `sync`)
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
     failure = None
     faults: list[Fault] = []
     try:
-        with narrowed(world.rng("limits"), has_gaps=order.scenario == "sync"):
+        with narrowed(world.rng("limits"), has_gaps=order.scenario in ("seamless", "sync")):
             _play(order, world, faults)
     except Broken as broken:
         failure = Failure(broken.promise, broken.what, broken.about)

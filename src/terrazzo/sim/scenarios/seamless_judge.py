@@ -16,6 +16,7 @@ from terrazzo import Ref
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_duties import Duties
+from terrazzo.sim.scenarios.seamless_gaps import Gaps
 from terrazzo.sim.scenarios.seamless_haste import Haste
 from terrazzo.sim.scenarios.seamless_hooks import Hooked
 from terrazzo.sim.scenarios.seamless_pace import Pace
@@ -75,6 +76,7 @@ class Judge:
         self.whims = Whims(world, self._cell_life)
         self.haste = Haste(lambda: world.clock.now, self._cell_life, shape)
         self.hooked = Hooked()
+        self.gaps = Gaps()
         self.pace = Pace(lambda: world.clock.now, self._is_carried)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""

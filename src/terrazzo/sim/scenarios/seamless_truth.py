@@ -23,6 +23,7 @@ from terrazzo.cell.history import Event
 from terrazzo.cell.real import Real
 from terrazzo.cell.story import GONE
 from terrazzo.sim.oracle import check
+from terrazzo.sim.scenarios.seamless_excuses import Excuses
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Story, row_of, values_of
 from terrazzo.sim.world import Process, World
@@ -35,8 +36,6 @@ GHOST_SLACK_M = 20.0
 """A ghost that is farther out than this, beyond what it is needed for, should have been deleted at rest."""
 NEAR_M = 0.05
 """Whoever is so near to the edge of an area may be in it or not."""
-COUNTED = ("snapshot asked for", "gap passed over")
-"""What an app counts when a ghost may skip something."""
 
 
 class Truth:
@@ -51,7 +50,7 @@ class Truth:
     def __init__(self, world: World, judge: Judge) -> None:
         self.apps: list[CellApp] = []
         self.offloads = 0
-        self.snapshots = 0
+        self.excuses = Excuses()
         self._world = world
         self._judge = judge
         self._reals: dict[CellApp, dict[int, Real]] = {}
@@ -68,8 +67,11 @@ class Truth:
         close_step, close_steps = app.haunts.close_step, app.haunts.close_steps
         settle, take_down, serve = app.settle, app._take_down, app.feed.serve
 
+        self.excuses.watch(app)
+
         def served(real: Real) -> None:
             self._look_at_ends(real)
+            self._judge.gaps.note_all(real)
             serve(real)
             self._look_at_hidden(real)
 
@@ -240,10 +242,8 @@ class Truth:
             kept = body.history.floor  # the rest has been trimmed
             told = body.history.since(kept)
         if told is None:
-            self.snapshots += 1
-            counted = sum(each.counts.get(what, 0) for each in self.apps for what in COUNTED)
             what = f"the ghost of entity {body.id} on {app.me} has skipped what is between {low} and {high}"
-            check(self.snapshots <= counted, "P3", what, body.id)
+            check(self.excuses.take(app, body.id), "P3", what, body.id)
         elif life_of(low) == life_of(high):
             what = f"the ghost of entity {body.id} on {app.me} was told something else between {low} and {high}"
             check(words(told) == words(story.told_between(kept, high)), "P3", what, body.id)

@@ -18,6 +18,7 @@ from terrazzo.cell.real import Real
 from terrazzo.sim.limits import are_ghosts_late
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_calls import Hold
+from terrazzo.sim.scenarios.seamless_gaps import Catching
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
 from terrazzo.sim.scenarios.seamless_truth import NEAR_M
@@ -61,6 +62,8 @@ class ViewJudge:
         """Which of its places an entity had reached when this client last heard of it, by entity and life."""
         self._answers = 0
         self._own = 0
+        self._catching: dict[int, Catching] = {}
+        """Of the entities that this client has: what it is told in place of what no history has."""
         self._turns: dict[int, int] = {}
         """How often each entity has come or gone."""
 
@@ -127,6 +130,7 @@ class ViewJudge:
         what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before}"
         check(mark >= before, "P4", what, self.name, seen.id)
         self._at[seen.id] = (story, Span(mark, mark))
+        self._catching[seen.id] = Catching()
         self._check_shown(seen)
 
     def _check_shown(self, seen: Seen) -> None:
@@ -178,6 +182,9 @@ class ViewJudge:
         story, at = self._at[seen.id]
         track = story.own if is_own else story.others
         after = track.follow(at, fact)
+        if after is None and not is_own:
+            spans = self._judge.gaps.spans(self._own, story)
+            after = self._catching[seen.id].follow(track, at, spans, fact)
         if after is None:
             known = [place for place, each in enumerate(track.facts) if each == fact]
             due = track.facts[at.low][0] if at.low < len(track.facts) else "nothing"
@@ -266,7 +273,8 @@ class ViewJudge:
     def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
         """What it has not heard."""
         story, at = self._at[seen.id]
-        due = (story.own if is_own else story.others).due(at)
+        spans = [] if is_own else self._judge.gaps.spans(self._own, story)
+        due = story.own.due(at) if is_own else self._catching[seen.id].due(story.others, at, spans)
         return None if due is None else f"{self.name} has not heard {due[0]} of {seen} (fact {at.low})"
 
     def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, UInt32, build, exposed, remote
 from terrazzo.base.baseapp import BaseApp
+from terrazzo.cell.real import Real
 from terrazzo.game import LoadedGame
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side
@@ -38,12 +39,9 @@ class SyncJudge(Judge):
         self.schema = schema
         self.bases: dict[int, Any] = {}
         """The base parts of those who are played."""
-        self.gaps: dict[tuple[int, int], int] = {}
-        """Which client (by its own entity) was told the latest of whom, in place of what history no longer has; and at
-        which number of that entity."""
         self.base_apps: list[BaseApp] = []
-        self.serving = 0
-        """Whose client is being told something."""
+        self.serving: Real | None = None
+        """The entity whose client is being told something."""
         self.callbacks: list[Callback] = []
         """What the client parts were told since somebody last looked."""
         self.edits = 0

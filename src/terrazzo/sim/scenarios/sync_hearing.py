@@ -10,7 +10,8 @@ a reason, which is in the schema:
     level of detail          what happened while the entity was too far away; asked of the places (`sync_view.py`)
     not reliable             what was lost
 
-and in one case in the engine: history had forgotten what the client missed (`SyncJudge.gaps`).
+and in one case in the engine: history had forgotten what the client missed (`seamless_gaps.py`). Only the facts of
+those numbers may be missing then.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import NamedTuple
 
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema
-from terrazzo.sim.scenarios.seamless_story import Fact, Story, Track
+from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
 
 
 class Manner(NamedTuple):
@@ -84,6 +85,8 @@ class Hearing:
         """Properties with a level of which nothing came since the description, which perhaps had nothing of them."""
         self.track = track
         self.manners = manners
+        self._excused: set[Span] = set()
+        """Of these places history had nothing any more."""
         self._sure = sure
         """Calls before this place may have been before the description."""
 
@@ -92,8 +95,16 @@ class Hearing:
         """Everything that there is to hear."""
         return self.track.facts
 
-    def hear(self, fact: Fact, *, may_skip: bool) -> Wrong | None:
-        """The next word; what is wrong with it. `may_skip`: the engine has a reason for gaps."""
+    def excuse(self, spans: list[Span]) -> None:
+        """What stands between two places of the story may be missing."""
+        self._excused.update(spans)
+
+    def is_excused(self, place: int) -> bool:
+        """Whether this fact, counted from 0, may be missing."""
+        return any(low <= place < high for low, high in self._excused)
+
+    def hear(self, fact: Fact) -> Wrong | None:
+        """The next word; what is wrong with it."""
         name = fact[0]
         manner, place = self.manners[name], self.track.place(fact)
         if place is None:
@@ -108,8 +119,9 @@ class Hearing:
         if manner.is_complete:
             due = self.due()
             self.at = max(self.at, place)
-            return Wrong.SKIPPED if due is not None and due + 1 < place and not may_skip else None
-        if manner.is_latest and not (may_skip or manner.may_repeat) and manner.is_reliable and manner.within_m is None:
+            return Wrong.SKIPPED if due is not None and due + 1 < place else None
+        may_stray = manner.may_repeat or self.is_excused(place - 1)
+        if manner.is_latest and not may_stray and manner.is_reliable and manner.within_m is None:
             return self._misplaced(place)
         return None
 
@@ -117,7 +129,8 @@ class Hearing:
         """The first fact that must still come."""
         for place in range(self.at, len(self.facts)):
             name, value = self.facts[place]
-            if self.manners[name].is_complete and (place >= self._sure or isinstance(value, bytes)):
+            is_due = self.manners[name].is_complete and (place >= self._sure or isinstance(value, bytes))
+            if is_due and not self.is_excused(place):
                 return place
         return None
 

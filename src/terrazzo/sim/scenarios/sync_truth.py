@@ -1,5 +1,5 @@
 """What is true about the cell parts of the sync scenario: as in `seamless_truth.py`; and which clients may have missed
-something, since history did not reach back to what they had.
+something, since history did not reach back to what they had (`seamless_gaps.py`).
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.cell import history
 from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.history import PLAIN, Event
@@ -17,8 +16,6 @@ from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.world import Process
 from terrazzo.wire.app import App
-
-USUAL_STEPS = history.STEPS_MAX
 
 
 class SyncTruth(Truth):
@@ -39,22 +36,10 @@ class SyncTruth(Truth):
             serve = app.feed.serve
 
             def served(real: Real) -> None:
-                judge.serving = real.body.id
-                if history.STEPS_MAX < USUAL_STEPS:
-                    _note_gaps(judge, real)
+                judge.serving = real
                 serve(real)
 
             vars(app.feed)["serve"] = served
-
-
-def _note_gaps(judge: SyncJudge, real: Real) -> None:
-    """Where history is short, calls are lost with it, of which no property tells."""
-    assert real.witness is not None
-    sight = real.witness._story.sight
-    for entity in sight.entities():
-        body = real.body.space.bodies.get(entity)
-        if body is not None and sight.sent(entity) < body.history.floor:
-            judge.gaps[real.body.id, entity] = body.number
 
 
 def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
@@ -62,8 +47,10 @@ def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
     tell_again = kind.tell_again
 
     def noted(body: Body, subject: int) -> Event:
-        if subject >= 0 and kind.manner_of(subject) == PLAIN:
-            judge.gaps[judge.serving, body.id] = body.number
+        serving = judge.serving
+        if subject >= 0 and kind.manner_of(subject) == PLAIN and serving is not None and serving.witness is not None:
+            sent = serving.witness._story.sight.sent(body.id)
+            judge.gaps.note(serving.body.id, body.id, sent, body.number)
         return tell_again(body, subject)
 
     return noted

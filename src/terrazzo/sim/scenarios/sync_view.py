@@ -49,8 +49,6 @@ class SyncView(ViewJudge):
         assert isinstance(judge, SyncJudge)
         self._sync = judge
         self._hearings: dict[int, Hearing] = {}
-        self._numbers: dict[int, int] = {}
-        """The number with which each was described."""
         self._told_at: dict[tuple[int, str], float] = {}
         """When it heard of a property, or method, of an entity."""
         self._heard_at: dict[int, float] = {}
@@ -112,7 +110,6 @@ class SyncView(ViewJudge):
         for name, value in values(seen, story.others).items():
             self._describe(seen, hearing, name, value, mark)
         self._hearings[seen.id] = hearing
-        self._numbers[seen.id] = seen.number
         self._at[seen.id] = (story, Span(mark, mark))
         self._hear_of(seen.id)
         self._check_shown(seen)
@@ -137,7 +134,8 @@ class SyncView(ViewJudge):
         manner, now = hearing.manners[name], self._judge.world.clock.now
         since, silent_since = self._told_at.get((seen.id, name), now), self._hear_of(seen.id)
         has = max(hearing.has.get(name, 0), hearing.begin if isinstance(fact[1], int) else 0)
-        wrong = hearing.hear(fact, may_skip=self._has_gap(seen.id))
+        hearing.excuse(self._judge.gaps.spans(self._own, hearing.story))
+        wrong = hearing.hear(fact)
         if wrong is Wrong.AGAIN and not manner.is_reliable:
             wrong = None  # what is caught up takes the reliable way, on which something newer may overtake it
         due = hearing.due()
@@ -164,10 +162,6 @@ class SyncView(ViewJudge):
         at, since = self._silent.get(entity, (-inf, now))
         return since if now <= at + TOGETHER_S else now
 
-    def _has_gap(self, entity: int) -> bool:
-        """Whether this client was told the latest in place of what history no longer has, since it was described."""
-        return self._sync.gaps.get((self._own, entity), -1) > self._numbers.get(entity, -1)
-
     def _check_near(self, seen: Seen, manner: Manner, lately_s: float, what: str) -> None:
         """Whether somebody was near enough to hear this."""
         assert manner.within_m is not None
@@ -180,8 +174,9 @@ class SyncView(ViewJudge):
         """Whether somebody who missed something was far enough for that."""
         assert manner.within_m is not None
         hearing, own = self._hearings[seen.id], self._hearings[self._own].story
-        missed = any(each[0] == fact[0] for each in hearing.facts[has : hearing.has[fact[0]] - 1])
-        if missed and not manner.is_latest and manner.is_reliable and not self._has_gap(seen.id):
+        skipped = range(has, hearing.has[fact[0]] - 1)
+        missed = any(hearing.facts[each][0] == fact[0] and not hearing.is_excused(each) for each in skipped)
+        if missed and not manner.is_latest and manner.is_reliable:
             least = manner.within_m - FAR_M
             was_far = self._ever(hearing.story, own, lately_s + LATELY_S, lambda away: away > least)
             text = f"{what}, but not of all before, near as it was all the time"
@@ -202,8 +197,9 @@ class SyncView(ViewJudge):
 
     def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
         hearing, away = self._hearings[seen.id], self._away(real, view)
+        hearing.excuse(self._judge.gaps.spans(self._own, hearing.story))
         due = hearing.due()
-        if due is not None and not self._has_gap(seen.id):
+        if due is not None:
             return f"{self.name} has not heard {hearing.facts[due][0]} of {seen} (fact {due})"
         for name in seen.state.layout.names:
             problem = self._wrong_value(seen, name, hearing, away)
