@@ -31,6 +31,13 @@ class SyncPlayer(Player):
     view_type = SyncView
     saved = ("name",)
 
+    def _come(self) -> None:
+        before = self.seat
+        super()._come()
+        if self.seat is not None and self.seat is not before:
+            assert isinstance(self._judge, SyncJudge)
+            self._judge.losses.watch_view(self.seat.app.view)
+
 
 class Sync(Seamless):
     """One cluster, its schema, and those who live in it."""

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, UInt32, build, exposed, remote
-from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.real import Real
 from terrazzo.game import LoadedGame
 from terrazzo.schema.flags import Receiver
@@ -22,6 +21,7 @@ from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_walk import Ground
 from terrazzo.sim.scenarios.sync_edits import Editor
+from terrazzo.sim.scenarios.sync_losses import Losses
 from terrazzo.sim.scenarios.sync_types import CALLS, TypeMaker, draw_calls, draw_taste
 from terrazzo.sim.world import World
 
@@ -39,7 +39,7 @@ class SyncJudge(Judge):
         self.schema = schema
         self.bases: dict[int, Any] = {}
         """The base parts of those who are played."""
-        self.base_apps: list[BaseApp] = []
+        self.losses = Losses(lambda: world.clock.now)
         self.serving: Real | None = None
         """The entity whose client is being told something."""
         self.callbacks: list[Callback] = []

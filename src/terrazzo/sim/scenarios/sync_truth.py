@@ -27,7 +27,7 @@ class SyncTruth(Truth):
         judge = self._judge
         assert isinstance(judge, SyncJudge)
         if isinstance(app, BaseApp):
-            judge.base_apps.append(app)
+            judge.losses.watch_base(app)
         if isinstance(app, CellApp):
             for type_id in judge.schema.by_id:
                 kind = app.kinds.get(type_id)

@@ -49,6 +49,7 @@ class SyncView(ViewJudge):
         assert isinstance(judge, SyncJudge)
         self._sync = judge
         self._hearings: dict[int, Hearing] = {}
+        self._described_at: dict[int, float] = {}
         self._told_at: dict[tuple[int, str], float] = {}
         """When it heard of a property, or method, of an entity."""
         self._heard_at: dict[int, float] = {}
@@ -110,6 +111,7 @@ class SyncView(ViewJudge):
         for name, value in values(seen, story.others).items():
             self._describe(seen, hearing, name, value, mark)
         self._hearings[seen.id] = hearing
+        self._described_at[seen.id] = self._judge.world.clock.now
         self._at[seen.id] = (story, Span(mark, mark))
         self._hear_of(seen.id)
         self._check_shown(seen)
@@ -223,9 +225,8 @@ class SyncView(ViewJudge):
             return None
         is_too_far = manner.within_m is not None and away > manner.within_m - NEAR_M
         is_sure = seen.id != self._own and any(hearing.manners[each].is_complete for each in track.now)
-        # In peace, too, it may be lost: what a former cell told comes when the next one is heard already.
-        came_all = self._judge.shape.is_peaceful and not any(app.old_mail for app in self._sync.base_apps)
-        may_be_lost = not manner.is_reliable and not (came_all and is_sure)
+        is_lost = self._sync.losses.lost_at(self._own, seen.id) > self._described_at.get(seen.id, -inf) - LATELY_S
+        may_be_lost = not manner.is_reliable and (is_lost or not is_sure or not self._judge.shape.is_peaceful)
         if is_too_far or may_be_lost:
             known = self._known.get((seen.id, name), set())
             return None if value in known or value == self._default(seen, name) else "has an unknown"
