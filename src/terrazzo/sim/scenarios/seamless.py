@@ -11,7 +11,8 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
     seamless_beings.py     what they have in common         seamless_duties.py    what happens once; seamless_rest.py
     seamless_walk.py       how they walk                    seamless_whims.py     what is shown by hand, who rides
     seamless_ground.py     how the ground moves             seamless_truth.py     P1, P3
-    seamless_players.py    who plays them, and P5           seamless_view.py      P4
+    seamless_players.py    who plays them                   seamless_view.py      P4; seamless_gaps.py
+    seamless_saves.py      P5                               seamless_excuses.py   P3: what a ghost may skip
     seamless_hooks.py      P3: hooks come in pairs          seamless_pace.py      P7: nobody is too fast
 
 `skeleton` is its small form: a ground that stays, no teleports, no faults.
@@ -39,6 +40,7 @@ class Seamless(Torn):
     name = "seamless"
     paths = "seamless paths"
     player_type: type[Player] = Player
+    growing = ("visits", "gold")
     walkers: Collection[str] = ("Avatar",)
     """The types that nobody but their clients moves."""
 

@@ -57,6 +57,8 @@ class Being(Cell):
     def on_leaving_cell(self) -> None:
         """About to leave."""
         self._hear("on_leaving_cell")
+        if self.judge.is_working and self.judge.thresholds.ends():
+            self.perish()
 
     def on_left_cell(self) -> None:
         """A copy is left here."""
@@ -69,6 +71,11 @@ class Being(Cell):
     def on_entered_cell(self) -> None:
         """Here."""
         self._hear("on_entered_cell")
+        if self.judge.is_working and self.judge.thresholds.changes():
+            self.mark()
+
+    def mark(self) -> None:
+        """Something that its ghosts have changes."""
 
     def on_ghost_created(self) -> None:
         """A copy."""

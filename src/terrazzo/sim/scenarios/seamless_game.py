@@ -56,6 +56,8 @@ class AvatarBase(PlayedHome, of=Avatar):
         """From the own cell part; answered."""
         self.judge.check(self.judge.calls.hear("note", self.id, self.id, number))
         self._nod()
+        if self.judge.saves.is_wished():
+            self.save()
 
     def _nod(self) -> None:
         """Calls the own cell part."""
@@ -67,6 +69,10 @@ class AvatarBase(PlayedHome, of=Avatar):
 
 class AvatarCell(Being, of=Avatar):
     """The body of a player."""
+
+    def mark(self) -> None:
+        """See Being."""
+        self.rank = self.judge.unique()
 
     def live(self) -> None:
         """Its own pulse, beside what its player does."""
@@ -174,6 +180,10 @@ class CreatureBase(Home, of=Creature):
 
 class CreatureCell(Being, of=Creature):
     """Walks its gait; jumps, cries, calls, and now and then ends."""
+
+    def mark(self) -> None:
+        """See Being."""
+        self.rank = self.judge.unique()
 
     def live(self) -> None:
         """One stride, and perhaps something more."""

@@ -20,8 +20,10 @@ from terrazzo.sim.scenarios.seamless_gaps import Gaps
 from terrazzo.sim.scenarios.seamless_haste import Haste
 from terrazzo.sim.scenarios.seamless_hooks import Hooked
 from terrazzo.sim.scenarios.seamless_pace import Pace
+from terrazzo.sim.scenarios.seamless_saves import Saves
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_story import Story
+from terrazzo.sim.scenarios.seamless_thresholds import Thresholds
 from terrazzo.sim.scenarios.seamless_types import schema
 from terrazzo.sim.scenarios.seamless_walk import Gait, Ground
 from terrazzo.sim.scenarios.seamless_whims import Whims
@@ -77,6 +79,9 @@ class Judge:
         self.haste = Haste(lambda: world.clock.now, self._cell_life, shape)
         self.hooked = Hooked()
         self.gaps = Gaps()
+        self.thresholds = Thresholds(world)
+        self.saves: Saves
+        """Of the cluster, which is made after its judge."""
         self.pace = Pace(lambda: world.clock.now, self._is_carried)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""

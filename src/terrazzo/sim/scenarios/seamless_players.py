@@ -4,8 +4,8 @@
 
 Some lie now and then about where they are, or hurry (`seamless_pace.py`).
 
-When the work is done, who is out comes once more, and must get in. Without faults what was saved is compared when it
-comes again: gold, name and place are those that its last real had.
+When the work is done, who is out comes once more, and must get in. What was confirmed as saved is compared when it
+comes again (`seamless_saves.py`); without faults gold, name and place are those that its last real had.
 """
 
 from __future__ import annotations
@@ -102,6 +102,10 @@ class Player:
             self.mode = Mode.IN
             self.visits += 1
             self._until = self._clock.now + self._rng.uniform(3.0, 20.0)
+            state = event.entity.state
+            visit = self._judge.saves.check_visit(self.name, event.entity.schema, state["visits"], state["name"])
+            if visit is not None:
+                raise visit
             if self._judge.shape.is_peaceful:
                 self._check_saved(event)
 

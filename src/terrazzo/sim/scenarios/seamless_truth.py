@@ -24,6 +24,7 @@ from terrazzo.cell.real import Real
 from terrazzo.cell.story import GONE
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_excuses import Excuses
+from terrazzo.sim.scenarios.seamless_holders import Holders
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Story, row_of, values_of
 from terrazzo.sim.world import Process, World
@@ -51,6 +52,7 @@ class Truth:
         self.apps: list[CellApp] = []
         self.offloads = 0
         self.excuses = Excuses()
+        self.holders = Holders(judge)
         self._world = world
         self._judge = judge
         self._reals: dict[CellApp, dict[int, Real]] = {}
@@ -68,6 +70,7 @@ class Truth:
         settle, take_down, serve = app.settle, app._take_down, app.feed.serve
 
         self.excuses.watch(app)
+        self.holders.watch(app)
 
         def served(real: Real) -> None:
             self._look_at_ends(real)
@@ -190,6 +193,7 @@ class Truth:
     # What is judged at every step.
 
     def _look(self, app: CellApp) -> None:
+        self.holders.look(app)
         before, now = self._reals[app], app.reals
         if before.keys() != now.keys() or any(now[each] is not real for each, real in before.items()):
             self._look_at_reals(app, before, now)

@@ -175,6 +175,8 @@ class PlayerBase(PlayedHome):
             if prop.name not in FIXED:
                 judge.edits += judge.editor(self.id).edit(self, prop, judge.is_new_base(self.id))
         self.client.on_noted(judge.answer(self.id))
+        if judge.saves.is_wished():
+            self.save()
 
 
 class PlayerClient(Client):

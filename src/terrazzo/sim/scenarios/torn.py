@@ -3,8 +3,10 @@
     between CellApps, and between them and BaseApps     links lag, clog, narrow and break; processes stand still
     the same                                            some do not reach the others for a while, on all ways at once
     between managers and whom they manage               links lag, clog, narrow and break
+    between DBApp and those that ask it                 links lag, clog, narrow and break
+    all of them                                         ambushes (`sim/ambush.py`)
 
-Each of the three is drawn from a stream of its own, and the latter two are left out of some worlds. Most worlds begin
+Each of the five is drawn from a stream of its own, and all but the first are left out of some worlds. Most worlds begin
 calm: all ways are short until the first players are there, else few would ever come. `Torn` is a cluster on such a
 ground with a judge; a scenario says who lives there, and what must hold at rest.
 """
@@ -14,11 +16,13 @@ from __future__ import annotations
 from random import Random
 
 from terrazzo.game import LoadedGame
+from terrazzo.sim.ambush import ambushes
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.faults import FaultKind, FaultPlan
 from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
 from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_saves import Saves
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.world import Process, World
@@ -54,6 +58,17 @@ def plan_of(cluster: Cluster, shape: Shape, begin_s: float) -> FaultPlan:
         begin_s=begin_s,
         name="faults of managers",
     )
+    db = cluster.db.name
+    stored = FaultPlan(
+        [db, *bases],
+        pairs=[(db, each) for each in (*bases, cluster.base_mgr.name, cluster.login.name)],
+        kinds=OF_LINKS,
+        rate=rate * cluster.world.rng("torn database").choice([0.0, 0.0, 0.1, 0.4]),
+        stretch=stretch,
+        begin_s=begin_s,
+        name="faults of the database",
+    )
+    struck = ambushes(cluster.world.rng("torn by ambushes"), begin_s, cells=cells, bases=bases, db=db)
     kinds = (*OF_LINKS, FaultKind.PAUSE)
     return FaultPlan(
         [*cells, *bases],
@@ -62,7 +77,7 @@ def plan_of(cluster: Cluster, shape: Shape, begin_s: float) -> FaultPlan:
         rate=rate,
         stretch=stretch,
         begin_s=begin_s,
-        beside=[parted, managed],
+        beside=[parted, managed, stored, struck],
     )
 
 
@@ -91,6 +106,8 @@ class Torn:
     rest_s = 3.0
     """Of peace before it is judged what holds at rest."""
     truth_type: type[Truth] = Truth
+    growing: tuple[str, ...] = ()
+    """Saved properties that only grow."""
 
     def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
         self.duration_s = shape.duration_s
@@ -100,9 +117,11 @@ class Torn:
         self.truth = self.truth_type(world, self.judge)
         self._world = world
         self._mutation = mutation_of(mutation, self.name)
+        game = self._game()
+        self.saves = self.judge.saves = Saves(world, game.schema, self.growing)
         self.cluster = Cluster(
             world,
-            self._game(),
+            game,
             cells=shape.cells,
             spares=shape.spares,
             bases=shape.bases,
@@ -111,6 +130,7 @@ class Torn:
             busy_s=world.rng("busy").choice([0.0, 0.0, *BUSY_S]),
             on_start=self._on_start,
         )
+        self.saves.database = self.cluster.database
         self._calm_s = world.rng("calm").choice([0.0, CALM_S, CALM_S, CALM_S])
         if not shape.is_swift:
             world.clock.at(self._calm_s, stretch_paths, world, world.rng(self.paths))
@@ -141,3 +161,4 @@ class Torn:
     def _on_start(self, process: Process, app: App) -> None:
         self._mutation.app(app)
         self.truth.watch(process, app)
+        self.saves.watch(app)

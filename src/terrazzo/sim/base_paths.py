@@ -1,0 +1,198 @@
+"""The transitions of the state machines around a base and a client, and how a run counts them (`coverage.py`).
+
+    cell part    as its base knows it                        (`base/cellside.py`)
+    save         of one base                                 (`base/saving.py`)
+    session      of one player's program                     (`base/proxy.py`)
+    entry        of an entity in a client's view, as the messages on their way to it tell      (`base/shown.py`)
+    log-on       of one player                               (`db/logon.py`)
+
+Left out is what takes the death of an app, a wrong password, or a client that never comes: these worlds have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terrazzo.base.cellside import CellSide
+from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.saving import Saver
+from terrazzo.base.shown import Shown
+from terrazzo.db.logon import LogOns
+from terrazzo.db.refusals import Refused
+from terrazzo.sim.coverage import Table, Watch
+from terrazzo.sync.protocol import ToClient, split_message, take_alias
+from terrazzo.wire.pairs.db_basemgr import ProxyPlaced
+from terrazzo.wire.requests import Failure
+
+TABLE: Table = {
+    "cell part": (
+        "none → finding",
+        "finding → creating",
+        "finding → none",
+        "creating → there",
+        "creating → finding",
+        "creating → none",
+        "there → leaving",
+        "there → none",
+        "leaving → none",
+    ),
+    "save": (
+        "idle → gathering",
+        "idle → asked",
+        "idle → retrying",
+        "gathering → asked",
+        "gathering → retrying",
+        "asked → idle",
+        "asked → retrying",
+        "retrying → asked",
+        "retrying → gathering",
+    ),
+    "session": (
+        "absent → waiting",
+        "waiting → attached",
+        "waiting → absent",
+        "attached → ready",
+        "attached → absent",
+        "ready → leaving",
+        "ready → absent",
+        "leaving → absent",
+    ),
+    "entry": (
+        "none → announced",
+        "announced → described",
+        "announced → left",
+        "described → left",
+        "another space: all end",
+        "the body is lost: all end",
+        "wanted",
+        "wanted too late",
+        "released",
+        "released for a witness that is over",
+    ),
+    "log-on": (
+        "the name is known",
+        "a new name",
+        "the password is right",
+        "the account is made",
+        "claimed",
+        "logged on already",
+        "loaded",
+        "placed",
+        "placed, and left already",
+        "not placed, for sure",
+        "perhaps placed",
+        "recorded",
+        "refused: one is under way",
+        "refused: not ready",
+        "logged off",
+        "logged off while one is claimed",
+        "the doubt is over",
+    ),
+}
+
+
+def watch(watch: Watch) -> None:
+    """Puts the counting in."""
+    watch.state(CellSide, "state", "cell part")
+    watch.state(Saver, "state", "save")
+    watch.state(ProxyEntity, "presence", "session")
+    _watch_entries(watch)
+    _watch_log_ons(watch)
+
+
+def _watch_entries(watch: Watch) -> None:
+    take = watch.take
+    described: dict[Shown, set[int]] = {}
+
+    def note(before: Any, own: Shown, message: bytes) -> None:
+        kind, body = split_message(message)
+        held, known = dict(own._held), described.setdefault(own, set())
+        before(own, message)
+        if kind == ToClient.ANNOUNCE:
+            take("entry", "none → announced")
+        elif kind == ToClient.DESCRIBE:
+            known.add(take_alias(body)[0])
+            take("entry", "announced → described")
+        elif kind == ToClient.LEAVE:
+            alias = take_alias(body)[0]
+            take("entry", "described → left" if alias in known else "announced → left")
+        elif kind == ToClient.SPACE and held:
+            take("entry", "another space: all end")
+        elif kind == ToClient.CELL_LOST and held:
+            take("entry", "the body is lost: all end")
+        known &= own._held.keys()
+
+    def want(before: Any, own: Shown, entity: int, number: int) -> bool:
+        is_passed: bool = before(own, entity, number)
+        take("entry", "wanted" if is_passed else "wanted too late")
+        return is_passed
+
+    def release(before: Any, own: Shown, alias: int) -> bool:
+        is_passed: bool = before(own, alias)
+        take("entry", "released" if is_passed else "released for a witness that is over")
+        return is_passed
+
+    watch.method(Shown, "note", note)
+    watch.method(Shown, "want", want)
+    watch.method(Shown, "release", release)
+
+
+def _watch_log_ons(watch: Watch) -> None:
+    take = watch.take
+    refusals = {Refused.LOGGING_ON: "refused: one is under way", Refused.NOT_READY: "refused: not ready"}
+
+    def found(before: Any, own: LogOns, attempt: Any, account: Any) -> None:
+        take("log-on", "a new name" if account is None else "the name is known")
+        before(own, attempt, account)
+
+    def checked(before: Any, own: LogOns, attempt: Any, is_right: bool) -> None:
+        assert is_right, "a wrong password, which no player of these worlds has"
+        take("log-on", "the password is right")
+        before(own, attempt, is_right)
+
+    def noting(path: str) -> Any:
+        def run(before: Any, *args: Any) -> Any:
+            take("log-on", path)
+            return before(*args)
+
+        return run
+
+    def claimed(before: Any, own: LogOns, attempt: Any, is_new: bool) -> None:
+        take("log-on", "claimed" if is_new else "logged on already")
+        before(own, attempt, is_new)
+
+    def placed(before: Any, own: LogOns, attempt: Any, dbid: int, answer: Any) -> None:
+        if isinstance(answer, ProxyPlaced):
+            take("log-on", "placed, and left already" if answer.entity in attempt.gone else "placed")
+        before(own, attempt, dbid, answer)
+
+    def not_placed(before: Any, own: LogOns, attempt: Any, dbid: int, failure: Failure, why: str) -> None:
+        take("log-on", "not placed, for sure" if failure is Failure.REFUSED else "perhaps placed")
+        before(own, attempt, dbid, failure, why)
+
+    def refuse(before: Any, own: LogOns, attempt: Any, why: Refused, detail: str = "") -> None:
+        if why in refusals:
+            take("log-on", refusals[why])
+        before(own, attempt, why, detail)
+
+    def note_gone(before: Any, own: LogOns, dbid: int, entity: int) -> None:
+        take("log-on", "logged off while one is claimed" if dbid in own._claiming else "logged off")
+        before(own, dbid, entity)
+
+    def on_tick(before: Any, own: LogOns) -> None:
+        doubts = len(own._doubts)
+        before(own)
+        if len(own._doubts) < doubts:
+            take("log-on", "the doubt is over")
+
+    watch.method(LogOns, "_found", found)
+    watch.method(LogOns, "_checked", checked)
+    watch.method(LogOns, "_created", noting("the account is made"))
+    watch.method(LogOns, "_claimed", claimed)
+    watch.method(LogOns, "_loaded", noting("loaded"))
+    watch.method(LogOns, "_placed", placed)
+    watch.method(LogOns, "_not_placed", not_placed)
+    watch.method(LogOns, "_recorded", noting("recorded"))
+    watch.method(LogOns, "_refuse", refuse)
+    watch.method(LogOns, "_note_gone", note_gone)
+    watch.method(LogOns, "on_tick", on_tick)

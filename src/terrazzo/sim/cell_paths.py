@@ -1,0 +1,426 @@
+"""The transitions of the state machines of CellApps, and how a run counts them (`coverage.py`).
+
+    arrival      what becomes of an Offload that comes       (`cell/offload.py`, `cell/arrival.py`)
+    offload      what becomes of a real that leaves          (`cell/offload.py`)
+    teleport     what becomes of a wish                      (`cell/teleport.py`)
+    ghost        what is told of reals elsewhere             (`cell/ghost.py`: the table at its top)
+    mending      what ends a gap that does not close         (`cell/mending.py`)
+    ground       what a CellApp tells the manager            (`cell/ground.py`)
+
+Left out is what takes the death of a CellApp: these worlds have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terrazzo.cell.ghost import Ghosts
+from terrazzo.cell.ground import Ground
+from terrazzo.cell.held import Held
+from terrazzo.cell.mending import ASKED_MAX, Mending
+from terrazzo.cell.offload import Offloads
+from terrazzo.cell.teleport import Teleports
+from terrazzo.sim.coverage import Table, Watch
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.pairs.base_cell import IAmHere
+from terrazzo.wire.pairs.cell_cell import (
+    CreateGhost,
+    DeleteGhost,
+    GhostList,
+    NextReal,
+    Offload,
+    OffloadRefused,
+    Onloaded,
+    SetReal,
+    UpdateGhost,
+)
+from terrazzo.wire.requests import Failure
+
+TABLE: Table = {
+    "arrival": (
+        "lands at once",
+        "lands after a jump",
+        "is held",
+        "is held, its steps come",
+        "is held, begins without them",
+        "is held, a link is lost",
+        "is refused",
+        "is a copy, confirmed again",
+        "is a copy of a refused one",
+    ),
+    "offload": (
+        "leaves",
+        "leaves by a jump",
+        "jumps within the app",
+        "stays: the game's last word",
+        "is confirmed",
+        "is confirmed again",
+        "is confirmed under an older epoch",
+        "is refused and comes back",
+        "is sent again",
+        "goes to a shelter",
+    ),
+    "teleport": (
+        "to a place",
+        "beside an entity",
+        "the entity answers",
+        "the entity is not to be found",
+        "the manager names the app",
+        "the manager does not answer",
+        "is put in this cell",
+        "leaves",
+        "arrives",
+        "is refused there",
+        "travels with its entity",
+        "another wish takes its place",
+        "fails: the place is outside",
+        "fails: too late",
+    ),
+    "ghost": (
+        "create: made",
+        "create: after its grave",
+        "create: meets the real",
+        "create: known",
+        "create: a snapshot",
+        "create: held",
+        "step: without a ghost, held",
+        "step: behind the grave",
+        "step: meets the real",
+        "step: taken",
+        "step: known",
+        "step: held",
+        "delete: without a ghost",
+        "delete: too late",
+        "delete: taken",
+        "delete: with last words",
+        "delete: held",
+        "next real: believed",
+        "next real: older",
+        "set real: the ghost is up to date",
+        "set real: the ghost is behind",
+        "set real: without a ghost, awaited",
+        "set real: behind the grave",
+        "set real: meets the real",
+        "list: a ghost is doubted",
+    ),
+    "mending": (
+        "a creation is taken",
+        "last words are asked for",
+        "a deletion is taken",
+        "an arrival begins",
+        "a snapshot is asked for",
+        "its app is out of reach",
+        "is given up",
+    ),
+    "ground": (
+        "ready: said",
+        "ready: held back",
+        "empty: said of a retiring cell",
+        "empty: held back by what is kept or arriving",
+        "empty: said of a removed cell",
+    ),
+}
+
+
+def watch(watch: Watch) -> None:
+    """Puts the counting in."""
+    _Arrivals(watch)
+    _watch_offloads(watch)
+    _watch_teleports(watch)
+    _watch_ghosts(watch)
+    _watch_mending(watch)
+    _watch_ground(watch)
+
+
+class _Arrivals:
+    """An arrival is told from a copy by what happens before its answer."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._take = watch.take
+        self._is_new = self._is_passed_over = False
+        watch.method(Offloads, "on_offload", self._on_offload)
+        watch.method(Offloads, "_take_in", self._take_in)
+        watch.method(Offloads, "_answer", self._answer)
+        watch.method(Offloads, "land", self._land)
+        watch.method(Ghosts, "hold_arrival", self._hold)
+        watch.method(Ghosts, "pass_over", self._pass_over)
+        watch.method(Mending, "hurry", self._hurry)
+        self._held: set[tuple[Any, int]] = set()
+
+    def _on_offload(self, before: Any, own: Offloads, source: AppId, message: Offload) -> None:
+        self._is_new = False
+        before(own, source, message)
+
+    def _take_in(self, before: Any, own: Offloads, source: AppId, message: Offload) -> None:
+        before(own, source, message)
+        self._is_new = True
+
+    def _answer(self, before: Any, own: Offloads, source: AppId, answer: Onloaded | OffloadRefused) -> None:
+        if isinstance(answer, OffloadRefused):
+            was_refused = "refused before" in answer.reason
+            self._take("arrival", "is a copy of a refused one" if was_refused else "is refused")
+        elif not self._is_new:
+            self._take("arrival", "is a copy, confirmed again")
+        before(own, source, answer)
+
+    def _land(self, before: Any, own: Offloads, message: Offload) -> Any:
+        key = (own._app, message.entity)
+        if key in self._held:
+            self._held.discard(key)
+            how = "is held, begins without them" if self._is_passed_over else "is held, its steps come"
+            self._take("arrival", how)
+        else:
+            self._take("arrival", "lands at once" if message.jump is None else "lands after a jump")
+        return before(own, message)
+
+    def _hold(self, before: Any, own: Ghosts, source: AppId, message: Offload) -> None:
+        self._take("arrival", "is held")
+        self._held.add((own._app, message.entity))
+        before(own, source, message)
+
+    def _pass_over(self, before: Any, own: Ghosts, entity: int, held: Held) -> None:
+        self._is_passed_over = isinstance(held.turns[0].message, Offload)
+        before(own, entity, held)
+        self._is_passed_over = False
+
+    def _hurry(self, before: Any, own: Mending) -> None:
+        if own._ghosts.arrivals():
+            self._take("arrival", "is held, a link is lost")
+        before(own)
+
+
+def _watch_offloads(watch: Watch) -> None:
+    take = watch.take
+
+    def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
+        left: bool = before(own, real, to, jump)
+        how = "leaves" if jump is None else "leaves by a jump" if to != own._app.me else "jumps within the app"
+        take("offload", how if left else "stays: the game's last word")
+        return left
+
+    def on_onloaded(before: Any, own: Offloads, source: AppId, message: Onloaded) -> None:
+        had = message.entity in own.kept
+        before(own, source, message)
+        has = message.entity in own.kept
+        how = "is confirmed under an older epoch" if has else "is confirmed" if had else "is confirmed again"
+        take("offload", how)
+
+    def on_refused(before: Any, own: Offloads, source: AppId, message: OffloadRefused) -> None:
+        kept = own.kept.get(message.entity)
+        if kept is not None and kept.message.epoch == message.epoch:
+            take("offload", "is refused and comes back")
+            if kept.message.jump is not None:
+                take("teleport", "is refused there")
+        before(own, source, message)
+
+    def on_link_up(before: Any, own: Offloads, peer: AppId) -> None:
+        for kept in own.kept.values():
+            if kept.to == peer:
+                take("offload", "is sent again")
+        before(own, peer)
+
+    def shelter(before: Any, own: Offloads, real: Any) -> Any:
+        found = before(own, real)
+        if found is not None:
+            take("offload", "goes to a shelter")
+        return found
+
+    watch.method(Offloads, "offload", offload)
+    watch.method(Offloads, "on_onloaded", on_onloaded)
+    watch.method(Offloads, "on_refused", on_refused)
+    watch.method(Offloads, "on_link_up", on_link_up)
+    watch.method(Offloads, "_shelter", shelter)
+
+
+def _watch_teleports(watch: Watch) -> None:
+    take = watch.take
+
+    def noting(path: str) -> Any:
+        def run(before: Any, *args: Any) -> Any:
+            take("teleport", path)
+            return before(*args)
+
+        return run
+
+    def on_here(before: Any, own: Teleports, real: Any, source: Any, message: IAmHere) -> None:
+        wish = own._of(real)
+        if wish is not None and wish.question == message.question and wish.target == source.entity:
+            take("teleport", "the entity answers")
+        before(own, real, source, message)
+
+    def on_no_entry(before: Any, own: Teleports, wish: Any, why: Failure, words: str) -> None:
+        if why is not Failure.REFUSED:
+            take("teleport", "the manager does not answer")
+        before(own, wish, why, words)
+
+    def fail(before: Any, own: Teleports, wish: Any, reason: str) -> None:
+        if "cannot be found" in reason:
+            take("teleport", "the entity is not to be found")
+        else:
+            is_outside = "is not within" in reason
+            take("teleport", "fails: the place is outside" if is_outside else "fails: too late")
+        before(own, wish, reason)
+
+    def unpack(before: Any, own: Teleports, real: Any, packed: Any) -> None:
+        wish = own._wishes.get(real.body.id)
+        if packed is not None and real.arrived_at == own._app.host.now and wish is None:
+            take("teleport", "travels with its entity")
+        before(own, real, packed)
+
+    def is_overtaken(before: Any, own: Teleports, real: Any) -> bool:
+        is_so: bool = before(own, real)
+        if is_so:
+            take("teleport", "another wish takes its place")
+        return is_so
+
+    def arrive(before: Any, own: Teleports, real: Any) -> None:
+        take("teleport", "arrives" if real.arrived_at == own._app.host.now else "is put in this cell")
+        before(own, real)
+
+    def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
+        left: bool = before(own, real, to, jump)
+        if left and jump is not None:
+            take("teleport", "leaves")
+        return left
+
+    watch.method(Teleports, "to_space", noting("to a place"))
+    watch.method(Teleports, "to_entity", noting("beside an entity"))
+    watch.method(Teleports, "_on_entry", noting("the manager names the app"))
+    watch.method(Teleports, "on_here", on_here)
+    watch.method(Teleports, "_on_no_entry", on_no_entry)
+    watch.method(Teleports, "_fail", fail)
+    watch.method(Teleports, "unpack", unpack)
+    watch.method(Teleports, "is_overtaken", is_overtaken)
+    watch.method(Teleports, "_arrive", arrive)
+    watch.method(Offloads, "offload", offload)
+
+
+def _watch_ghosts(watch: Watch) -> None:
+    take = watch.take
+
+    def begin(before: Any, own: Ghosts, source: AppId, message: CreateGhost) -> None:
+        take("ghost", f"create: {_creation(own, message)}")
+        before(own, source, message)
+
+    def on_update(before: Any, own: Ghosts, source: AppId, message: UpdateGhost) -> None:
+        take("ghost", f"step: {_step(own, message)}")
+        before(own, source, message)
+
+    def end(before: Any, own: Ghosts, source: AppId, message: DeleteGhost) -> None:
+        take("ghost", f"delete: {_deletion(own, message)}")
+        before(own, source, message)
+
+    def on_next_real(before: Any, own: Ghosts, source: AppId, message: NextReal) -> None:
+        body = own._app.bodies.get(message.entity)
+        is_new = body is not None and body.real is None and message.epoch > body.epoch
+        take("ghost", "next real: believed" if is_new else "next real: older")
+        before(own, source, message)
+
+    def on_set_real(before: Any, own: Ghosts, source: AppId, message: SetReal) -> None:
+        take("ghost", f"set real: {_set_real(own, message)}")
+        before(own, source, message)
+
+    def on_list(before: Any, own: Ghosts, source: AppId, message: GhostList) -> None:
+        before(own, source, message)
+        if any(held.is_doubted for held in own.held.values()):
+            take("ghost", "list: a ghost is doubted")
+
+    watch.method(Ghosts, "_begin", begin)
+    watch.method(Ghosts, "on_update", on_update)
+    watch.method(Ghosts, "_end", end)
+    watch.method(Ghosts, "on_next_real", on_next_real)
+    watch.method(Ghosts, "on_set_real", on_set_real)
+    watch.method(Ghosts, "on_list", on_list)
+
+
+def _creation(own: Ghosts, message: CreateGhost) -> str:
+    body = own._app.bodies.get(message.entity)
+    if body is None:
+        return "after its grave" if own.graves.is_too_late(message.entity, message.epoch) else "made"
+    if body.real is not None:
+        return "meets the real"
+    if message.number <= body.number:
+        return "known"
+    return "a snapshot" if message.is_snapshot else "held"
+
+
+def _step(own: Ghosts, message: UpdateGhost) -> str:
+    body = own._app.bodies.get(message.entity)
+    if body is None:
+        is_late = message.number <= own.graves.end_of(message.entity)
+        return "behind the grave" if is_late else "without a ghost, held"
+    if body.real is not None:
+        return "meets the real"
+    if message.number == body.number + 1:
+        return "taken"
+    return "known" if message.number <= body.number else "held"
+
+
+def _deletion(own: Ghosts, message: DeleteGhost) -> str:
+    body = own._app.bodies.get(message.entity)
+    if body is None:
+        return "without a ghost"
+    if body.real is not None or message.epoch < body.born or message.number < body.number:
+        return "too late"
+    if message.number == body.number:
+        return "taken"
+    return "held" if message.past is None else "with last words"
+
+
+def _set_real(own: Ghosts, message: SetReal) -> str:
+    body = own._app.bodies.get(message.entity)
+    if body is None:
+        is_late = own.graves.is_too_late(message.entity, message.epoch)
+        return "behind the grave" if is_late else "without a ghost, awaited"
+    if body.real is not None:
+        return "meets the real"
+    return "the ghost is behind" if message.number > body.number else "the ghost is up to date"
+
+
+def _watch_mending(watch: Watch) -> None:
+    take = watch.take
+
+    def mend(before: Any, own: Mending, entity: int, held: Held) -> None:
+        take("mending", _mending(own, held))
+        before(own, entity, held)
+
+    watch.method(Mending, "_mend", mend)
+
+
+def _mending(own: Mending, held: Held) -> str:
+    app, first = own._app, held.turns[0] if held.turns else None
+    if first is None:
+        if held.ask in app.lost:
+            return "its app is out of reach"
+        return "is given up" if held.asked >= ASKED_MAX else "a snapshot is asked for"
+    if isinstance(first.message, DeleteGhost):
+        is_asked = held.asked == 0 and first.source not in app.lost
+        return "last words are asked for" if is_asked else "a deletion is taken"
+    return "an arrival begins" if isinstance(first.message, Offload) else "a creation is taken"
+
+
+def _watch_ground(watch: Watch) -> None:
+    take = watch.take
+
+    def run(before: Any, own: Ground) -> None:
+        retiring, owed = dict(own._emptied), dict(own._owed)
+        removed = dict(own._removed)
+        before(own)
+        if own._app.manager is None:
+            return
+        for id in owed:
+            take("ground", "ready: held back" if id in own._owed else "ready: said")
+        for _ in own._emptied.keys() - retiring.keys():
+            take("ground", "empty: said of a retiring cell")
+        for _ in removed.keys() - own._removed.keys():
+            take("ground", "empty: said of a removed cell")
+
+    def is_empty(before: Any, own: Ground, space: Any) -> bool:
+        has_reals = any(body.real is not None for body in space.bodies.values())
+        is_so: bool = before(own, space)
+        if not is_so and not has_reals:
+            take("ground", "empty: held back by what is kept or arriving")
+        return is_so
+
+    watch.method(Ground, "run", run)
+    watch.method(Ground, "_is_empty", is_empty)
