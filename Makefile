@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv of this clone; the second run is fast.
 # make run    the plaza, with its page          make test   the whole suite, compiled and plain forms
 # make check  lint, types, import rules       make bench  the benchmarks                 make clean
+# make coverage  300 simulated worlds, and how often each transition of each state machine was taken
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ TYPED := $(wildcard src/terrazzo/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
 
-.PHONY: run test browser check bench clean setup traces traces-compare
+.PHONY: run test browser check bench coverage clean setup traces traces-compare
 
 setup: $(READY)
 
@@ -51,6 +52,10 @@ PLAIN := $(addprefix tests/,base cell client schema sim speed sync wire world)
 test: $(READY) check browser
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 --ignore tests/test_tidy.py
 	TERRAZZO_PURE=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m "not judges" $(PLAIN)
+
+# Three hundred harsh worlds: fails for a promise that broke, and for a transition of a state machine that none took.
+coverage: $(READY)
+	$(BIN)/terrazzo sim seamless --seed 0 --seeds 300 --faults harsh --coverage
 
 # Chromium for the browser tests: Debian's, if this machine has apt and we are root; else they are left out, and say so.
 browser:

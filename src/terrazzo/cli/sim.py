@@ -1,11 +1,15 @@
 """`terrazzo sim`: many small hostile worlds, judged by the promises.
 
     terrazzo sim channel --seed 1 --seeds 1000 --faults harsh
+    terrazzo sim seamless --seeds 300 --coverage
 
 Exit code 0 only if no promise broke, and something happened in every world. With --json one object on stdout:
 `{"scenario", "seeds", "failures": [{"seed", "promise", "what"}], "events", "virtual_s"}`. Otherwise the first failures
 are told in full: the one command that repeats each, the faults that are enough for it, and a timeline. While a run
 lasts, stderr has a line for each failure as soon as it is found.
+
+With --coverage it says how often each transition of each state machine was taken (in JSON: "coverage", and "untaken").
+Over COVERED_SEEDS or more, a transition that was never taken is a failure, too.
 """
 
 from __future__ import annotations
@@ -17,12 +21,15 @@ import click
 
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
 from terrazzo.errors import UsageError
+from terrazzo.sim.coverage import summed, unreached, untaken
 from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.pool import run_many
 from terrazzo.sim.runner import Order, Outcome, explain
 from terrazzo.sim.scenario import build_scenario, scenario_names
 from terrazzo.sim.world import FaultLevel, World
 
+COVERED_SEEDS = 300
+"""So many worlds should take every transition."""
 _TOLD_MAX = 3
 """Failures that are told in full; of the others only the command."""
 
@@ -47,6 +54,7 @@ _TOLD_MAX = 3
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes to use; all cores if not given. Changes nothing but the time."
 )
+@click.option("--coverage", is_flag=True, help="Say how often each transition of each state machine was taken.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def sim_command(
     scenario: str,
@@ -56,6 +64,7 @@ def sim_command(
     faults: str,
     mutation: str | None,
     jobs: int | None,
+    coverage: bool,
     as_json: bool,
 ) -> None:
     """Runs SCENARIO in many small hostile worlds and checks the promises."""
@@ -67,17 +76,21 @@ def sim_command(
         raise click.UsageError(str(error)) from None
     orders = [Order(scenario, number, level, duration, mutation) for number in range(seed, seed + seeds)]
     outcomes = []
-    for outcome in run_many(orders, jobs):
+    for outcome in run_many(orders, jobs, is_counted=coverage):
         outcomes.append(outcome)
         if outcome.failure is not None and seeds > 1:  # a long run says at once what it has found
             found = f"seed {outcome.order.seed}, {outcome.failure.promise}: {outcome.failure.what}"
             click.echo(f"{len(outcomes)} of {seeds} played. {found}", err=True)
     failed = [outcome for outcome in outcomes if outcome.failure is not None]
+    counts = summed([outcome.paths for outcome in outcomes]) if coverage else {}
     if as_json:
-        click.echo(json.dumps(_summary(scenario, outcomes, failed)))
+        covered = {"coverage": counts, "untaken": untaken(counts)} if coverage else {}
+        click.echo(json.dumps({**_summary(scenario, outcomes, failed), **covered}))
     else:
         _tell(scenario, outcomes, failed)
-    sys.exit(1 if failed or not all(outcome.events for outcome in outcomes) else 0)
+        _tell_coverage(counts)
+    is_covered = len(outcomes) < COVERED_SEEDS or not untaken(counts)
+    sys.exit(0 if is_covered and not failed and all(outcome.events for outcome in outcomes) else 1)
 
 
 def _summary(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> dict[str, object]:
@@ -106,6 +119,15 @@ def _tell(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> None
     if idle:
         verdict += f", but in {idle} of them nothing happened, which proves nothing"
     click.echo(f"{scenario}: {len(outcomes)} seeds, {events} events, {virtual_s:.0f} virtual seconds: {verdict}")
+
+
+def _tell_coverage(counts: dict[str, dict[str, int]]) -> None:
+    for machine, paths in counts.items():
+        click.echo(f"\n{machine}")
+        for path, count in paths.items():
+            reason = unreached().get(f"{machine}: {path}")
+            note = "" if count else f"   never: {reason}" if reason else "   NEVER TAKEN"
+            click.echo(f"{count:>12,}  {path}{note}")
 
 
 if __name__ == "__main__":

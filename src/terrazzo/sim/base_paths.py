@@ -90,6 +90,15 @@ TABLE: Table = {
     ),
 }
 
+UNREACHED = {
+    "cell part: creating → none": "takes a CellApp that refuses a cell part which is not wanted any more by then",
+    "session: attached → absent": "no client of these worlds goes silent",
+    "session: ready → absent": "no client of these worlds goes silent",
+    "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
+    "log-on: refused: one is under way": "no two clients of these worlds log on with one name",
+}
+"""What no world takes so far, and why. It is a hole in the worlds, not in the tables."""
+
 
 def watch(watch: Watch) -> None:
     """Puts the counting in."""

@@ -6,20 +6,21 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 
-from terrazzo.sim.runner import Order, Outcome, run
+from terrazzo.sim.runner import Order, Outcome, run, run_counted
 
 _POOL_FROM = 16
 """Fewer seeds than this are not worth starting processes for."""
 
 
-def run_many(orders: list[Order], jobs: int | None = None) -> Iterator[Outcome]:
-    """Runs every order; outcomes come in the order of `orders`."""
+def run_many(orders: list[Order], jobs: int | None = None, *, is_counted: bool = False) -> Iterator[Outcome]:
+    """Runs every order; outcomes come in the order of `orders`. `is_counted`: with their `paths`."""
     workers = jobs or os.cpu_count() or 1
+    play = run_counted if is_counted else run
     if workers == 1 or len(orders) < _POOL_FROM:
-        yield from map(run, orders)
+        yield from map(play, orders)
         return
     with multiprocessing.get_context("spawn").Pool(workers, initializer=_prepare) as pool:
-        yield from pool.imap(run, orders, chunksize=4)
+        yield from pool.imap(play, orders, chunksize=4)
 
 
 def _prepare() -> None:
