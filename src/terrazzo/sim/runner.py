@@ -21,6 +21,7 @@ from terrazzo.sim.trace import Keep
 from terrazzo.sim.world import FaultLevel, World
 
 REST_S = 60.0
+"""The end of any run. A scenario may have shorter bounds of its own for what it judges (`rest.py`)."""
 REST_STEP_S = 0.5
 SHRINK_RUNS = 60
 
@@ -110,9 +111,10 @@ def _play(order: Order, world: World, faults: list[Fault]) -> None:
     faults += [fault for number, fault in enumerate(drawn) if number not in order.without]
     for fault in faults:
         world.clock.at(fault.at, fault.apply, world)
+    world.peace_at = max([duration_s, *(fault.at + fault.duration_s for fault in faults)])
     world.clock.run_until(duration_s)
     scenario.quiesce()
-    deadline = duration_s + REST_S
+    deadline = world.peace_at + REST_S
     while (unrest := scenario.unrest()) is not None:
         if world.clock.now >= deadline:
             what = f"not at rest after {REST_S:g} s of peace: {unrest.what}"

@@ -213,6 +213,8 @@ class World:
         self.network = Network(self.clock, self.rng("network"))
         self.processes: dict[str, Process] = {}
         self.disks: dict[str, Disk] = {}
+        self.peace_at = 0.0
+        """When the last fault of the run is over."""
         self.on_log: Callable[[str, str, dict[str, object]], None] | None = None
         """Hears what the processes log: where, what, and the facts."""
 

@@ -8,14 +8,17 @@ promises of the seamless scenario about reals and ghosts (P1, P3) are judged as 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from terrazzo.game import LoadedGame
 from terrazzo.sim.cluster import Cluster, Seat
-from terrazzo.sim.scenario import Unrest, scenario
+from terrazzo.sim.rest import Problem
+from terrazzo.sim.scenario import scenario
 from terrazzo.sim.scenarios.fight_game import game_of, rules
 from terrazzo.sim.scenarios.fight_judge import FightJudge
+from terrazzo.sim.scenarios.seamless_bounds import Kind
 from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large
 from terrazzo.sim.scenarios.seamless_walk import Gait
 from terrazzo.sim.scenarios.torn import Torn
@@ -95,14 +98,12 @@ class Fight(Torn):
     def _game(self) -> LoadedGame:
         return game_of(self.judge, self.shape, self._populate)
 
-    def unrest(self) -> Unrest | None:
-        """See Scenario."""
-        if self.is_settling:
-            return Unrest("peace has just begun")
-        for problem in (self.truth.unrest(), self.judge.unrest(self.truth.reals())):
-            if problem is not None:
-                return Unrest(problem[0], (problem[1],))
-        return None
+    def problems(self) -> Iterator[Problem]:
+        """See Torn."""
+        yield from self.truth.unrest()
+        found = self.judge.unrest(self.truth.reals())
+        if found is not None:
+            yield Problem(Kind.GAME, found[0], found[1:])
 
     def _populate(self, server: Any) -> None:
         for number in range(1, self.shape.population["Creature"] + 1):

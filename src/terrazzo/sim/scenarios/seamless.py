@@ -20,13 +20,15 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
-from terrazzo.sim.scenario import Unrest, scenario
+from terrazzo.sim.rest import Problem
+from terrazzo.sim.scenario import scenario
 from terrazzo.sim.scenarios import seamless_rest
+from terrazzo.sim.scenarios.seamless_bounds import Kind
 from terrazzo.sim.scenarios.seamless_game import game_of
 from terrazzo.sim.scenarios.seamless_players import Player
 from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large, small
@@ -54,28 +56,24 @@ class Seamless(Torn):
     def _game(self) -> LoadedGame:
         return game_of(self.judge, self.shape, on_ready=self._populate)
 
-    def unrest(self) -> Unrest | None:
-        """See Scenario."""
-        if self.is_settling:
-            return Unrest("peace has just begun")
+    def problems(self) -> Iterator[Problem]:
+        """See Torn."""
         lost = self.judge.calls.unrest()
         if lost is not None:
-            return Unrest(lost[0], lost[1:])
+            yield Problem(Kind.CALLS, lost[0], lost[1:])
         for player in self.players:
             what = player.unrest()
             if what is not None:
-                return Unrest(what, (player.name, player.entity))
+                yield Problem(Kind.VIEWS if player.is_seeing else Kind.PLAYERS, what, (player.name, player.entity))
+        yield from self.truth.unrest()
         is_over = self.judge.is_over
-        for problem in (
-            self.truth.unrest(),
-            self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
-            self.judge.hooked.unrest(self.cluster.cell_apps),
-            seamless_rest.unrest(self.judge, self.truth.reals()),
-            seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
-        ):
-            if problem is not None:
-                return Unrest(problem[0], (problem[1],))
-        return None
+        found = {
+            Kind.DUTIES: self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
+            Kind.HOOKS: self.judge.hooked.unrest(self.cluster.cell_apps),
+            Kind.AREAS: seamless_rest.unrest(self.judge, self.truth.reals()),
+            Kind.BASES: seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
+        }
+        yield from (Problem(kind, each[0], each[1:]) for kind, each in found.items() if each is not None)
 
     def _populate(self, server: Any) -> None:
         number = 0

@@ -80,6 +80,8 @@ class Judge:
         self.hooked = Hooked()
         self.gaps = Gaps()
         self.thresholds = Thresholds(world)
+        self.stirred_at = 0.0
+        """When a cell part began or ended last."""
         self.saves: Saves
         """Of the cluster, which is made after its judge."""
         self.pace = Pace(lambda: world.clock.now, self._is_carried)

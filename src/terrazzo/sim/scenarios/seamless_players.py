@@ -81,6 +81,11 @@ class Player:
             return f"{self.name} has not got its body"
         return self._view.unrest(self.seat.app.view, real, self._truth.reals())
 
+    @property
+    def is_seeing(self) -> bool:
+        """Whether its client has a body, and so a view of the world."""
+        return self.mode is Mode.IN and self.seat is not None and self.seat.app.view.space is not None
+
     # Coming and going.
 
     def _come(self) -> None:

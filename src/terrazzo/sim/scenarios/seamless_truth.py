@@ -12,6 +12,7 @@ what is there after every tick and every frame that a CellApp has heard:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import hypot
 from typing import Any
 
@@ -23,6 +24,8 @@ from terrazzo.cell.history import Event
 from terrazzo.cell.real import Real
 from terrazzo.cell.story import GONE
 from terrazzo.sim.oracle import check
+from terrazzo.sim.rest import Problem
+from terrazzo.sim.scenarios.seamless_bounds import Kind
 from terrazzo.sim.scenarios.seamless_excuses import Excuses
 from terrazzo.sim.scenarios.seamless_holders import Holders
 from terrazzo.sim.scenarios.seamless_judge import Judge
@@ -115,6 +118,7 @@ class Truth:
         if story is None or story.life < life:
             story = Story(body, life)
             self._judge.stories.setdefault(body.id, []).append(story)
+            self._judge.stirred_at = self._world.clock.now
         else:
             now = values_of(layout, body.state.values())
             wrong = [name for name in now if now[name] != story.values[name]]
@@ -142,6 +146,7 @@ class Truth:
         story = self._judge.story(real.body.id)
         if story is not None and story.life == life_of(real.body.epoch):
             story.is_over = True
+            self._judge.stirred_at = self._world.clock.now
 
     def _on_step(self, body: Body) -> None:
         story, now = self._judge.story(body.id), self._world.clock.now
@@ -266,36 +271,45 @@ class Truth:
         """All reals."""
         return [real for app in self.apps for real in app.reals.values()]
 
-    def unrest(self) -> tuple[str, int] | None:
-        """What is not as it should be when nothing happens any more, and about which entity."""
+    def unrest(self) -> Iterator[Problem]:
+        """What is not as it should be when nothing happens any more: the first of each kind."""
         for app in self.apps:
             self._looked[app].clear()
             self._look(app)
-            if app.offloads.kept or app.ghosts.held:
-                entity = next(iter((*app.offloads.kept, *app.ghosts.held)))
-                return f"{app.me} has something on its way", entity
+        yield from self._on_its_way()
         for entity, stories in self._judge.stories.items():
             count = sum(entity in app.reals for app in self.apps)
             if count != (not stories[-1].is_over):
-                return f"entity {entity} has {count} reals", entity
+                yield Problem(Kind.REALS, f"entity {entity} has {count} reals", (entity,))
         for real in self.reals():
-            problem = self._unrest_of(real)
-            if problem is not None:
-                return problem, real.body.id
+            yield from self._unrest_of(real)
         for app in self.apps:
-            for entity, body in app.bodies.items():
-                owner = self.real_of(entity)
-                if owner is None or (body.real is None and app.me not in owner.haunts):
-                    return f"{app.me} has a ghost of entity {entity}, which nobody tends", entity
-                problem = None if body.real is not None else wrong_of(body, owner.body)
-                if problem is not None:
-                    return f"the ghost of entity {entity} on {app.me} {problem}", entity
-        return None
+            yield from self._unrest_of_ghosts(app)
 
-    def _unrest_of(self, real: Real) -> str | None:
+    def _on_its_way(self) -> Iterator[Problem]:
+        for app in self.apps:
+            for entity in app.offloads.kept:
+                yield Problem(Kind.KEPT, f"{app.me} has a copy of entity {entity}, which is not confirmed", (entity,))
+            arrivals = {each.entity for each in app.ghosts.arrivals()}
+            for entity in app.ghosts.held:
+                kind = Kind.ARRIVAL if entity in arrivals else Kind.HELD
+                yield Problem(kind, f"{app.me} holds something of entity {entity}", (entity,))
+
+    def _unrest_of_ghosts(self, app: CellApp) -> Iterator[Problem]:
+        for entity, body in app.bodies.items():
+            owner = self.real_of(entity)
+            if owner is None or (body.real is None and app.me not in owner.haunts):
+                what = f"{app.me} has a ghost of entity {entity}, which nobody tends"
+                yield Problem(Kind.GHOSTS, what, (entity,))
+                continue
+            problem = None if body.real is not None else wrong_of(body, owner.body)
+            if problem is not None:
+                yield Problem(Kind.GHOSTS, f"the ghost of entity {entity} on {app.me} {problem}", (entity,))
+
+    def _unrest_of(self, real: Real) -> Iterator[Problem]:
         body, shape = real.body, self._judge.shape
         if body.space.outside_by(body.position) > shape.margin_m + 1e-6:
-            return f"entity {body.id} is outside its cell on {body.app.me}"
+            yield Problem(Kind.REALS, f"entity {body.id} is outside its cell on {body.app.me}", (body.id,))
         appeal = body.kind.schema.appeal_radius
         area = Rect.around(body.position[0], body.position[2], shape.ghost_m + appeal)
         wanted = {leaf.app for leaf in body.space.leaves_touching(area)} - {body.app.me}
@@ -304,10 +318,11 @@ class Truth:
         for app in self.apps:
             ghost = app.bodies.get(body.id)
             if app.me in wanted and (ghost is None or ghost.number != body.number):
-                return f"entity {body.id} should have a ghost of number {body.number} on {app.me}"
+                what = f"entity {body.id} should have a ghost of number {body.number} on {app.me}"
+                yield Problem(Kind.GHOSTS, what, (body.id,))
             if ghost is not None and app is not body.app and app.me not in allowed:
-                return f"entity {body.id} has a ghost on {app.me} that nobody needs"
-        return None
+                what = f"entity {body.id} has a ghost on {app.me} that nobody needs"
+                yield Problem(Kind.GHOSTS, what, (body.id,))
 
 
 def wrong_of(ghost: Body, owner: Body) -> str | None:

@@ -13,6 +13,7 @@ ground with a judge; a scenario says who lives there, and what must hold at rest
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from terrazzo.game import LoadedGame
@@ -20,6 +21,9 @@ from terrazzo.sim.ambush import ambushes
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.faults import FaultKind, FaultPlan
 from terrazzo.sim.mutations import mutation_of
+from terrazzo.sim.rest import Problem, Rest
+from terrazzo.sim.scenario import Unrest
+from terrazzo.sim.scenarios.seamless_bounds import BOUNDS
 from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_saves import Saves
@@ -114,6 +118,7 @@ class Torn:
         self.shape = shape
         self.ground = SeamlessGround(world, shape)
         self.judge = self._judge(world)
+        self.rest = Rest(BOUNDS)
         self.truth = self.truth_type(world, self.judge)
         self._world = world
         self._mutation = mutation_of(mutation, self.name)
@@ -157,6 +162,17 @@ class Torn:
     def is_settling(self) -> bool:
         """Whether peace has just begun: it is too early to ask what holds at rest."""
         return self._world.clock.now < self._quiet_at + self.rest_s
+
+    def problems(self) -> Iterator[Problem]:
+        """What is still under way, the first of each kind."""
+        raise NotImplementedError
+
+    def unrest(self) -> Unrest | None:
+        """See Scenario: each kind of problem is judged by its own bound (`seamless_bounds.py`)."""
+        if self.is_settling:
+            return Unrest("peace has just begun")
+        begun_at = max(self._quiet_at, self._world.peace_at, self.judge.stirred_at)
+        return self.rest.judge(self._world.clock.now, begun_at, self.problems())
 
     def _on_start(self, process: Process, app: App) -> None:
         self._mutation.app(app)
