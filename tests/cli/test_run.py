@@ -74,9 +74,9 @@ def test_bots_need_a_world(tmp_path):
 
 
 def test_bots_go_to_the_world_that_runs_here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     code, words = told(bots, PLAZA)
-    assert (code, f"data folder {tmp_path / 'terrazzo-data'}:" in words) == (1, True)
+    assert (code, f"data folder {PLAZA}-data:" in words) == (1, True)
 
 
 @pytest.mark.parametrize(

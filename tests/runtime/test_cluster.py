@@ -10,6 +10,7 @@ from aiohttp import ClientSession
 
 from terrazzo.client import ClientGame
 from terrazzo.game import load_game
+from terrazzo.runtime.datafolder import DataFolder
 from tests.runtime.worlds import LIMIT_S, PLAZA, Visitor, Watch, World, call, homes, play
 
 PLAYERS = 20
@@ -132,7 +133,9 @@ def test_players_walk_over_borders_leave_and_find_everything_again(tmp_path, pla
 
 def refuse_strangers(tmp_path, data):
     """Each mistake is one sentence and an exit code; the world does not mind."""
-    code, _, error = call("bots", PLAZA, "--data", data, "--count", 1, "--name", "guest", "--password", "wrong")
+    cluster = DataFolder(data).read_cluster()
+    elsewhere = ("--address", f"127.0.0.1:{cluster.login.udp_port}", "--key", cluster.public_key)
+    code, _, error = call("bots", PLAZA, *elsewhere, "--count", 1, "--name", "guest", "--password", "wrong")
     assert code == 1
     assert "password" in error
     assert error.count("\n") == 1

@@ -18,9 +18,9 @@ from rich.table import Table
 
 from terrazzo.cli.output import json_option, print_json
 from terrazzo.errors import UsageError
-from terrazzo.runtime.config import Config
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.orders import CONSOLE
+from terrazzo.runtime.running import find_world
 
 ANSWER_S = 5.0
 
@@ -41,14 +41,16 @@ class _Picture(msgspec.Struct, frozen=True):
 
 @click.command()
 @json_option
-@click.option("--data", type=click.Path(path_type=Path), help="The data folder of the cluster.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="The data folder of the world, if more than one runs here."
+)
 def account(as_json: bool, data: Path | None) -> None:
     """What a running world has sent so far: bytes by entity type, property and method, and to whom.
 
     To ghosts, to an entity's own client, to other clients; most bytes first.
     """
     try:
-        lines = fetch(data or Path(Config().data.folder))
+        lines = fetch(find_world(data))
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
     if as_json:
@@ -57,9 +59,9 @@ def account(as_json: bool, data: Path | None) -> None:
         _show(lines)
 
 
-def fetch(data: Path) -> list[Line]:
+def fetch(data: DataFolder) -> list[Line]:
     """The account of the cluster that runs with this folder."""
-    cluster = DataFolder(data).read_cluster()
+    cluster = data.read_cluster()
     page = next((app.text for app in cluster.apps if app.name.startswith(f"{CONSOLE}-") and app.text), None)
     if page is None:
         raise UsageError("the cluster has no console that could be asked: run it with --console, or wait for it")

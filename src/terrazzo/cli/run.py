@@ -18,10 +18,12 @@ from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame, load_game
 from terrazzo.runtime.cluster import Cluster
 from terrazzo.runtime.config import DEFAULT_TOML, Config, read_config
-from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.datafolder import DataFolder, default_folder
 from terrazzo.runtime.launcher import Launcher, LocalLauncher, SingleLauncher
 from terrazzo.runtime.loop import run as run_loop
 from terrazzo.runtime.orders import Bots
+from terrazzo.runtime.running import find_world, noted
+from terrazzo.wire.pairs.login_db import BOT_PREFIX
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -39,7 +41,9 @@ def _print_config(ctx: click.Context, param: click.Parameter, value: bool) -> No
 @click.option("--bots", type=click.IntRange(0), help="Bots to send in once the world is ready.")
 @click.option("--single", is_flag=True, help="All apps in one process, for debugging.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder for the database, the key, logs and cluster.json."
+    "--data",
+    type=click.Path(path_type=Path),
+    help="Folder for the database, the key and logs; beside GAME if not given.",
 )
 @click.option("--config", "config_path", type=click.Path(path_type=Path), help="A TOML file with settings.")
 @click.option("--console/--no-console", default=True, help="With the web console, if it is installed.")
@@ -66,14 +70,17 @@ def run(
     try:
         config = _with_options(read_config(config_path), cells=cells, bases=bases, bots=bots)
         loaded = load_game(game)
-        folder = DataFolder(data or config.data.folder)
+        folder = DataFolder(data or config.data.folder or default_folder(game))
         folder.prepare()
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
     try:
+        folder.belong_to(game)
+        click.echo(f"What is saved, and logs: {folder.root}")
         launcher = SingleLauncher(loaded) if single else LocalLauncher()
         with_console = console and importlib.util.find_spec("terrazzo.console.member") is not None
-        sys.exit(run_loop(_run(game, loaded, config, folder, launcher, json_log, with_console)))
+        with noted(folder):
+            sys.exit(run_loop(_run(game, loaded, config, folder, launcher, json_log, with_console)))
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
     finally:
@@ -106,32 +113,40 @@ async def _run(
 @click.command()
 @click.argument("game", type=click.Path(path_type=Path))
 @click.option("--count", default=10, show_default=True, type=click.IntRange(1), help="How many.")
-@click.option("--address", metavar="HOST:PORT", help="The UDP address of a LoginApp.")
-@click.option("--key", metavar="HEX", help="The public key of the cluster.")
-@click.option("--data", type=click.Path(path_type=Path), help="The data folder of a cluster here.")
 @click.option("--name", default="walker", show_default=True, help="What they are called, followed by a number.")
-@click.option("--password", default="walker", show_default=True, help="What they log in with.")
+@click.option("--data", type=click.Path(path_type=Path), help="The data folder of a world here.")
+@click.option("--address", metavar="HOST:PORT", help="Of a world elsewhere: the UDP address of a LoginApp.")
+@click.option("--key", metavar="HEX", help="Of a world elsewhere: its public key.")
+@click.option("--password", default="walker", show_default=True, help="Of a world elsewhere: what they log in with.")
 def bots(
-    game: Path, count: int, address: str | None, key: str | None, data: Path | None, name: str, password: str
+    game: Path, count: int, name: str, data: Path | None, address: str | None, key: str | None, password: str
 ) -> None:
     """Send bots into a running world of GAME: they walk about and talk until Ctrl-C.
 
-    The world is that of the data folder (terrazzo-data, unless --data names another), or at --address with --key.
-    Exits with 1, and the reason, when nobody is let in.
+    The world is the one of GAME that runs here (--data names its folder, if there are more), or at --address with
+    --key. Here they are bots, which leave nothing in the database; elsewhere they are players like any other.
+    Exits with 1, and the reason, when not one of them is let in.
     """
     try:
         loaded = load_game(game)
-        host, port, key = _find_login(address, key, data)
-        orders = Bots(count=count, host=host, udp_port=port, public_key=key, name=name, password=password)
+        if data is not None or (address is None and key is None):
+            orders = _bots_here(find_world(data, game), count, name)
+        else:
+            host, port, key = _find_login(address, key)
+            orders = Bots(count=count, host=host, udp_port=port, public_key=key, name=name, password=password)
         run_loop(_run_bots(orders, loaded))
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
 
 
-def _find_login(address: str | None, key: str | None, data: Path | None) -> tuple[str, int, str]:
-    if data is not None or (address is None and key is None):
-        cluster = DataFolder(data or Config().data.folder).read_cluster()
-        return cluster.login.host, cluster.login.udp_port, cluster.public_key
+def _bots_here(folder: DataFolder, count: int, name: str) -> Bots:
+    cluster, password = folder.read_cluster(), folder.bots_password()
+    login, name = cluster.login, f"{BOT_PREFIX}{name}"
+    host, port, key = login.host, login.udp_port, cluster.public_key
+    return Bots(count=count, host=host, udp_port=port, public_key=key, name=name, password=password)
+
+
+def _find_login(address: str | None, key: str | None) -> tuple[str, int, str]:
     if address is None or key is None:
         raise UsageError("say where the world is: --data FOLDER, or both --address HOST:PORT and --key HEX")
     host, _, port = address.rpartition(":")

@@ -3,6 +3,7 @@
     LogOn ─▶ FINDING ── the name is known ─────▶ CHECKING ── password right ──▶ CLAIMING ─▶ PLACING ─▶ RECORDING
                 │                                   │                              ▲ │          │           │
                 ├─ unknown, new players welcome ─▶ HASHING ─▶ CREATING ────────────┘ │          │        LoggedOn
+                ├─ a bot ──────────────────────▶ CREATING or CLAIMING                │          │
                 └─ unknown, not welcome ─────────▶ CHECKING, against nothing         ▼          ▼
                                                      └──────── refused, with one sentence ──────┘
 
@@ -19,6 +20,8 @@ The rules:
 - *Leaving may overtake arriving.* LoggedOff comes straight from the BaseApp, ProxyPlaced by way of the manager. While
   an entity is claimed and placed, what is said to be gone is noted and not yet acted on: a proxy that turns out to be
   gone already counts as a failed placement, and if the claim finds the record of another, it was meant for that one.
+- *Bots are no players.* A name that is reserved for bots needs no password here, since LoginApp has checked it, and its
+  account is made whether or not new players are welcome; `bots.py` keeps it apart.
 - *Bounded.* No more than `in_work_max` at a time, and one for each name. A LoginApp whose link is lost takes its
   players with it, as long as nothing was claimed for them.
 """
@@ -53,7 +56,7 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.requests import Failure, Question, Requests
 
 T = TypeVar("T")
@@ -196,7 +199,9 @@ class LogOns:
             self._end(attempt, Refused.NO_ANSWER)
             return
         attempt.account = account
-        if account is None and self._allow_new_players:
+        if is_bot_name(attempt.name):
+            self._let_bot_in(attempt)
+        elif account is None and self._allow_new_players:
             hashed = self._step(attempt, self._hashed)
             self._store.submit(HashPassword(attempt.password), hashed, self._stuck(attempt))
         else:
@@ -208,6 +213,13 @@ class LogOns:
             self._claim(attempt)
         else:
             self._end(attempt, Refused.WRONG)
+
+    def _let_bot_in(self, attempt: _Attempt) -> None:
+        """LoginApp has checked the bots' password (`login_db`), so there is nothing to hash or to check here."""
+        if attempt.account is None:
+            self._hashed(attempt, "")
+        else:
+            self._claim(attempt)
 
     def _hashed(self, attempt: _Attempt, password_hash: str) -> None:
         try:

@@ -31,13 +31,14 @@ from terrazzo.db.store import (
 class MemoryDatabase:
     """See the module."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, first_dbid: int = 1) -> None:
         self.failing = ""
         self.accounts: dict[str, Account] = {}
         self.entities: dict[int, tuple[str, bytes]] = {}
         self.log_ons: dict[int, tuple[int, int]] = {}
         """dbid → entity (0: not placed yet) and index of the BaseApp."""
         self.next_entity_id = 1
+        self._next_dbid = first_dbid
         self._acts: dict[type[Operation[Any]], Callable[[Any], Any]] = {
             FindAccount: self._find_account,
             CreateAccount: self._create_account,
@@ -56,6 +57,11 @@ class MemoryDatabase:
 
     def close(self) -> None:
         """See Database."""
+
+    def forget(self, dbid: int) -> None:
+        """Drops an entity and the account that logs on as it."""
+        self.entities.pop(dbid, None)
+        self.accounts = {name: each for name, each in self.accounts.items() if each.dbid != dbid}
 
     def _run(self, operation: Operation[Any]) -> Any:
         if self.failing:
@@ -89,7 +95,8 @@ class MemoryDatabase:
         return save.dbid
 
     def _add_entity(self, type_name: str, record: bytes) -> int:
-        dbid = len(self.entities) + 1
+        dbid = self._next_dbid
+        self._next_dbid += 1
         self.entities[dbid] = (type_name, record)
         return dbid
 

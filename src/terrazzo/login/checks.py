@@ -11,6 +11,7 @@ from enum import Enum
 import msgspec
 
 from terrazzo.sync.protocol import LoginRequest
+from terrazzo.wire.pairs.login_db import BOT_PREFIX
 
 REQUEST_BYTES_MAX = 4096
 """Enough for the longest good request, even with every character written as an escape."""
@@ -26,6 +27,7 @@ class Refused(Enum):
     MALFORMED = "The server did not understand the login request; use a client of this version."
     NAME = f"A name has 1 to {NAME_MAX} printable characters and no blank at either end."
     PASSWORD = f"A password has 1 to {PASSWORD_MAX} characters."
+    RESERVED = f"Names that begin with {BOT_PREFIX} are for bots; choose another name."
     DIGEST = "The client and the server were built from different entity definitions; get the client of this server."
     RATE = "Too many attempts from this address; wait a little and try again."
     TOO_MANY = "Too many players are logging in; try again in a moment."

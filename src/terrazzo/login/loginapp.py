@@ -8,7 +8,8 @@
 The checks, cheapest first, each with a sentence of its own: size and form, name, password length (`checks.py`); the
 digest of the entity definitions; attempts from this address (`rates.py`); players in work here; a link with DBApp. Only
 then is DBApp asked, which looks at the password. A session that says a second thing while the first is in work is
-ended.
+ended. A name that is reserved for bots needs the bots' password of the cluster, which is checked here; bots come in a
+crowd from one address, so their attempts are not counted by it.
 
 How the endpoint is driven. The app does no I/O. Whoever drives it owns a `wire.client.ServerEndpoint` (or several, one
 for UDP and one for WebSockets) and moves the datagrams: what arrives goes into `endpoint.on_datagram` at once, what
@@ -20,6 +21,7 @@ the last call, in order.
 
 from __future__ import annotations
 
+import hmac
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ from terrazzo.wire.client.session import Address, Session
 from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.requests import Failure
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
@@ -79,14 +81,17 @@ class LoginApp(ClusterApp):
         *,
         endpoint: Endpoint,
         digest: str,
+        bots_password: str = "",
         limits: LoginLimits | None = None,
         host_of: Callable[[Address], str] = host_of,
     ) -> None:
+        """Without `bots_password` no bot is let in."""
         super().__init__(me, host)
         self.let_in = 0
         self.refused: Counter[Refused] = Counter()
         self._endpoint = endpoint
         self._digest = digest
+        self._bots_password = bots_password.encode()
         self._limits = limits or LoginLimits()
         self._host_of = host_of
         self._rate = RateLimit(per_s=self._limits.attempts_per_s, burst=self._limits.attempts_burst)
@@ -184,13 +189,20 @@ class LoginApp(ClusterApp):
             return request
         if request.digest != self._digest:
             return Refused.DIGEST
-        if not self._rate.take(self._host_of(session.address), self.host.now):
+        if is_bot_name(request.name):
+            if not self._is_bots_password(request.password):
+                return Refused.RESERVED
+        elif not self._rate.take(self._host_of(session.address), self.host.now):
             return Refused.RATE
         if len(self._asked) >= self._limits.asked_max:
             return Refused.TOO_MANY
         if self._database is None:
             return Refused.NOT_READY
         return request
+
+    def _is_bots_password(self, password: str) -> bool:
+        given = password.encode(errors="replace")
+        return bool(self._bots_password) and hmac.compare_digest(given, self._bots_password)
 
     def _on_answer(self, session: Session, request: LoginRequest, answer: Message) -> None:
         if not isinstance(answer, LoggedOn):

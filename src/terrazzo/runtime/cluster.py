@@ -4,6 +4,7 @@
                  └── not yet after patience_s: says what is missing, and waits on
       any member ends by itself, or fails ─────────────────────────────────────▶ named, with the end of its log;
                                                                                  the rest ends in order; exit code 1
+      bots end by themselves, or fail ─────────────────────────────────────────▶ named; the world goes on without them
 
 The order of an end, each stage when the one before is gone or has had its time (then it is killed):
 
@@ -24,7 +25,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -64,6 +64,11 @@ class _Running:
     @property
     def is_up(self) -> bool:
         return self.end is not None and not self.end.done()
+
+    @property
+    def has_fallen(self) -> bool:
+        """It has failed, or ended by itself."""
+        return self.step is Step.FAILED or not self.is_up
 
 
 class Cluster:
@@ -173,7 +178,8 @@ class Cluster:
             while not self._stopping.is_set():
                 await self._changed.wait()
                 self._changed.clear()
-                fallen = [each for each in self._members if each.step is Step.FAILED or not each.is_up]
+                await self._part_with_bots()
+                fallen = [each for each in self._members if each.has_fallen]
                 if fallen and not self._stopping.is_set():
                     await self._report_fallen(fallen)
                     return
@@ -208,11 +214,9 @@ class Cluster:
             self._write_file(sockets)
 
     def _bots(self) -> Bots:
-        # Nobody else can log in as a bot: only the cluster knows its key.
-        password = sha256(b"bots " + self._data.read_key()).hexdigest()
         return Bots(
             count=self._config.apps.bots, host=self._config.listen.near_host, udp_port=self._login().udp_port,
-            public_key=self._data.public_key(), password=password,
+            public_key=self._data.public_key(), password=self._data.bots_password(),
         )  # fmt: skip
 
     def _write_file(self, sockets: str) -> None:
@@ -247,19 +251,32 @@ class Cluster:
 
     # The end.
 
+    async def _part_with_bots(self) -> None:
+        """The failure of bots is told, and the world goes on without them."""
+        if self._stopping.is_set():
+            return
+        for member in [each for each in self._members if each.order.kind == BOTS and each.has_fallen]:
+            await self._report(member, "the world goes on")
+            await self._end_one(member)
+            self._members.remove(member)
+            self._complain("The world goes on without these bots.")
+
     async def _report_fallen(self, fallen: list[_Running]) -> None:
         self._failed = True
         for member in fallen:
-            assert member.end is not None
-            name = member.order.name
-            if member.step is Step.FAILED:
-                self._complain(f"{name}: {member.text}")
-                continue
-            how = await member.end
-            pid = member.launched.pid if member.launched is not None else 0
-            self._complain(f"{name} (pid {pid}) {how or 'ended by itself'}; the cluster ends. Its last words:")
-            for line in last_lines(self._data.logs / f"{name}.log"):
-                self._complain(f"  {line}")
+            await self._report(member, "the cluster ends")
+
+    async def _report(self, member: _Running, outcome: str) -> None:
+        assert member.end is not None
+        name = member.order.name
+        if member.step is Step.FAILED:
+            self._complain(f"{name}: {member.text}")
+            return
+        how = await member.end
+        pid = member.launched.pid if member.launched is not None else 0
+        self._complain(f"{name} (pid {pid}) {how or 'ended by itself'}; {outcome}. Its last words:")
+        for line in last_lines(self._data.logs / f"{name}.log"):
+            self._complain(f"  {line}")
 
     async def _end(self) -> None:
         self._stopping.set()
@@ -280,10 +297,15 @@ class Cluster:
             member.launched.stop()
             done, _ = await asyncio.wait([member.end], timeout=STAGE_S)
             if not done:
-                self._failed = True
-                self._complain(f"{member.order.name} did not end within {STAGE_S:g} s and was killed.")
+                self._fail(member, f"did not end within {STAGE_S:g} s and was killed")
                 member.launched.kill()
+                await member.end
+                return
         how = await member.end
-        if how and not self._failed:
-            self._failed = True
-            self._complain(f"{member.order.name} {how} while the cluster was ending.")
+        if how and not self._failed and member.step is not Step.FAILED:
+            self._fail(member, f"{how} while the cluster was ending")
+
+    def _fail(self, member: _Running, what: str) -> None:
+        """A member has not ended as it should: told, and of all but bots a failure of the cluster."""
+        self._complain(f"{member.order.name} {what}.")
+        self._failed = self._failed or member.order.kind != BOTS

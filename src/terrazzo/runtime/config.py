@@ -37,7 +37,7 @@ base_ws_port = 0
 console_port = 0             # of the web page
 
 [data]
-folder = "terrazzo-data"     # the database, the key of the cluster, logs, run/cluster.json
+folder = ""                  # the database, the key of the cluster, logs; "" is GAME-data, beside the game GAME
 
 [login]
 attempts_per_s = 1.0         # from one address, once its burst is used up
@@ -91,7 +91,7 @@ class Listen(_Part, frozen=True, kw_only=True):
 class Data(_Part, frozen=True, kw_only=True):
     """What stays."""
 
-    folder: str = "terrazzo-data"
+    folder: str = ""
 
 
 class Login(_Part, frozen=True, kw_only=True):

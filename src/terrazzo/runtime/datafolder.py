@@ -1,8 +1,11 @@
 """The folder of a cluster's data: what it is made of, who may use it, and the key of the cluster.
 
+It belongs to one game, and without --data it lies beside that game's package (`default_folder`).
+
 world.sqlite        everything that is saved
 cluster.key         the private key by which clients know the cluster, hex, for its owner's eyes only
 lock                held by the launcher that runs with this folder
+game                the name of the game whose world this is
 logs/NAME.log       of each app
 run/cluster.json    while a cluster runs: where it is, for other tools (`orders.ClusterFile`)
 """
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -22,6 +26,17 @@ from terrazzo.wire.client import public_key
 KEY_BYTES = 32
 
 
+def name_of(game: str | Path) -> str:
+    """What the game at a path is called: its package, folder or file."""
+    path = Path(game).resolve()
+    return path.stem if path.suffix == ".py" else path.name
+
+
+def default_folder(game: str | Path) -> Path:
+    """Where the data of a game is, unless another place is named: beside it."""
+    return Path(game).resolve().with_name(f"{name_of(game)}-data")
+
+
 class DataFolder:
     """One folder."""
 
@@ -31,6 +46,7 @@ class DataFolder:
         self.key_file = self.root / "cluster.key"
         self.logs = self.root / "logs"
         self.cluster_file = self.root / "run" / "cluster.json"
+        self._game_file = self.root / "game"
         self._lock: int | None = None
 
     def prepare(self) -> None:
@@ -49,6 +65,20 @@ class DataFolder:
                 f"another cluster is running with the data folder {self.root}: stop it, or give another with --data"
             ) from None
         self._lock = lock
+
+    def belong_to(self, game: str | Path) -> None:
+        """Notes at the first start which game this is the world of; UsageError when it is another one's."""
+        name = name_of(game)
+        try:
+            owner = self._game_file.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            owner = name
+            self._game_file.write_text(f"{name}\n", encoding="utf-8")
+        if owner != name:
+            raise UsageError(
+                f"the data folder {self.root} holds the world of the game {owner}, not of {name}: give another one "
+                f"with --data, or, if {owner} is called {name} now, write {name} into {self._game_file}"
+            )
 
     def release(self) -> None:
         """Leaves the folder to others."""
@@ -82,6 +112,10 @@ class DataFolder:
     def public_key(self) -> str:
         """What clients must know, hex."""
         return public_key(self.read_key()).hex()
+
+    def bots_password(self) -> str:
+        """What bots of this cluster log in with: only the owner of the folder can read the key that it is made of."""
+        return sha256(b"bots " + self.read_key()).hexdigest()
 
     def write_cluster(self, cluster: ClusterFile) -> None:
         """Tells other tools; they see the old file or the new one, never half of one."""

@@ -35,12 +35,15 @@ class LoginMember(EntranceMember):
     def _make(self, host: Host) -> ClusterApp:
         assert self.doors is not None
         doors, login = self.doors, self.config.login
-        # The launcher's own bots come all at once from this machine.
-        burst = login.attempts_burst + 2 * self.config.apps.bots
-        limits = LoginLimits(attempts_per_s=login.attempts_per_s, attempts_burst=burst)
-        both = _Both(doors)
+        limits = LoginLimits(attempts_per_s=login.attempts_per_s, attempts_burst=login.attempts_burst)
         self.app = LoginApp(
-            self.order.id, host, endpoint=both, digest=digest(self.game.schema), limits=limits, host_of=doors.host_of
+            self.order.id,
+            host,
+            endpoint=_Both(doors),
+            digest=digest(self.game.schema),
+            bots_password=DataFolder(self.order.data).bots_password(),
+            limits=limits,
+            host_of=doors.host_of,
         )
         return self.app
 

@@ -25,6 +25,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.passwords import Hasher
 from terrazzo.db.sqlite import SqliteDatabase
@@ -192,7 +193,8 @@ class DBMember(AppMember):
     _threads: StoreThreads | None = None
 
     async def _open(self) -> None:
-        self._threads = StoreThreads(SqliteDatabase(DataFolder(self.order.data).database), Hasher(os.urandom))
+        database = BotsDatabase(SqliteDatabase(DataFolder(self.order.data).database))
+        self._threads = StoreThreads(database, Hasher(os.urandom))
 
     def _make(self, host: Host) -> ClusterApp:
         assert self._threads is not None

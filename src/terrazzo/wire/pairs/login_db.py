@@ -1,9 +1,22 @@
-"""LoginApp → DBApp: a player at the door (20–29)."""
+"""LoginApp → DBApp: a player at the door (20–29).
+
+Names that begin with BOT_PREFIX are reserved for bots. LoginApp lets such a name in only with the bots' password of the
+cluster, and DBApp relies on that: it keeps no password of a bot, and stores no bot among the players.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.numbers import Int32
+
+BOT_PREFIX = "bot-"
+
+
+def is_bot_name(name: str) -> bool:
+    """Whether a name is reserved for bots, in whatever case or width it is written."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).startswith(BOT_PREFIX)
 
 
 @message(20, max_size=4096)

@@ -1,0 +1,72 @@
+"""A database in which bots leave nothing: their accounts are in memory, and end when they log off.
+
+    BotsDatabase ── what concerns a bot ─────────▶ MemoryDatabase: the account ends with the log-on record
+                └── everything else ─────────────▶ the database of the players
+
+An operation concerns a bot when its name is one of a bot's (`login_db.is_bot_name`), or its dbid is one that the memory
+gave: those begin at FIRST_DBID, which no database of players reaches. So a bot begins anew each time it logs on, and
+the players' database never holds one. The memory is bounded by the number of bots that are logged on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from terrazzo.db.memory import MemoryDatabase
+from terrazzo.db.store import (
+    AddLogOn,
+    ClearLogOn,
+    ClearLogOns,
+    CreateAccount,
+    Database,
+    FindAccount,
+    LoadEntity,
+    Operation,
+    PlaceLogOn,
+    SaveEntity,
+)
+from terrazzo.wire.pairs.login_db import is_bot_name
+
+FIRST_DBID = 2**48
+
+
+class BotsDatabase:
+    """See the module."""
+
+    def __init__(self, players: Database) -> None:
+        self.bots = MemoryDatabase(first_dbid=FIRST_DBID)
+        self._players = players
+
+    def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
+        """See Database. What concerns the players is one transaction, as it is without bots."""
+        asked = [each for each in operations if not _is_of_bot(each)]
+        results = iter(self._players.transact(asked) if asked else [])
+        return [self._run(each) if _is_of_bot(each) else self._both(each, next(results)) for each in operations]
+
+    def close(self) -> None:
+        """See Database."""
+        self._players.close()
+
+    def _run(self, operation: Operation[Any]) -> Any:
+        [result] = self.bots.transact([operation])
+        if isinstance(operation, ClearLogOn) and result is True:
+            self.bots.forget(operation.dbid)
+        return result
+
+    def _both(self, operation: Operation[Any], result: Any) -> Any:
+        """ClearLogOns names no entity: it concerns players and bots."""
+        if not isinstance(operation, ClearLogOns) or not isinstance(result, int):
+            return result
+        before = set(self.bots.log_ons)
+        [left] = self.bots.transact([operation])
+        for dbid in before - set(self.bots.log_ons):
+            self.bots.forget(dbid)
+        return result + left
+
+
+def _is_of_bot(operation: Operation[Any]) -> bool:
+    if isinstance(operation, FindAccount | CreateAccount):
+        return is_bot_name(operation.name)
+    by_dbid = LoadEntity | SaveEntity | AddLogOn | PlaceLogOn | ClearLogOn
+    return isinstance(operation, by_dbid) and operation.dbid >= FIRST_DBID

@@ -1,0 +1,86 @@
+"""The worlds that run on this machine: how `terrazzo bots` and `terrazzo account` find one without being told where.
+
+A launcher notes the data folder of its world in a folder of the user's own, one small file for each world, and takes
+the file away at its end. A note is a hint, no more: what counts is the cluster.json in the data folder and the process
+that it names, so a note that a killed launcher has left is taken away by the first reader.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from terrazzo.errors import UsageError
+from terrazzo.runtime.datafolder import DataFolder, default_folder
+
+
+def find_world(data: Path | None, game: Path | None = None) -> DataFolder:
+    """The data folder of the world that is meant: the one named, that of the game, or the only one that runs."""
+    if data is not None:
+        return DataFolder(data)
+    found = [each for each, its_game in running() if game is None or its_game == game.resolve()]
+    if not found and game is not None:
+        return DataFolder(default_folder(game))
+    if not found:
+        raise UsageError("no world runs here: start one with terrazzo run, or name its folder with --data")
+    if len(found) > 1:
+        folders = ", ".join(str(each.root) for each in found)
+        raise UsageError(f"{len(found)} worlds run here: say which one with --data ({folders})")
+    return found[0]
+
+
+def running() -> list[tuple[DataFolder, Path]]:
+    """The data folders of the worlds that are ready, and the game of each."""
+    found = []
+    for note in sorted(_notes().glob("*.world")) if _is_ours(_notes()) else ():
+        with suppress(OSError, UnicodeDecodeError, UsageError):
+            folder = DataFolder(note.read_text(encoding="utf-8"))
+            cluster = folder.read_cluster()
+            if _is_alive(cluster.pid):
+                found.append((folder, Path(cluster.game)))
+            else:
+                note.unlink(missing_ok=True)
+    return found
+
+
+@contextmanager
+def noted(folder: DataFolder) -> Iterator[None]:
+    """While this lasts, others find the world. Where no note can be written they need --data, and that is all."""
+    note = _notes() / f"{sha256(str(folder.root).encode()).hexdigest()[:32]}.world"
+    with suppress(OSError):
+        note.parent.mkdir(mode=0o700, exist_ok=True)
+        if _is_ours(note.parent):
+            note.write_text(str(folder.root), encoding="utf-8")
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            note.unlink(missing_ok=True)
+
+
+def _notes() -> Path:
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()) / f"terrazzo-{os.getuid()}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """Others may write into the folder around it: it counts only if it is this user's alone."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,87 @@
+"""Bots leave nothing in the players' database, and begin anew each time."""
+
+import pytest
+
+from terrazzo.db.bots import FIRST_DBID, BotsDatabase
+from terrazzo.db.memory import MemoryDatabase
+from terrazzo.db.store import (
+    AddLogOn,
+    ClearLogOn,
+    ClearLogOns,
+    CreateAccount,
+    FindAccount,
+    LoadEntity,
+    PlaceLogOn,
+    SaveEntity,
+    run,
+)
+from terrazzo.wire.pairs.login_db import is_bot_name
+
+
+@pytest.fixture
+def players():
+    return MemoryDatabase()
+
+
+@pytest.fixture
+def database(players):
+    return BotsDatabase(players)
+
+
+def log_on(database, name, base_app=0, entity=7):
+    account = run(database, CreateAccount(name, "", "Avatar", b"new"))
+    assert account is not None
+    assert run(database, AddLogOn(account.dbid))
+    assert run(database, PlaceLogOn(account.dbid, entity, base_app))
+    return account.dbid
+
+
+def test_bot_is_not_among_the_players(database, players):
+    dbid = log_on(database, "bot-1")
+    assert dbid >= FIRST_DBID
+    assert run(database, SaveEntity("Avatar", dbid, b"changed")) == dbid
+    assert run(database, LoadEntity("Avatar", dbid)) == b"changed"
+    assert (players.accounts, players.entities, players.log_ons) == ({}, {}, {})
+
+
+def test_bot_is_forgotten_when_it_logs_off(database):
+    dbid = log_on(database, "bot-1")
+    assert not run(database, ClearLogOn(dbid, 8)), "the record of another proxy stays"
+    assert run(database, FindAccount("bot-1")) is not None
+    assert run(database, ClearLogOn(dbid, 7))
+    assert run(database, FindAccount("bot-1")) is None
+    assert (database.bots.accounts, database.bots.entities, database.bots.log_ons) == ({}, {}, {})
+    assert log_on(database, "bot-1") != dbid, "a dbid is not given twice"
+
+
+def test_bots_of_a_lost_base_app_are_forgotten(database):
+    log_on(database, "bot-1", base_app=0)
+    kept = log_on(database, "bot-2", base_app=1)
+    ann = log_on(database, "ann", base_app=1)
+    assert run(database, ClearLogOns(0)) == 2
+    assert set(database.bots.entities) == {kept}
+    assert run(database, ClearLogOns(None)) == 0
+    assert database.bots.entities == {}
+    assert run(database, LoadEntity("Avatar", ann)) == b"new"
+
+
+def test_batch_keeps_the_order_of_its_results(database, players):
+    operations = [
+        FindAccount("bot-1"),
+        CreateAccount("ann", "h", "Avatar", b"a"),
+        CreateAccount("bot-1", "", "Avatar", b"b"),
+    ]
+    nothing, ann, bot = database.transact(operations)
+    assert nothing is None
+    assert (ann.name, bot.name) == ("ann", "bot-1")
+    assert set(players.accounts) == {"ann"}
+
+
+@pytest.mark.parametrize("name", ["bot-1", "BOT-1", "Bot-walker-2", "\uff42\uff4f\uff54-1"])
+def test_reserved_names_are_known_in_any_case_and_width(name):
+    assert is_bot_name(name)
+
+
+@pytest.mark.parametrize("name", ["bot", "botany", "robot-1", "ann"])
+def test_other_names_are_the_players(name):
+    assert not is_bot_name(name)

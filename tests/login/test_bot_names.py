@@ -1,0 +1,42 @@
+"""Names that are reserved for bots: a player cannot take one, the bots of the cluster can."""
+
+from terrazzo.login.checks import Refused
+from terrazzo.login.loginapp import LoginApp, LoginLimits
+from tests.login.test_loginapp import DATABASE, DIGEST, ME, Door
+
+PASSWORD = "secret of the cluster"
+
+
+def door_for(bots_password=""):
+    """One attempt from each address, and then a long pause."""
+    door = Door()
+    limits = LoginLimits(attempts_burst=1, attempts_per_s=0.001)
+    door.app = LoginApp(
+        ME, door.host, endpoint=door.inbox, digest=DIGEST, bots_password=bots_password, limits=limits
+    )  # fmt: skip
+    door.app.on_link_up(DATABASE)
+    return door
+
+
+def test_reserved_name_is_refused_to_a_player():
+    door = door_for(PASSWORD)
+    player = door.knock("Bot-1", "my own")
+    assert door.tick() == []
+    assert player.error == Refused.RESERVED.value == "Names that begin with bot- are for bots; choose another name."
+
+
+def test_reserved_name_is_refused_where_there_are_no_bots():
+    door = door_for()
+    player = door.knock("bot-1", "x")
+    assert door.tick() == []
+    assert player.error == Refused.RESERVED.value
+
+
+def test_bots_are_not_counted_by_their_address():
+    door = door_for(PASSWORD)
+    for number in range(5):
+        door.knock(f"bot-{number}", PASSWORD)
+    first, second = door.knock("ann"), door.knock("ben")
+    assert [asked.name for _, asked in door.tick()] == [*(f"bot-{number}" for number in range(5)), "ann"]
+    assert first.sent == []
+    assert second.error == Refused.RATE.value
