@@ -6,8 +6,8 @@ same name and is made from `x.pyx` where the fast form needs raw buffers (a twin
 runs for every client and tick is). Python prefers the compiled file when both exist; TERRAZZO_PURE=1 hides it (see
 `terrazzo/_speed/__init__.py`).
 
-A kernel that cannot be built is left out with a warning: on a machine without a C compiler the install succeeds with
-the plain forms.
+A kernel that cannot be built is left out, and one warning says which and why: on a machine without a C compiler the
+install succeeds with the plain forms.
 
 Both steps, Cython's and the compiler's, take as many kernels at a time as there are processors, the longest first.
 """
@@ -73,15 +73,15 @@ class BuildWhatCanBeBuilt(build_ext):
         super().initialize_options()
         self.parallel = PROCESSORS
         self.done = 0
-        self.left_out: list[Extension] = []
+        self.left_out: dict[Extension, str] = {}
 
     def build_extension(self, ext: Extension) -> None:
-        """Build one kernel or say why not."""
+        """Build one kernel, or keep why not."""
         try:
             super().build_extension(ext)
         except Exception as problem:
-            self.warn(f"{ext.name} is not compiled, its plain-Python form will be used: {problem}")
-            self.left_out.append(ext)
+            self.left_out[ext] = str(problem)
+            return
         self.done += 1
         print(f"  {self.done:2} of {len(self.extensions)}  {ext.name}", flush=True)
 
@@ -90,9 +90,18 @@ class BuildWhatCanBeBuilt(build_ext):
         inplace, self.inplace = self.inplace, False
         super().run()
         self.inplace = inplace
+        self._tell_left_out()
         self.extensions = [ext for ext in self.extensions if ext not in self.left_out]
         if inplace:
             self.copy_extensions_to_source()
+
+    def _tell_left_out(self) -> None:
+        """One warning, however many there are: without a compiler it is all of them, for one reason."""
+        if self.left_out:
+            some = ", ".join(sorted(each.name for each in self.left_out)[:3])
+            names = some if len(self.left_out) <= 3 else f"{some} and {len(self.left_out) - 3} more"
+            reasons = "; ".join(dict.fromkeys(self.left_out.values()))
+            self.warn(f"not compiled: {names}. Terrazzo works without, only slower. The reason: {reasons[:500]}")
 
 
 class PackWebClient(build_py):

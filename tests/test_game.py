@@ -16,9 +16,11 @@ from terrazzo import *
 class Hero(EntityType): {body}
 class Tree(EntityType): ...
 {part}
-GAME = Game(player={player}, spaces={spaces}, ghost_distance_m={ghosts})
+def nothing(): ...
+async def waits(server): ...
+GAME = Game(player={player}, spaces={spaces}, ghost_distance_m={ghosts}, on_ready={on_ready})
 """
-GOOD = {"body": "...", "part": "", "player": "Hero", "spaces": "[Space('hall')]", "ghosts": 100}
+GOOD = {"body": "...", "part": "", "player": "Hero", "spaces": "[Space('hall')]", "ghosts": 100, "on_ready": None}
 
 
 def write(folder: Path, **said: object) -> Path:
@@ -41,6 +43,8 @@ def test_a_game_that_holds(tmp_path: Path, part: str) -> None:
         ({"spaces": "[]"}, 0, "give at least one Space"),
         ({"spaces": "[Space('a'), Space('a')]"}, 0, "two spaces are called a"),
         ({"spaces": "[Space('a', (5, 0, 0, 5))]"}, 0, "the bounds of the space a are empty"),
+        ({"on_ready": "nothing"}, 0, "on_ready is called with one argument, the Server"),
+        ({"on_ready": "waits"}, 0, "on_ready is called, not awaited"),
         ({"ghosts": 10}, 0, "ghost_distance_m must be at least area_radius_m"),
     ],
 )
@@ -56,8 +60,12 @@ def test_what_is_wrong_is_told_when_it_is_loaded_and_checked(
     assert words in result.output.replace("\n", " ")
 
 
-def test_check_does_not_ask_for_a_game(tmp_path: Path) -> None:
+def test_package_without_a_game_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "game.py").write_text("from terrazzo import *\nclass Hero(EntityType): ...\n")
-    assert CliRunner().invoke(main, ["check", str(tmp_path)]).exit_code == 0
+    result = CliRunner().invoke(main, ["check", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "no module of the game makes a Game" in result.output.replace("\n", " ")
+    assert result.output.endswith("1 error, 0 warnings, 1 entity type.\n")
+    assert CliRunner().invoke(main, ["defs", str(tmp_path)]).exit_code == 0
     with pytest.raises(DefinitionError, match="no module of the game makes a Game"):
         load_game(tmp_path)

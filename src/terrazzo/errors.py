@@ -78,7 +78,7 @@ class OwnershipError(UsageError):
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a definition: where, of which kind, and what to do about it."""
+    """One mistake in a definition: where, of which kind, and what to do about it. Line 0: it is of the whole file."""
 
     file: str
     line: int
@@ -86,8 +86,13 @@ class Problem:
     message: str
     tag: str | None = None
 
+    @property
+    def place(self) -> str:
+        """Where, in the form that editors can jump to."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.kind}: {self.message}"
+        return f"{self.place}: {self.kind}: {self.message}"
 
 
 class DefinitionError(UsageError):

@@ -11,18 +11,20 @@ A game's package says what it has beyond its entity types in one object:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from terrazzo.errors import DefinitionError, Problem, UsageError, shown
+from terrazzo.errors import Problem, UsageError, shown
 from terrazzo.schema.arguments import plain_number, text
 from terrazzo.schema.classes.declare import EntityType
 from terrazzo.schema.classes.package import entity_types, load_package
 from terrazzo.schema.classes.parts import Part, Proxy
 from terrazzo.schema.classes.sources import Sources
+from terrazzo.schema.load import NO_SUCH_PATH
 from terrazzo.schema.loaded import Loaded
 from terrazzo.schema.model import EntitySchema, Schema, Side
 from terrazzo.world.place import PLACE_MAX
@@ -90,6 +92,8 @@ class LoadedGame:
     policy: Game
     parts: dict[str, dict[Side, type[Part]]]
     """The classes of the parts, by the name of the entity type."""
+    warnings: tuple[Problem, ...] = ()
+    """What works but is hardly meant."""
 
     @cached_property
     def player(self) -> EntitySchema:
@@ -99,15 +103,25 @@ class LoadedGame:
 
 def load_game(path: str | Path) -> LoadedGame:
     """The game at a path; raises DefinitionError with everything that is wrong with it."""
-    loaded = load_package(path)
+    path = Path(path)
+    if not path.exists():
+        raise UsageError(f"{path}: {NO_SUCH_PATH}")
+    loaded = check_policy(load_package(path), path)
     schema, policy = loaded.checked(), policy_of(loaded)
+    assert policy is not None
+    return LoadedGame(schema, policy, parts_of(entity_types(loaded.modules)), tuple(loaded.warnings))
+
+
+def check_policy(loaded: Loaded, path: Path) -> Loaded:
+    """The same, with what is wrong with what the game says of itself. Definition trees say nothing of it."""
+    if loaded.errors or not loaded.modules:
+        return loaded
+    policy = policy_of(loaded)
     if policy is None:
         message = "no module of the game makes a Game: write GAME = Game(player=…, spaces=[Space(…)])"
-        raise DefinitionError([Problem(str(path), 0, "game without policy", message)])
-    wrong = policy_problems(policy, schema, Path(path))
-    if wrong:
-        raise DefinitionError(wrong)
-    return LoadedGame(schema, policy, parts_of(entity_types(loaded.modules)))
+        return replace(loaded, errors=[Problem(str(path), 0, "no Game", message)])
+    warnings = [*loaded.warnings, *_player_warnings(policy, path)]
+    return replace(loaded, errors=policy_problems(policy, loaded.schema, path), warnings=warnings)
 
 
 def policy_of(loaded: Loaded) -> Game | None:
@@ -150,6 +164,10 @@ def _policy_mistakes(policy: Game) -> Iterator[str]:
         if not (each.bounds[0] < each.bounds[2] and each.bounds[1] < each.bounds[3]):
             problem = f"the bounds of the space {each.name} are empty"
             yield f"{problem}: they are (least x, least z, greatest x, greatest z)"
+    if policy.on_ready is not None and not _takes_server(policy.on_ready):
+        yield "on_ready is called with one argument, the Server: give a function that takes it"
+    if inspect.iscoroutinefunction(policy.on_ready):
+        yield "on_ready is called, not awaited: write def, not async def"
     if policy.ghost_distance_m < policy.area_radius_m:
         yield "ghost_distance_m must be at least area_radius_m, or clients would not see over a border"
 
@@ -171,6 +189,28 @@ def _wrong_space(space: Space) -> Iterator[str]:
     if not is_tuple or not all(type(each) is float and -PLACE_MAX <= each <= PLACE_MAX for each in bounds):
         what = f"four numbers of at most {PLACE_MAX:g} (least x, least z, greatest x, greatest z)"
         yield f"the bounds of the space {shown(space.name)} are {what}, not {shown(bounds)}"
+
+
+def _takes_server(on_ready: Any) -> bool:
+    try:
+        inspect.signature(on_ready).bind(None)
+    except ValueError:  # a callable that Python cannot look into
+        return True
+    except TypeError:
+        return False
+    return True
+
+
+def _player_warnings(policy: Game, path: Path) -> Iterator[Problem]:
+    """A player without a base of the game's own gets in, and that is all: nothing gives it a body."""
+    player = policy.player
+    if isinstance(player, type) and issubclass(player, EntityType) and not player._parts[Side.BASE]:
+        place = Sources(path.resolve() if path.is_dir() else path.resolve().parent).body(player).place()
+        message = (
+            f"{player.__name__} is what players log in as, and no module has a base part for it, so nothing gives a "
+            f"player a body: write class …(Proxy, of={player.__name__}) with a method on_client_ready"
+        )
+        yield Problem(place.file, place.line, "player without base", message)
 
 
 def _player_problems(player: type[EntityType], path: Path) -> Iterator[Problem]:

@@ -78,7 +78,10 @@ class Stage:
     def report(self, step, *names, text=""):
         for name in names or list(self.launcher.members):
             ports = ("127.0.0.1", 4000, 4001) if name.startswith(("login", "base_app-")) else ()
-            self.launcher.members[name].hear(Report(step, text, *ports))
+            is_populated = step is Step.READY and name.startswith("base_app-")
+            self.launcher.members[name].hear(
+                msgspec.structs.replace(Report(step, text, *ports), is_populated=is_populated)
+            )
 
 
 @pytest.fixture

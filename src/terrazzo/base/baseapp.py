@@ -34,7 +34,7 @@ from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
-from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
+from terrazzo.sync.gamecode import run_game_code, trace_of, try_game_code, words_of
 from terrazzo.sync.protocol import MethodTable, encode_logged_off
 from terrazzo.wire.app import Host
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
@@ -107,6 +107,8 @@ class BaseApp(ClusterApp):
         self._updated: dict[EntityId, ProxyEntity] = {}
         """Those for whose clients something has come that may be lost."""
         self.spaces_ready = 0
+        self.on_ready_error: str | None = None
+        """What the game's `on_ready` raised here, in words; nothing: it went well; None: it was not run here."""
         self.bad_messages = 0
         self.old_mail = 0
         self.failures = 0
@@ -175,8 +177,9 @@ class BaseApp(ClusterApp):
 
     def _on_bootstrap(self, source: AppId, message: Bootstrap) -> None:
         on_ready: Callable[[Any], None] | None = self.game.policy.on_ready
+        self.on_ready_error = ""
         if on_ready is not None:
-            run_game_code(self.host, "the game's on_ready", on_ready, Server(self))
+            self.on_ready_error = try_game_code(self.host, "the game's on_ready", on_ready, Server(self))
 
     # Clients.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from terrazzo.cli.output import json_option, print_json, print_problems
-from terrazzo.game import policy_of, policy_problems
+from terrazzo.cli.output import count, json_option, print_json, print_problems
+from terrazzo.game import check_policy
 from terrazzo.schema.listing import listing
 from terrazzo.schema.load import load
 from terrazzo.schema.loaded import Loaded
@@ -42,10 +41,7 @@ def defs(path: str, as_json: bool) -> None:
 def check(path: str, as_json: bool) -> None:
     """Validate the definitions at PATH, and the Game that a game's package makes; exits with 1 and the list of errors
     when they do not hold."""
-    loaded = load(path)
-    policy = None if loaded.errors else policy_of(loaded)
-    if policy is not None:
-        loaded = replace(loaded, errors=policy_problems(policy, loaded.schema, Path(path)))
+    loaded = check_policy(load(path), Path(path))
     if as_json:
         whole = listing(loaded)
         print_json({key: whole[key] for key in ("errors", "warnings", "digest")})
@@ -53,11 +49,8 @@ def check(path: str, as_json: bool) -> None:
         console = Console()
         print_problems(console, loaded.warnings, style="yellow")
         print_problems(console, loaded.errors, style="red")
-        count = len(loaded.schema.entities)
-        console.print(
-            f"{len(loaded.errors)} errors, {len(loaded.warnings)} warnings, "
-            f"{count} entity type{'' if count == 1 else 's'}."
-        )
+        errors, warnings = count(len(loaded.errors), "error"), count(len(loaded.warnings), "warning")
+        console.print(f"{errors}, {warnings}, {count(len(loaded.schema.entities), 'entity type')}.")
     sys.exit(1 if loaded.errors else 0)
 
 

@@ -7,6 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from terrazzo.schema.report import did_you_mean
+
 COMMANDS = {
     "defs": ("terrazzo.cli.defs", "defs"),
     "check": ("terrazzo.cli.defs", "check"),
@@ -22,6 +24,16 @@ COMMANDS = {
 
 class LazyGroup(click.Group):
     """A group whose commands live in modules that are imported on demand."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """See click; a command that there is not gets the nearest one that there is."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(
+                f"there is no command {args[0]}{did_you_mean(args[0], COMMANDS, cutoff=0.6) or '; see terrazzo --help'}"
+            )
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

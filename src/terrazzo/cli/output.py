@@ -19,11 +19,16 @@ def print_json(data: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(data), indent=1).decode())
 
 
+def count(number: int, thing: str) -> str:
+    """So many of a thing: `1 error`, `2 errors`."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def print_problems(console: Console, problems: list[Problem], *, style: str) -> None:
     """Problems, one a line, in the form that editors can jump to."""
     for each in problems:
         console.print(
-            f"[bold]{escape(each.file)}:{each.line}:[/] [{style}]{escape(each.kind)}:[/] {escape(each.message)}",
+            f"[bold]{escape(each.place)}:[/] [{style}]{escape(each.kind)}:[/] {escape(each.message)}",
             soft_wrap=True,
             highlight=False,
         )

@@ -76,6 +76,8 @@ def run(
         raise click.ClickException(str(problem)) from None
     try:
         folder.belong_to(game)
+        for each in loaded.warnings:
+            click.echo(f"Warning: {each}", err=True)
         click.echo(f"What is saved, and logs: {folder.root}")
         launcher = SingleLauncher(loaded) if single else LocalLauncher()
         with_console = console and importlib.util.find_spec("terrazzo.console.member") is not None

@@ -104,7 +104,7 @@ class BotCrowd:
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
 
     async def _leave(self) -> None:
-        """All say goodbye before anything else is done: between two of them a busy process would read for all others."""
+        """All say goodbye at once: between two of them a busy process would read and work for all the others."""
         lives = list(self._lives.values())
         for life in lives:
             life.leave()

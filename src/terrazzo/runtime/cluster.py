@@ -1,6 +1,7 @@
 """A cluster on its way: starts its members, knows how far each is, ends them in order.
 
-    start all apps ──▶ every one READY: the world is ready ──▶ bots ──▶ … ──▶ stop() ──▶ ended, exit code 0
+    start all apps ──▶ every one READY, and the game's on_ready has run: the world is ready ──▶ bots ──▶ … ──▶ stop()
+                 │                                                                             └─▶ ended, exit code 0
                  └── not yet after patience_s: says what is missing, and waits on
       any member ends by itself, or fails ─────────────────────────────────────▶ named, with the end of its log;
                                                                                  the rest ends in order; exit code 1
@@ -103,6 +104,7 @@ class Cluster:
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()
         self._failed = False
+        self._is_populated = False
         self._began_at = time.monotonic()
 
     def stop(self) -> None:
@@ -154,6 +156,7 @@ class Cluster:
 
     def _hear(self, member: _Running, report: Report) -> None:
         member.step, member.text = report.step, report.text
+        self._is_populated = self._is_populated or report.is_populated
         if report.step is Step.STARTED:
             member.report = report
             if not self._failed and not self._stopping.is_set():
@@ -186,7 +189,7 @@ class Cluster:
                 if self._with_console and all(each.report is not None for each in self._members):
                     self._with_console = False
                     await self._launch_console(sockets)
-                if not self.is_ready and all(each.step is Step.READY for each in self._members):
+                if not self.is_ready and self._is_populated and all(each.step is Step.READY for each in self._members):
                     await self._become_ready(sockets)
         finally:
             patience.cancel()
@@ -248,6 +251,8 @@ class Cluster:
                 self._complain(f"  {each.order.name} waits for {each.text}")
             elif each.step is None:
                 self._complain(f"  {each.order.name} has not started yet")
+        if not self._is_populated and all(each.step is Step.READY for each in self._members):
+            self._complain("  the game's on_ready has not returned yet")
 
     # The end.
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 import os
 
 from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.errors import UsageError
 from terrazzo.login.loginapp import LoginApp, LoginLimits
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.members import AppMember
+from terrazzo.runtime.orders import Report, Step
 from terrazzo.schema.digest import digest
 from terrazzo.wire.app import Host
 from terrazzo.wire.client import Event
@@ -66,7 +68,9 @@ class _Both:
 
 
 class BaseMember(EntranceMember):
-    """BaseApp."""
+    """BaseApp. One of them runs the game's `on_ready`, and says when that has been done."""
+
+    _has_populated = False
 
     async def _open(self) -> None:
         listen, offset = self.config.listen, self.order.index
@@ -87,6 +91,16 @@ class BaseMember(EntranceMember):
         if missing:
             return f"links with {' and '.join(missing)}"
         return "" if self.app.spaces_ready else "the spaces"
+
+    def _look_around(self) -> None:
+        super()._look_around()
+        error = self.app.on_ready_error
+        if error:
+            log = DataFolder(self.order.data).logs / f"{self.order.name}.log"
+            raise UsageError(f"the game's on_ready raised {error}. Where, is in {log}")
+        if error is not None and self._waits_for == "" and not self._has_populated:
+            self._has_populated = True
+            self._tell(Report(Step.READY, is_populated=True))
 
     def _begin_end(self) -> None:
         self.app.stop()

@@ -139,10 +139,12 @@ class AppMember:
                 self.log("ended before everything was done", error=f"after {END_S:g} s {self._left_undone()}")
             if is_late or self._may_end():
                 self.driver.stop()
-        elif self._has_started and self._waits_for != "":
+        elif self._has_started:
             self._look_around()
 
     def _look_around(self) -> None:
+        if self._waits_for == "":
+            return
         waits_for = self._missing()
         if waits_for != self._waits_for:
             self._waits_for = waits_for

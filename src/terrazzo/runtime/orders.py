@@ -87,6 +87,8 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str = ""
     udp_port: int = 0
     ws_port: int = 0
+    is_populated: bool = False
+    """READY, of a BaseApp: it has run the game's `on_ready`."""
 
 
 class RunningApp(msgspec.Struct, frozen=True):

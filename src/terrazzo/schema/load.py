@@ -10,12 +10,14 @@ from terrazzo.schema.deffiles import load_tree
 from terrazzo.schema.loaded import Loaded
 from terrazzo.schema.model import Schema
 
+NO_SUCH_PATH = "there is no such file or folder"
+
 
 def load(path: str | Path) -> Loaded:
     """Read the definitions at `path` by the front door they were written for."""
     path = Path(path)
     if not path.exists():
-        return _nothing(path, "there is no such file or folder")
+        return _nothing(path, NO_SUCH_PATH)
     if path.is_dir():
         if path.name == "entity_defs" or any((path / each).is_dir() for each in ("entity_defs", "scripts/entity_defs")):
             return load_tree(path)

@@ -58,8 +58,8 @@ def _position(problem: Problem) -> tuple[str, int]:
     return problem.file, problem.line
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question that names the nearest known word, or nothing."""
+def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.7) -> str:
+    """A question that names the nearest known word, or nothing when none is as near as `cutoff`, which 1.0 is."""
     by_fold = {each.casefold(): each for each in known}
-    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.7)
+    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=cutoff)
     return f"; did you mean {by_fold[near[0]]}?" if near else ""

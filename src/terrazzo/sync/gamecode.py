@@ -26,8 +26,25 @@ def run_game_code(host: Host, what: str, function: Callable[..., Any], *args: An
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
-        host.log("game error", what=what, error=words_of(problem), trace=trace_of(problem))
+        _report(host, what, problem)
         return None
+
+
+def try_game_code(host: Host, what: str, function: Callable[..., Any], *args: Any) -> str:
+    """Runs it for what it does; what it raised, in words, or nothing when it went well."""
+    try:
+        function(*args)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:
+        return _report(host, what, problem)
+    return ""
+
+
+def _report(host: Host, what: str, problem: BaseException) -> str:
+    error = words_of(problem)
+    host.log("game error", what=what, error=error, trace=trace_of(problem))
+    return error
 
 
 def words_of(problem: BaseException) -> str:

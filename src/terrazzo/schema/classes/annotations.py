@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, ForwardRef, cast, get_args, get_ori
 from terrazzo._speed.values import UserValue
 from terrazzo.schema import types
 from terrazzo.schema.classes.hints import PLAIN, Refinement
+from terrazzo.schema.classes.misnamed import explain_name
 from terrazzo.schema.classes.sources import Mistake, Sources
 from terrazzo.schema.types import PARTS_MAX, takes_no_bytes
 
@@ -66,7 +67,7 @@ class Translator:
         try:
             return eval(hint, self._names, self._local)
         except NameError as problem:
-            message = f"{hint} is not known in this module ({problem}): import it, not only for type checking"
+            message = f"{explain_name(problem)} (an import only for type checking does not count)"
             raise Mistake("unknown type", message) from None
         except Exception as problem:
             raise Mistake("unknown type", f"{hint} cannot be evaluated: {problem}") from None

@@ -25,6 +25,7 @@ from terrazzo.schema.classes.declare import (
     lineage,
     parents,
 )
+from terrazzo.schema.classes.likeness import check_likeness
 from terrazzo.schema.classes.names import Named, check_code, check_names, engine_class
 from terrazzo.schema.classes.parts import Part, bind, held
 from terrazzo.schema.classes.reading import read_methods, read_properties
@@ -49,6 +50,10 @@ def build(entity_classes: Sequence[type[EntityType]], *, root: Path | None = Non
             continue
         entities[cls.__name__] = builder.entity(cls, len(entities) + 1)
     report = builder.sources.report
+    used = builder.sources.used_names()
+    for cls in entity_classes:
+        for part in (each for side in Side for each in cls._parts[side][:1]):
+            check_likeness(builder.sources, cls, part, entities[cls.__name__], used)
     if not report.errors:
         for cls in entity_classes:
             _bind_parts(cls, entities[cls.__name__])

@@ -43,7 +43,7 @@ def check_names(sources: Sources, engine: type[Part] | None, part: type[Part] | 
             if _has(engine, name):
                 message = f"{name} is a name of the engine's {engine.__name__}: call the {named.what} something else"
                 sources.report.error(place, "name taken", message, subject=name)  # once, though two parts have it
-    for cls in () if part is None else _written(part, engine):
+    for cls in () if part is None else written_classes(part, engine):
         for name in vars(cls).keys() & named.places.keys():
             if not isinstance(vars(cls)[name], _OURS):
                 message = f"{cls.__name__}.{name} hides the {named.what} {name} of {named.of}: rename one of them"
@@ -52,7 +52,7 @@ def check_names(sources: Sources, engine: type[Part] | None, part: type[Part] | 
 
 def check_code(sources: Sources, engine: type[Part], part: type[Part]) -> None:
     """Note what a class of the game hides of the engine's, and hooks that cannot be called as the engine does."""
-    for cls in _written(part, engine):
+    for cls in written_classes(part, engine):
         for name, value in vars(cls).items():
             if name.startswith("__") or name in _SET_ON_EVERY_PART or isinstance(value, _OURS):
                 continue
@@ -91,7 +91,7 @@ def _has(engine: type[Part], name: str) -> bool:
     return any(name in vars(each) for each in engine.__mro__)
 
 
-def _written(part: type[Part], engine: type[Part] | None) -> Iterator[type[Any]]:
+def written_classes(part: type[Part], engine: type[Part] | None) -> Iterator[type[Any]]:
     """The classes of a part that the game wrote."""
     ours = (Part if engine is None else engine).__mro__
     return (each for each in part.__mro__ if each not in ours and each not in Part._engines)

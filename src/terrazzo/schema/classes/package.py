@@ -6,6 +6,9 @@
                            itself on the path
     entities.py            one file
 
+Of a package or folder, every other module that declares entity types or parts is imported as well (`discovery.py`),
+after these and in the order of their names. So a part joins the game wherever it stands.
+
 The path is only lent: it is back to what it was when the import is done. What a game's own code raises
 becomes a problem with its file and line. There is one game at a time: loading drops the modules of the one
 before, so that loading again sees what changed.
@@ -28,6 +31,8 @@ from typing import Any
 from terrazzo.errors import Problem
 from terrazzo.schema.classes.build import build
 from terrazzo.schema.classes.declare import EntityType
+from terrazzo.schema.classes.discovery import declaring_modules
+from terrazzo.schema.classes.misnamed import explain_name
 from terrazzo.schema.classes.parts import Part
 from terrazzo.schema.classes.sources import Sources
 from terrazzo.schema.loaded import Loaded
@@ -46,6 +51,8 @@ class Game:
     root: Path
     import_from: Path
     modules: tuple[str, ...]
+    prefix: str | None = None
+    """What the names of its other modules begin with; None: it is one file."""
 
 
 def load_package(path: str | Path) -> Loaded:
@@ -72,9 +79,9 @@ def _find(path: Path) -> Game | Problem:
     if (path / "__init__.py").is_file():
         if not path.name.isidentifier():
             return Problem(path.name, 0, "bad name", "the folder of a package is imported: give it a Python name")
-        return Game(path, path.parent, (path.name, *(f"{path.name}.{each}" for each in present)))
+        return Game(path, path.parent, (path.name, *(f"{path.name}.{each}" for each in present)), f"{path.name}.")
     if present:
-        return Game(path, path, present)
+        return Game(path, path, present, "")
     message = "there is no game here: it needs __init__.py, entities.py or game.py, or be a .py file itself"
     return Problem(path.name, 0, "not a game", message)
 
@@ -93,12 +100,18 @@ def _import(game: Game) -> Problem | None:
         message = f"Python has another module named {taken[0]} already: give the game another name"
         return Problem(game.root.name, 0, "bad name", message)
     with _lent_path(game.import_from):
-        for name in game.modules:
+        for name in _names_of(game):
             try:
                 importlib.import_module(name)
             except (Exception, SystemExit) as problem:
                 return _explain(problem, game.root)
     return None
+
+
+def _names_of(game: Game) -> Iterator[str]:
+    yield from game.modules
+    if game.prefix is not None:
+        yield from (each for each in declaring_modules(game.root, game.prefix) if each not in sys.modules)
 
 
 @contextmanager
@@ -126,6 +139,9 @@ def _explain(problem: BaseException, root: Path) -> Problem:
         return Problem(_name(Path(problem.filename), root), problem.lineno or 0, "malformed Python", problem.msg)
     frames = [each for each in traceback.extract_tb(problem.__traceback__) if Path(each.filename).is_relative_to(root)]
     file, line = (_name(Path(frames[-1].filename), root), frames[-1].lineno or 0) if frames else (root.name, 0)
+    misnamed = explain_name(problem)
+    if misnamed:
+        return Problem(file, line, "unknown name", misnamed)
     if isinstance(problem, ImportError):
         return Problem(file, line, "missing module", f"{problem}: install it, or correct the import")
     return Problem(file, line, "exception in game code", f"{type(problem).__name__}: {problem}")

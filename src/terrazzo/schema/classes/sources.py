@@ -67,6 +67,22 @@ class Sources:
             self._bodies[cls] = self._read(cls)
         return self._bodies[cls]
 
+    def node(self, cls: type[Any]) -> ast.ClassDef | None:
+        """The statement that made a class; None where its source cannot be read."""
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        return None if file is None else self._find(cls, file)
+
+    def used_names(self) -> set[str]:
+        """The attributes that the files read so far take from something, and the words in their strings."""
+        found = set()
+        for tree in self._trees.values():
+            for each in ast.walk(tree):
+                if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Load):
+                    found.add(each.attr)
+                elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.isidentifier():
+                    found.add(each.value)
+        return found
+
     def error(self, place: Place, kind: str, message: str) -> None:
         """Note a mistake; the same one met again on another way (through a second heir) is still one."""
         self.report.error(place, kind, message, subject=message)
