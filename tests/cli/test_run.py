@@ -50,7 +50,7 @@ def test_a_port_in_use(tmp_path, protocol):
     assert code == 1
     assert words.splitlines()[-1] == (
         f"login_app-0: {protocol} port {port} of 127.0.0.1 is in use by another program: "
-        "choose another one, or 0 for any"
+        "choose another one, or 0 for the usual"
     )
 
 

@@ -8,9 +8,11 @@ from aiohttp import web
 
 from terrazzo.console.consoleapp import ConsoleApp
 from terrazzo.console.server import ClusterInfo, make_web_app
+from terrazzo.runtime import ports
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import serve_http
 from terrazzo.runtime.members import AppMember
+from terrazzo.runtime.ports import candidates
 from terrazzo.wire.app import Host
 from terrazzo.wire.cluster_app import ClusterApp
 
@@ -35,7 +37,8 @@ class ConsoleMember(AppMember):
         )
         listen = self.config.listen
         application = make_web_app(self.app, cluster_info=info)
-        self._runner, port = await serve_http(application, listen.host, listen.console_port)
+        usual = candidates(listen.console_port, ports.CONSOLE)
+        self._runner, port = await serve_http(application, listen.host, usual)
         host = f"[{listen.near_host}]" if ":" in listen.near_host else listen.near_host
         self._page = f"http://{host}:{port}/"
 

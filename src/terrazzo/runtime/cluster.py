@@ -27,10 +27,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
 from terrazzo.game import LoadedGame
+from terrazzo.runtime import ports
 from terrazzo.runtime.config import Config
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.launcher import Launched, Launcher
@@ -212,9 +214,26 @@ class Cluster:
         for console in [each.report for each in self._members if each.order.kind == CONSOLE]:
             if console is not None:
                 self._say(f"Look at it: {console.text}  Play: {console.text}play  End it: Ctrl-C")
+        self._say_other_ports()
         if self._config.apps.bots:
             await self._launch(self._order(BOTS, 0, sockets, self._bots()))
             self._write_file(sockets)
+
+    def _say_other_ports(self) -> None:
+        """A port that another program has is not taken from it: where the world is instead."""
+        listen, login = self._config.listen, self._login()
+        pages = [each.report.text for each in self._members if each.order.kind == CONSOLE and each.report is not None]
+        found = [
+            ("login_udp_port", ports.LOGIN, login.udp_port, "the login (UDP)"),
+            ("login_ws_port", ports.LOGIN, login.ws_port, "the login (WebSocket)"),
+            *(("console_port", ports.CONSOLE, urlsplit(page).port or 0, "the page") for page in pages),
+        ]
+        for setting, usual, port, what in found:
+            if getattr(listen, setting) == 0 and port not in (0, usual):
+                self._say(
+                    f"Port {usual} is in use by another program, so {what} is at {port} this time. "
+                    f"A setting {setting} under [listen] gives it a port of its own."
+                )
 
     def _bots(self) -> Bots:
         return Bots(

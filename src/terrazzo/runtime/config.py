@@ -30,11 +30,11 @@ bots = 0                     # players without a person, who wander about
 [listen]                     # where clients come in
 host = "127.0.0.1"           # a numeric address of this machine; "0.0.0.0" for all of them
 public_host = ""             # what clients are told to connect to; "" is `host`, or where they found the login
-login_udp_port = 0           # 0 takes any port that is free
-login_ws_port = 0
-base_udp_port = 0            # of the first BaseApp; the others take the ports after it
-base_ws_port = 0
-console_port = 0             # of the web page
+login_udp_port = 0           # 0 is the usual port, 7310; while another program has it, another one, and that is said
+login_ws_port = 0            # 7310
+base_udp_port = 0            # 7320, of the first BaseApp; the others take the ports after it
+base_ws_port = 0             # 7320
+console_port = 0             # 7300, of the web page
 
 [data]
 folder = ""                  # the database, the key of the cluster, logs; "" is GAME-data, beside the game GAME

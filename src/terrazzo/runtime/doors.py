@@ -17,6 +17,7 @@ from aiohttp import web
 
 from terrazzo.errors import UsageError
 from terrazzo.runtime.orders import WS_PATH
+from terrazzo.runtime.ports import first_free, is_taken
 from terrazzo.runtime.udp import UdpServer
 from terrazzo.runtime.websocket import WebSocketServer
 from terrazzo.wire.client import UDP, WEBSOCKET, Event, ServerEndpoint
@@ -55,19 +56,19 @@ class Doors:
         self._ws: WebSocketServer | None = None
         self._runner: web.AppRunner | None = None
 
-    async def open(self, host: str, udp_port: int, ws_port: int) -> None:
-        """Listens; port 0 takes any that is free. UsageError in one sentence when that cannot be."""
+    async def open(self, host: str, udp_ports: list[int], ws_ports: list[int]) -> None:
+        """Listens at the first of these ports that is free; 0 is any. UsageError in one sentence when none is."""
         udp = ServerEndpoint(self._private_key, entropy=os.urandom, transport=UDP)
         try:
-            self._udp = UdpServer(udp, self.by_udp.add, host=host, port=udp_port)
+            self._udp = first_free(udp_ports, lambda port: UdpServer(udp, self.by_udp.add, host=host, port=port))
         except OSError as problem:
-            raise UsageError(_explain("UDP", host, udp_port, problem)) from None
+            raise UsageError(_explain("UDP", host, udp_ports[-1], problem)) from None
         self.udp_port = self._udp.address[1]
         over_ws = ServerEndpoint(self._private_key, entropy=os.urandom, transport=WEBSOCKET)
         self._ws = WebSocketServer(over_ws, self.by_ws.add)
         application = web.Application()
         application.router.add_get(WS_PATH, self._ws.handle)
-        self._runner, self.ws_port = await serve_http(application, host, ws_port)
+        self._runner, self.ws_port = await serve_http(application, host, ws_ports)
 
     def flush(self) -> None:
         """What the app has said shall leave."""
@@ -94,19 +95,23 @@ class Doors:
                 await shell.close()
 
 
-async def serve_http(application: web.Application, host: str, port: int) -> tuple[web.AppRunner, int]:
-    """Serves it; what to clean up in the end, and the port. UsageError in one sentence when that cannot be."""
+async def serve_http(application: web.Application, host: str, ports: list[int]) -> tuple[web.AppRunner, int]:
+    """Serves it; what to clean up in the end, and the port. UsageError in one sentence when no port is free."""
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=CLOSE_S)
     await runner.setup()
-    try:
-        await web.TCPSite(runner, host, port).start()
-    except OSError as problem:
-        await runner.cleanup()
-        raise UsageError(_explain("TCP", host, port, problem)) from None
+    for port in ports:
+        try:
+            await web.TCPSite(runner, host, port).start()
+            break
+        except OSError as problem:
+            if port != ports[-1] and is_taken(problem):
+                continue
+            await runner.cleanup()
+            raise UsageError(_explain("TCP", host, port, problem)) from None
     return runner, runner.addresses[0][1]
 
 
 def _explain(protocol: str, host: str, port: int, problem: OSError) -> str:
     if problem.errno == errno.EADDRINUSE:
-        return f"{protocol} port {port} of {host} is in use by another program: choose another one, or 0 for any"
+        return f"{protocol} port {port} of {host} is in use by another program: choose another one, or 0 for the usual"
     return f"cannot listen on {protocol} port {port} of {host}: {problem.strerror or problem}"

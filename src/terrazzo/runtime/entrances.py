@@ -8,10 +8,12 @@ import os
 from terrazzo.base.baseapp import Address, BaseApp
 from terrazzo.errors import UsageError
 from terrazzo.login.loginapp import LoginApp, LoginLimits
+from terrazzo.runtime import ports
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.members import AppMember
 from terrazzo.runtime.orders import Report, Step
+from terrazzo.runtime.ports import candidates
 from terrazzo.schema.digest import digest
 from terrazzo.wire.app import Host
 from terrazzo.wire.client import Event
@@ -22,9 +24,9 @@ from terrazzo.wire.ids import AppKind
 class EntranceMember(AppMember):
     """An app with doors."""
 
-    async def _open_doors(self, udp_port: int, ws_port: int) -> Doors:
+    async def _open_doors(self, udp_ports: list[int], ws_ports: list[int]) -> Doors:
         self.doors = Doors(DataFolder(self.order.data).read_key())
-        await self.doors.open(self.config.listen.host, udp_port, ws_port)
+        await self.doors.open(self.config.listen.host, udp_ports, ws_ports)
         return self.doors
 
 
@@ -32,7 +34,9 @@ class LoginMember(EntranceMember):
     """LoginApp."""
 
     async def _open(self) -> None:
-        await self._open_doors(self.config.listen.login_udp_port, self.config.listen.login_ws_port)
+        listen = self.config.listen
+        udp, ws = (candidates(port, ports.LOGIN) for port in (listen.login_udp_port, listen.login_ws_port))
+        await self._open_doors(udp, ws)
 
     def _make(self, host: Host) -> ClusterApp:
         assert self.doors is not None
@@ -74,7 +78,8 @@ class BaseMember(EntranceMember):
 
     async def _open(self) -> None:
         listen, offset = self.config.listen, self.order.index
-        udp, ws = (port + offset if port else 0 for port in (listen.base_udp_port, listen.base_ws_port))
+        first = (listen.base_udp_port, listen.base_ws_port)
+        udp, ws = (candidates(port + offset if port else 0, ports.BASE + offset) for port in first)
         await self._open_doors(udp, ws)
 
     def _make(self, host: Host) -> ClusterApp:

@@ -1,4 +1,4 @@
-"""Bots that fail: it is told, and the world goes on."""
+"""What a cluster says of itself: bots that fail, ports that others have."""
 
 import asyncio
 
@@ -60,5 +60,28 @@ def test_bots_that_do_not_end_are_killed_and_the_exit_code_is_0(stage, monkeypat
         it.cluster.stop()
         assert await life == 0
         assert [line for line in it.complained if "bots" in line] == ["bots-0 did not end within 0 s and was killed."]
+
+    play(main())
+
+
+def test_port_that_another_program_has_is_told_with_the_remedy(stage):  # noqa: F811
+    async def main():
+        it = stage(with_console=True)
+        life = asyncio.create_task(it.cluster.run())
+        await it.turns()
+        it.report(Step.STARTED)
+        await it.turns()
+        it.report(Step.STARTED, "console-0", text="http://127.0.0.1:7300/")
+        it.report(Step.READY)
+        await it.turns()
+        told = [line for line in it.said if "in use by another program" in line]
+        assert told == [
+            "Port 7310 is in use by another program, so the login (UDP) is at 4000 this time. "
+            "A setting login_udp_port under [listen] gives it a port of its own.",
+            "Port 7310 is in use by another program, so the login (WebSocket) is at 4001 this time. "
+            "A setting login_ws_port under [listen] gives it a port of its own.",
+        ]
+        it.cluster.stop()
+        assert await life == 0
 
     play(main())
