@@ -9,7 +9,7 @@
 //       onMoved: (entity) => place(entity),                      // entity.position [x, y, z], entity.yaw, entity.ride
 //       onChange: (entity, name, change) => redraw(entity),      // entity.properties[name]; change.path, change.old
 //       onCall: (entity, name, args) => hear(entity, name, args),
-//       onClosed: (sentence) => show(sentence),                  // "" when the player left by client.leave()
+//       onClosed: (sentence, mayReturn) => show(sentence),       // "" when the player left by client.leave()
 //       parts: { Avatar: AvatarPart },                           // a class for each type that needs one; see below
 //     });
 //     const player = await client.login({ url: "ws://host:port/play", serverKey, name, password, schema });
@@ -30,6 +30,11 @@
 // Without set_nested_bag or set_slice_bag such a change comes to set_bag, with the whole value as it was before. A
 // property of a component is told as set_health_hp, a call of its method comes to this.health.on_hurt, and to onCall as
 // "health.on_hurt"; entity.cell.health.heal(5) calls one on the server.
+//
+// `mayReturn` is true when the connection was lost or the server is stopping: the player was not sent away, and may log in
+// again as soon as the world is there. `comeBack` does that, with pauses that grow:
+//
+//     onClosed: (sentence, mayReturn) => mayReturn && comeBack(logInWithANewClient, { onWait: showPause });
 //
 // `schema` is what terrazzo.schema.export.export_schema gave, `serverKey` the cluster's public key (hex or bytes). A
 // failed login rejects with one sentence for the user. The parts of this file, each standing on those before:
@@ -1468,6 +1473,7 @@ const TO_CLIENT = {
   CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, SPACE: 7, ANNOUNCE: 8, DESCRIBE: 9, LEAVE: 12, MOVED: 20, PLACES: 21,
   PLACE: 22, LOOSE: 23, RIDES: 24, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
 };
+const STOPPING = 7; // the reason in LOGGED_OFF that says nothing against the player
 const TO_SERVER = { MOVE: 2, WANT: 3, RELEASED: 4, READY: 9, BYE: 11 };
 const OWN = 0; // the alias of the player
 const NUMBER_MAX = 2n ** 63n - 1n;
@@ -1892,10 +1898,10 @@ export class View {
   }
 
   #onLoggedOff(reader) {
-    reader.u8("logged off");
+    const reason = reader.u8("logged off");
     const text = new TextDecoder().decode(reader.bytes(reader.left, "logged off"));
     this.isOver = true;
-    return () => this.#events.onLoggedOff(text);
+    return () => this.#events.onLoggedOff(text, reason);
   }
 
   #onCall(number, reader) {
@@ -2060,6 +2066,7 @@ export class Client {
   #events = {};
   #view = null;
   #channel = null;
+  #mayReturn = true; // whether the player was neither sent away nor left
   #farewell = null; // what the page is told when the connection ends: set by leave() and by the server's last word
   #answering = false;
   #moveWaits = false;
@@ -2144,6 +2151,7 @@ export class Client {
   async leave() {
     if (this.#channel?.state === "CLOSED") return;
     this.#farewell ??= "";
+    this.#mayReturn = false;
     if (!this.#channel) return; // still logging in: the session is closed as soon as it is open
     this.#channel.send(Uint8Array.of(TO_SERVER.BYE));
     this.#channel.close();
@@ -2166,7 +2174,7 @@ export class Client {
         const why = WHY_OVER[reason] ?? "ended the session: log in again";
         const sentence = this.#farewell ?? `The game server at ${url} ${why}.`;
         fail(sentence || "The player left before the world was there."); // does nothing once the player is there
-        this.#stop(sentence);
+        this.#stop(sentence, this.#mayReturn && reason !== "PROTOCOL");
       };
       const onMessage = (message) => {
         this.#view.apply(message);
@@ -2194,8 +2202,9 @@ export class Client {
         this.#onPlayer(player);
         this.#events.onPlayer(player);
       },
-      onLoggedOff: (text) => {
+      onLoggedOff: (text, reason) => {
         this.#farewell ??= text || "The game server logged this player off.";
+        this.#mayReturn &&= reason === STOPPING;
         this.#events.onLoggedOff(text);
         this.#channel.close();
       },
@@ -2228,10 +2237,33 @@ export class Client {
     this.#channel.send(writer.done(), { reliable: false });
   }
 
-  #stop(sentence) {
+  #stop(sentence, mayReturn) {
     clearInterval(this.#ticking);
     this.#resolveLeft();
-    this.#events.onClosed(sentence);
+    this.#events.onClosed(sentence, mayReturn);
+  }
+}
+
+/**
+ * Calls `attempt` until it succeeds, and gives what it gave. Before each try there is a pause: it doubles from `firstMs`
+ * to `mostMs`, and differs by chance from page to page, so that the players of a world that has restarted do not come
+ * back all in the same moment. `onWait(ms, tries, error)` is called before each pause, with what the try before it threw
+ * (null at first). It ends with null as soon as `isWanted()` is false, and with an error that has `isFinal`.
+ */
+export async function comeBack(attempt, options = {}) {
+  const { onWait = () => {}, isWanted = () => true, firstMs = 500, mostMs = 15000 } = options;
+  const { random = Math.random, sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) } = options;
+  for (let tries = 1, error = null; ; tries += 1) {
+    const ms = Math.min(firstMs * 2 ** (tries - 1), mostMs) * (0.5 + random() / 2);
+    onWait(ms, tries, error);
+    await sleep(ms);
+    if (!isWanted()) return null;
+    try {
+      return await attempt();
+    } catch (problem) {
+      if (problem.isFinal) throw problem;
+      error = problem;
+    }
   }
 }
 

@@ -88,6 +88,7 @@ function setStatus(text, kind) {
 
 function connect() {
   const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api/live`);
+  socket.onopen = learnCluster; // after a restart it may be another one
   socket.onmessage = ({ data }) => {
     setStatus("live", "good");
     take(JSON.parse(data));
@@ -96,6 +97,17 @@ function connect() {
     setStatus("the console does not answer, trying again", "bad");
     setTimeout(connect, RETRY_MS);
   };
+}
+
+function learnCluster() {
+  fetchJson("/api/cluster").then(
+    (said) => {
+      cluster = said;
+      find("name").textContent = said.name;
+      document.title = `${said.name}: the map`;
+    },
+    (error) => setStatus(error.message, "bad"),
+  );
 }
 
 function listen() {
@@ -120,11 +132,3 @@ function listen() {
 listen();
 connect();
 requestAnimationFrame(draw);
-fetchJson("/api/cluster").then(
-  (said) => {
-    cluster = said;
-    find("name").textContent = said.name;
-    document.title = `${said.name}: the map`;
-  },
-  (error) => setStatus(error.message, "bad"),
-);

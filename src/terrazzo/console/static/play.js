@@ -2,11 +2,12 @@
 //
 //     form ──login──▶ Client (/client/terrazzo.js) ──events──▶ Game: who is where, what is said ──every frame──▶ canvas
 //                                     ◀──move, say, strike── keys, clicks
+//     in the world ──the connection is lost, or the world stops──▶ coming back, with growing pauses ──▶ in the world
 //
 // The player's own body is moved here at once and told to the server, which has the last word (onMoved). Others glide
 // from place to place as the server tells. Each failure is one sentence, on the form or in the log.
 
-import { Client } from "/client/terrazzo.js";
+import { Client, comeBack } from "/client/terrazzo.js";
 import { element, fetchJson, Rhythm, Glide, shortName } from "./common.js";
 import { Steps } from "./walk.js";
 import { HURT_MS, Painter } from "./world.js";
@@ -40,12 +41,16 @@ class Game {
   #painter = new Painter(find("world"));
   #space = null; // the number of the space that is shown
   #cell = null;
+  #isIn = false;
   #isOver = false;
+  #onOver;
   #frameAt = performance.now();
   #groundTimer = null;
 
-  constructor(cluster) {
+  /** `onOver(sentence, mayReturn)` is called when a stay that had begun has ended. */
+  constructor(cluster, onOver) {
     this.#cluster = cluster;
+    this.#onOver = onOver;
     this.#client = new Client({
       onEnter: (entity) => this.#onEnter(entity),
       onLeave: (entity) => this.#onLeave(entity),
@@ -53,7 +58,7 @@ class Game {
       onMoved: (entity) => this.#onMoved(entity),
       onChange: (entity, name, change) => this.#onChange(entity, name, change),
       onCall: (entity, name, args) => this.#onCall(entity, name, args),
-      onClosed: (sentence) => this.#onClosed(sentence),
+      onClosed: (sentence, mayReturn) => this.#onClosed(sentence, mayReturn),
     });
     this.#steps = new Steps(find("world"));
   }
@@ -69,6 +74,7 @@ class Game {
       return address.href;
     };
     await this.#client.login({ url: login, serverKey, name, password, schema, gameUrl });
+    this.#isIn = true;
     const keys = {
       KeyE: () => this.#do("pick_up"),
       KeyF: () => this.#do("go_through"),
@@ -78,8 +84,8 @@ class Game {
       Enter: () => find("words").focus(),
     };
     this.#steps.listen(keys, (px, py) => this.#click(px, py));
-    showStage(true);
-    this.#showNotice("You are in. Your body is on its way.");
+    showState("in");
+    showNotice("You are in. Your body is on its way.");
     this.#groundTimer = setInterval(() => this.#learnGround(), GROUND_MS);
     this.#frameAt = performance.now();
     requestAnimationFrame((now) => this.#frame(now));
@@ -186,7 +192,7 @@ class Game {
       return;
     }
     this.#arrive();
-    this.#showNotice("");
+    showNotice("");
     this.#showBag();
     showKeys(entity.cell);
     find("world").focus();
@@ -209,7 +215,7 @@ class Game {
 
   #onLeave(entity) {
     this.bodies.delete(entity.id);
-    if (entity.isPlayer) this.#showNotice("You have no body just now: the game has taken it, or it is on its way.");
+    if (entity.isPlayer) showNotice("You have no body just now: the game has taken it, or it is on its way.");
     else if (this.#client.space === this.#space) this.#noteSight(entity, "is out of sight");
   }
 
@@ -243,7 +249,7 @@ class Game {
     if (body && health < old) body.hurt = { by: old - health, since: performance.now() };
     if (entity.isPlayer) {
       log(health < old ? `You are hurt by ${old - health}.` : "You are on your feet again.", health < old ? "bad" : "");
-      this.#showNotice(health > 0 ? "" : "You have fallen. In a moment you will be on your feet again.");
+      showNotice(health > 0 ? "" : "You have fallen. In a moment you will be on your feet again.");
       if (health <= 0) this.#steps.stop();
     } else if (health <= 0 && old > 0) {
       log(`${nameOf(entity)} has fallen.`);
@@ -261,12 +267,11 @@ class Game {
     }
   }
 
-  #onClosed(sentence) {
+  #onClosed(sentence, mayReturn) {
     this.#isOver = true;
     clearInterval(this.#groundTimer);
     this.#steps.forget();
-    showStage(false);
-    showFailure(sentence);
+    if (this.#isIn) this.#onOver(sentence, mayReturn);
   }
 
   // What the page shows.
@@ -311,10 +316,6 @@ class Game {
     });
     find("bag").replaceChildren(...(buttons.length ? buttons : ["empty"]));
   }
-
-  #showNotice(text) {
-    Object.assign(find("notice"), { textContent: text, hidden: !text });
-  }
 }
 
 const isSomebody = (entity) => typeof entity.properties.name === "string";
@@ -326,6 +327,7 @@ function nameOf(entity) {
 // The page -----------------------------------------------------------------------------------------------------------
 
 let game = null;
+let stay = null; // who is in the world, or comes back to it: {name, password, publicKey}; null: nobody
 
 function log(text, className = "", who = "") {
   const line = element("li", { className }, who ? element("b", { text: `${who}: ` }) : "", text);
@@ -333,14 +335,22 @@ function log(text, className = "", who = "") {
   while (find("log").children.length > LOG_LINES) find("log").lastChild.remove();
 }
 
-function showStage(isIn) {
-  find("door").hidden = isIn;
-  for (const id of ["stage", "side", "leave"]) find(id).hidden = !isIn;
-  Object.assign(find("status"), {
-    textContent: isIn ? "in the world" : "not in the world",
-    className: isIn ? "status good" : "status",
-  });
-  if (!isIn) find("figures").textContent = "";
+const STATES = {
+  in: { textContent: "in the world", className: "status good" },
+  returning: { textContent: "coming back", className: "status bad" },
+  out: { textContent: "not in the world", className: "status" },
+};
+
+/** While the page comes back it shows the world as it was last seen. */
+function showState(state) {
+  find("door").hidden = state !== "out";
+  for (const id of ["stage", "side", "leave"]) find(id).hidden = state === "out";
+  Object.assign(find("status"), STATES[state]);
+  if (state !== "in") find("figures").textContent = "";
+}
+
+function showNotice(text) {
+  Object.assign(find("notice"), { textContent: text, hidden: !text });
 }
 
 /** Only the keys that this game has an answer to. */
@@ -362,23 +372,70 @@ async function join(event) {
   const button = find("join");
   button.disabled = true;
   showFailure("");
+  const who = { name: find("who").value.trim(), password: find("password").value, publicKey: null };
   try {
-    const [cluster, schema] = await Promise.all([fetchJson("/api/cluster"), fetchJson("/api/schema")]);
     find("log").replaceChildren();
-    game = new Game(cluster);
-    await game.join(find("who").value.trim(), find("password").value, schema);
-    sessionStorage.setItem("name", find("who").value.trim());
+    stay = who;
+    await enter(who);
+    sessionStorage.setItem("name", who.name);
   } catch (error) {
-    showFailure(sentenceOf(error));
-    showStage(false);
+    leaveStage(sentenceOf(error));
   } finally {
     button.disabled = false;
   }
 }
 
+/** Logs in. A world that restarts has the same key; one with another key is another world, and not to be entered so. */
+async function enter(who) {
+  const [cluster, schema] = await Promise.all([fetchJson("/api/cluster"), fetchJson("/api/schema")]);
+  if (who.publicKey !== null && who.publicKey !== cluster.public_key) {
+    const error = new Error(`Another world is at this address now, the ${cluster.name}: join it, if you like.`);
+    throw Object.assign(error, { isFinal: true });
+  }
+  who.publicKey = cluster.public_key;
+  const entered = new Game(cluster, (sentence, mayReturn) => onOver(who, sentence, mayReturn));
+  game = entered;
+  await entered.join(who.name, who.password, schema);
+  if (stay !== who) entered.leave(); // the player has changed their mind meanwhile
+}
+
+/** The stay is over: for good, or until the world is there again. */
+async function onOver(who, sentence, mayReturn) {
+  if (!mayReturn || stay !== who) {
+    leaveStage(sentence);
+    return;
+  }
+  showState("returning");
+  log(`You are out of the world: ${sentence}`, "bad");
+  const onWait = (ms, tries) => {
+    const pause = `${Math.max(1, Math.round(ms / 1000))} s`;
+    showNotice(`The world is away just now. You come back by yourself: try ${tries}, in ${pause}.`);
+  };
+  try {
+    await comeBack(() => enter(who), { onWait, isWanted: () => stay === who });
+  } catch (error) {
+    leaveStage(sentenceOf(error));
+  }
+}
+
+function leaveStage(sentence) {
+  stay = null;
+  showState("out");
+  showNotice("");
+  showFailure(sentence);
+}
+
+/** By the player's own wish: from the world, or from the way back. */
+async function leave() {
+  const isOut = find("status").className === STATES.returning.className;
+  stay = null;
+  if (isOut) leaveStage("");
+  else await game?.leave();
+}
+
 find("who").value = sessionStorage.getItem("name") ?? "";
 find("door").onsubmit = join;
-find("leave").onclick = () => game?.leave();
+find("leave").onclick = leave;
 find("chat").onsubmit = (event) => {
   event.preventDefault();
   const words = find("words").value.trim();

@@ -1,0 +1,105 @@
+"""A page stays open while its world restarts: it comes back by itself, and says what it does meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.browser.conftest import ROOT
+from tests.browser.pages import NEEDS, join, open_page, picture, wait_for_log
+
+pytestmark = NEEDS
+
+NAMES = ("console_port", "login_ws_port", "base_ws_port")
+
+
+class Restarted:
+    """A small plaza at ports of its own that can be started again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        taken = [socket.socket() for _ in NAMES]
+        for each in taken:
+            each.bind(("127.0.0.1", 0))
+        ports = [each.getsockname()[1] for each in taken]
+        for each in taken:
+            each.close()
+        lines = [f"{name} = {port}" for name, port in zip(NAMES, ports, strict=True)]
+        (folder / "settings.toml").write_text("[listen]\n" + "\n".join(lines) + "\n")
+        self.address = f"http://127.0.0.1:{ports[0]}/"
+
+    def start(self, data: str = "data") -> None:
+        command = [sys.executable, "-c", "from terrazzo.cli.main import main; main()", "run", "examples/plaza",
+                   "--cells", "1", "--data", str(self._folder / data),
+                   "--config", str(self._folder / "settings.toml")]  # fmt: skip
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )  # fmt: skip
+        assert self._process.stdout is not None
+        said = []
+        for line in self._process.stdout:
+            said.append(line)
+            if "The world is ready" in line:
+                return
+        pytest.fail("".join(said))
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+            rest, _ = self._process.communicate(timeout=60)
+            code, self._process = self._process.returncode, None
+            assert code == 0, rest
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Restarted]:
+    made = Restarted(tmp_path)
+    made.start()
+    yield made
+    made.stop()
+
+
+def wait_for_status(page: Page, text: str) -> None:
+    page.wait_for_function(
+        "text => document.getElementById('status').innerText.includes(text)", arg=text, timeout=60_000
+    )  # fmt: skip
+
+
+def test_open_pages_come_back_after_a_restart(world: Restarted, browser: Browser) -> None:
+    page, map_page = join(browser, world.address, "Rita"), open_page(browser, world.address)
+    wait_for_status(page, "in the world")
+    world.stop()
+    wait_for_status(page, "coming back")
+    wait_for_status(map_page, "trying again")
+    assert "You come back by yourself" in page.inner_text("#notice")
+    picture(page, "coming-back")
+    world.start()
+    wait_for_status(page, "in the world")
+    wait_for_status(map_page, "live")
+    page.wait_for_selector("#notice", state="hidden", timeout=30_000)
+    wait_for_log(page, r"^You are out of the world: the server is stopping")
+    picture(page, "back")
+    page.click("#leave")
+    page.wait_for_selector("#join:visible", timeout=30_000)
+    assert page.inner_text("#failure") == ""
+
+
+def test_player_may_give_up_the_way_back_and_another_world_is_not_entered(world: Restarted, browser: Browser) -> None:
+    given_up, waiting = join(browser, world.address, "Gina"), join(browser, world.address, "Wim")
+    world.stop()
+    for page in (given_up, waiting):
+        wait_for_status(page, "coming back")
+    given_up.click("#leave")
+    given_up.wait_for_selector("#join:visible", timeout=30_000)
+    world.start("other")
+    waiting.wait_for_selector("#join:visible", timeout=60_000)
+    assert waiting.inner_text("#failure").startswith("Another world is at this address now, the plaza")
+    assert given_up.inner_text("#status") == "not in the world"
