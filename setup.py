@@ -73,14 +73,14 @@ class BuildWhatCanBeBuilt(build_ext):
         super().initialize_options()
         self.parallel = PROCESSORS
         self.done = 0
-        self.left_out: dict[Extension, str] = {}
+        self.left_out: dict[str, str] = {}
 
     def build_extension(self, ext: Extension) -> None:
         """Build one kernel, or keep why not."""
         try:
             super().build_extension(ext)
         except Exception as problem:
-            self.left_out[ext] = str(problem)
+            self.left_out[ext.name] = str(problem)
             return
         self.done += 1
         print(f"  {self.done:2} of {len(self.extensions)}  {ext.name}", flush=True)
@@ -91,14 +91,14 @@ class BuildWhatCanBeBuilt(build_ext):
         super().run()
         self.inplace = inplace
         self._tell_left_out()
-        self.extensions = [ext for ext in self.extensions if ext not in self.left_out]
+        self.extensions = [ext for ext in self.extensions if ext.name not in self.left_out]
         if inplace:
             self.copy_extensions_to_source()
 
     def _tell_left_out(self) -> None:
         """One warning, however many there are: without a compiler it is all of them, for one reason."""
         if self.left_out:
-            some = ", ".join(sorted(each.name for each in self.left_out)[:3])
+            some = ", ".join(sorted(self.left_out)[:3])
             names = some if len(self.left_out) <= 3 else f"{some} and {len(self.left_out) - 3} more"
             reasons = "; ".join(dict.fromkeys(self.left_out.values()))
             self.warn(f"not compiled: {names}. Terrazzo works without, only slower. The reason: {reasons[:500]}")

@@ -1,5 +1,9 @@
 """What the command says to somebody who uses it for the first time and gets it wrong."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -62,3 +66,13 @@ def test_data_folder_of_another_game_is_refused(tmp_path):
     assert code == 1
     assert "holds the world of the game hall, not of tower: give another one with --data" in said
     assert "What is saved" not in said
+
+
+def test_ctrl_c_while_the_command_is_imported_is_no_traceback(tmp_path):
+    (tmp_path / "terrazzo").mkdir()
+    (tmp_path / "terrazzo" / "__init__.py").write_text("raise KeyboardInterrupt\n")
+    entry = Path(__file__).parents[2] / "src" / "terrazzo_command.py"
+    (tmp_path / "terrazzo_command.py").write_text(entry.read_text())
+    program = [sys.executable, "-c", "from terrazzo_command import main; main()"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

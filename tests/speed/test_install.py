@@ -30,13 +30,16 @@ def test_install_without_a_compiler(tmp_path):
         shutil.copy(ROOT / name, source / name)
     target = tmp_path / "installed"
     missing = str(tmp_path / "no-such-compiler")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
+    command = [sys.executable, "-m", "pip", "install", "--verbose", "--no-build-isolation", "--no-deps", "--no-index",
                "--disable-pip-version-check", "--target", str(target), str(source)]  # fmt: skip
     installed = subprocess.run(
         command, env={**os.environ, "CC": missing, "CXX": missing}, capture_output=True, text=True, check=False
     )
     assert installed.returncode == 0, installed.stderr
     assert not list(target.rglob("*.so"))
+    told = [line for line in (installed.stdout + installed.stderr).splitlines() if "not compiled" in line]
+    assert len(told) == 1, "one warning for all kernels"
+    assert "Terrazzo works without, only slower" in told[0]
     assert (target / "terrazzo" / "console" / "static" / "terrazzo.js").exists()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(target=str(target))],

@@ -341,7 +341,7 @@ const STATES = {
   out: { textContent: "not in the world", className: "status" },
 };
 
-/** While the page comes back it shows the world as it was last seen. */
+/** While the page comes back the stage stays, under a notice that says so. */
 function showState(state) {
   find("door").hidden = state !== "out";
   for (const id of ["stage", "side", "leave"]) find(id).hidden = state === "out";
