@@ -45,7 +45,7 @@ from terrazzo.wire.messages import REGISTRY, Message, Refusal
 from terrazzo.wire.pairs.base_cell import CellData, CreateReal, RealCreated
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
-from terrazzo.wire.pairs.base_db import Ids, Save, Saved, WantIds
+from terrazzo.wire.pairs.base_db import Ids, LoggedOff, LogOffRecorded, Save, Saved, WantIds
 from terrazzo.wire.pairs.basemgr_base import CreateProxy, Home, Locate, Located, ProxyCreated
 from terrazzo.wire.switchboard import Switchboard
 from tests.fake_host import FakeHost
@@ -165,7 +165,12 @@ class FakeSession:
         self.id = id
         self.sent: list[bytes] = []
         self.unreliable: list[bytes] = []
+        self.heard_at = 0.0
+        self.probes = 0
         self._is_closed = False
+
+    def probe(self) -> None:
+        self.probes += 1
 
     def send(self, message: bytes, *, reliable: bool = True) -> bool:
         assert not self._is_closed, "said after the end"
@@ -297,12 +302,14 @@ class Town:
         self.cell = FakeCellApp(self, CELL_ID)
         self.said: list[tuple[AppId, Message]] = []
         self.answers: dict[type[Message], Callable[[Any], Message | str | None]] = {
-            WantIds: lambda request: Ids(1000, request.count),
+            WantIds: lambda request: Ids(2000, request.count),
             FindEntry: lambda request: Entry(1, CELL_ID),
             Save: lambda request: Saved(request.dbid or 77),
+            LoggedOff: lambda request: LogOffRecorded(),
             Locate: self._on_locate,
         }
         self.replies: list[Message | str] = []
+        self._proxies = 999
         if linked:
             for peer in MANAGERS.values():
                 self.app.on_link_up(peer)
@@ -366,7 +373,8 @@ class Town:
         """A CreateProxy, and what came of it."""
         if record is None:
             record = encode_record(AVATAR, {"name": "Ann", "gold": 30, "secret": 9}, {})
-        item = REGISTRY.encode(CreateProxy(AVATAR.type_id, dbid, record))
+        self._proxies += 1
+        item = REGISTRY.encode(CreateProxy(AVATAR.type_id, dbid, record, self._proxies))
         self.app.on_message(BASE_MGR, Request(1, item))
         self.step()
         answer = self.replies.pop()

@@ -49,7 +49,7 @@ def test_the_stock_of_ids_is_filled_up_before_it_is_empty():
         server.create("Creature")
     town.step()
     ids = list(town.app.bases)
-    assert ids == [*range(1000, 1512), *range(5000, 5088)]
+    assert ids == [*range(2000, 2512), *range(5000, 5088)]
     assert len(town.told(WantIds)) == 2
 
 
@@ -72,18 +72,25 @@ def test_creation_waits_for_ids_in_order():
     assert [(id, each.part.mood) for id, each in town.app.bases.items()] == [(40, 1), (41, 2)]
 
 
-def test_a_player_who_had_to_wait_too_long_for_an_id_is_refused():
+def test_a_proxy_has_the_id_that_it_was_given_and_needs_none_of_the_stock():
     town = Town(linked=False)
     town.app.on_link_up(BASE_MGR)
-    item = REGISTRY.encode(CreateProxy(AVATAR.type_id, 5, b""))
+    item = REGISTRY.encode(CreateProxy(AVATAR.type_id, 5, encode_record(AVATAR, {}, {}), 4711))
     town.app.on_message(BASE_MGR, Request(1, item))
-    town.step(1, 5.0)
-    assert town.replies == []
-    town.app.on_link_up(DB)
-    town.step(2)
-    [reason] = town.replies
-    assert "no entity id" in str(reason)
-    assert isinstance(town.log_on(), ProxyCreated)
+    town.step()
+    [created] = town.replies
+    assert isinstance(created, ProxyCreated)
+    assert (created.entity, list(town.app.bases)) == (4711, [4711])
+
+
+@pytest.mark.parametrize("entity", [0, -3, 1000])
+def test_a_proxy_with_an_id_that_is_taken_or_impossible_is_refused(entity):
+    town = Town()
+    town.log_on(dbid=5)
+    item = REGISTRY.encode(CreateProxy(AVATAR.type_id, 6, encode_record(AVATAR, {}, {}), entity))
+    town.app.on_message(BASE_MGR, Request(1, item))
+    town.step()
+    assert town.replies == [f"{entity} is not the id of a new entity"]
     assert list(town.app.bases) == [1000]
 
 
@@ -93,7 +100,7 @@ def test_why_a_proxy_is_refused():
     assert town.log_on(dbid=5) == "this player is here already"
     assert town.log_on(dbid=6, record=b"\xff") == "the saved state of this player cannot be read"
     for type_id in (CREATURE.type_id, 99):
-        town.app.on_message(BASE_MGR, Request(1, REGISTRY.encode(CreateProxy(type_id, 7, b""))))
+        town.app.on_message(BASE_MGR, Request(1, REGISTRY.encode(CreateProxy(type_id, 7, b"", 4711))))
     town.step()
     assert ["must be a Proxy" in str(each) for each in town.replies] == [True, True]
     town.replies.clear()
@@ -136,7 +143,7 @@ def test_the_game_populates_its_world_once_it_is_asked():
     town.app.on_message(CELL_MGR, SpacesReady(2))
     town.app.on_message(BASE_MGR, Bootstrap())
     town.settle()
-    assert EVENTS == [("creature on_cell_created", 1000)]
+    assert EVENTS == [("creature on_cell_created", 2000)]
     assert town.told(FindEntry) == [FindEntry("plaza", 3.0, 4.0)]
     [request] = town.cell.created
     row = dict(zip(CREATURE.cell_layout.names, CREATURE.cell_layout.row.decode(request.properties), strict=True))

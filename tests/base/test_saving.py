@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 
 from terrazzo.base import Server
+from terrazzo.base.limits import KEY_S
 from terrazzo.base.saving import RETRY_MAX_S
 from terrazzo.errors import UsageError
 from terrazzo.schema.record import decode_record
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import WantCellData
-from terrazzo.wire.pairs.base_db import LoggedOff, Save, Saved
+from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Save, Saved
 from tests.base.base_harness import AVATAR, BYE, CREATURE, DB, Town, cell_data
 
 
@@ -131,7 +132,7 @@ def test_entities_that_were_never_stored_go_without_a_word():
     town = Town()
     Server(town.app).create("Creature", space="plaza", position=(0, 0, 0))
     town.settle()
-    creature = town.app.bases[EntityId(1000)]
+    creature = town.app.bases[EntityId(2000)]
     assert creature.schema is CREATURE
     creature.part.destroy()
     town.settle()
@@ -144,21 +145,55 @@ def test_entities_that_were_never_stored_go_without_a_word():
     assert town.told(Save) == town.told(LoggedOff) == []
 
 
-def test_logging_off_is_repeated_when_the_link_with_the_database_is_new():
+def test_a_log_off_is_repeated_until_it_is_confirmed_however_long_the_link_is_lost():
+    """A client that never came, while the link with DBApp is lost for longer than every time limit."""
     town = Town()
+    town.log_on()
+    town.app.on_link_lost(DB)
+    town.step(1, KEY_S + 1.0)
+    town.step()
+    assert town.app.bases == {}
+    for _ in range(20):
+        town.step(1, 60.0)
+    assert town.told(LoggedOff) == []
+    town.answers[LoggedOff] = lambda request: "the disk is full"
+    town.app.on_link_up(DB)
+    town.step(3, 3.0)
+    assert len(town.told(LoggedOff)) > 1
+    assert town.app.view()["logging_off"] == 1
+    town.answers[LoggedOff] = lambda request: LogOffRecorded()
+    town.step(3, 3.0)
+    count = len(town.told(LoggedOff))
+    town.step(5, 20.0)
+    assert len(town.told(LoggedOff)) == count, "it is confirmed"
+    assert town.app.view()["logging_off"] == 0
+
+
+def test_a_log_off_whose_answer_was_lost_with_the_link_is_repeated():
+    town = Town()
+    town.answers[LoggedOff] = lambda request: None
     _, session = town.attached()
     town.hear(session, BYE)
     town.settle()
-    assert len(town.told(LoggedOff)) == 1
     town.app.on_link_lost(DB)
+    town.answers[LoggedOff] = lambda request: LogOffRecorded()
     town.app.on_link_up(DB)
     town.step()
     assert len(town.told(LoggedOff)) == 2
-    town.step(1, 60.0)
+    assert len(town.app.log_offs) == 0
+
+
+def test_what_waits_to_be_saved_again_is_saved_at_once_when_the_link_is_back():
+    town = Town()
+    _, session = town.attached()
     town.app.on_link_lost(DB)
+    town.hear(session, BYE)
+    for _ in range(10):
+        town.step(1, 31.0)
+    assert town.told(Save) == []
     town.app.on_link_up(DB)
-    town.step()
-    assert len(town.told(LoggedOff)) == 2
+    town.step(3)
+    assert (len(town.told(Save)), len(town.told(LoggedOff))) == (1, 1)
 
 
 def test_what_is_not_persistent_cannot_be_saved():

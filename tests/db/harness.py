@@ -16,6 +16,7 @@ from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_db import LoggedOff
+from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
 from tests.fake_host import FakeHost
@@ -58,6 +59,8 @@ class Office:
             limits=limits or DBLimits(),
         )
         self.said: dict[AppId, list[Message]] = {}
+        self.sought: list[tuple[int, int]] = []
+        """What the manager was asked to locate."""
         self._number = 0
         self.tick()
         if has_manager:
@@ -100,6 +103,7 @@ class Office:
     # What peers do.
 
     def log_on(self, name: str = "Ada", password: str = "secret", source: AppId = LOGIN) -> int:
+        self.database.next_entity_id = max(self.database.next_entity_id, 77)  # the first proxy of a test is 77
         return self.ask(source, LogOn(name, password, "192.0.2.7"))
 
     def placements(self) -> list[tuple[int, PlaceProxy]]:
@@ -108,9 +112,25 @@ class Office:
         for item in self.said.pop(MANAGER, []):
             assert isinstance(item, Request)
             inner = REGISTRY.decode_nested(item.item)
-            assert isinstance(inner, PlaceProxy)
-            asked.append((item.number, inner))
+            if isinstance(inner, PlaceProxy):
+                asked.append((item.number, inner))
+            else:
+                assert isinstance(inner, Locate)
+                self.sought.append((item.number, inner.entity))
         return asked
+
+    def located(self, where: AppId | str | None) -> None:
+        """The manager answers what it was asked to locate: found there, not certain, or nowhere."""
+        self.ticks(2)
+        self.placements()
+        sought, self.sought = self.sought, []
+        for number, _ in sought:
+            if isinstance(where, str):
+                self.app.on_message(MANAGER, RequestRefused(number, where))
+            else:
+                found = Located() if where is None else Located(Home(0, where))
+                self.app.on_message(MANAGER, Reply(number, REGISTRY.encode(found)))
+        self.ticks(2)
 
     def place(self, number: int, entity: int = 77) -> None:
         placed = ProxyPlaced(entity, b"key", "198.51.100.1", 4000, 4001, BASE.index)
@@ -118,6 +138,7 @@ class Office:
 
     def arrive(self, name: str = "Ada", password: str = "secret", entity: int = 77) -> PlaceProxy:
         """A whole log-on; gives what was placed."""
+        self.database.next_entity_id = entity
         number = self.log_on(name, password)
         self.ticks()
         [(asked, place)] = self.placements()
@@ -127,5 +148,5 @@ class Office:
         return place
 
     def leave(self, dbid: int = 1, entity: int = 77) -> None:
-        self.app.on_message(BASE, LoggedOff(1, dbid, entity))
+        self.ask(BASE, LoggedOff(1, dbid, entity))
         self.ticks(2)

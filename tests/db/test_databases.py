@@ -14,11 +14,14 @@ from terrazzo.db.store import (
     PLACE_UNKNOWN,
     Account,
     AddLogOn,
+    Claim,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
     FindAccount,
     LoadEntity,
+    ListLogOns,
+    LogOnRecord,
     PlaceLogOn,
     SaveEntity,
     StoreError,
@@ -94,43 +97,39 @@ def test_of_saves_in_one_batch_the_last_counts(database):
 
 
 def test_a_log_on_is_had_once(database):
-    assert run(database, AddLogOn(1)) is True
-    assert run(database, AddLogOn(1)) is False
-    assert run(database, AddLogOn(2)) is True
-    assert run(database, PlaceLogOn(1, 77, 3)) is True
-    assert run(database, AddLogOn(1)) is False
-    assert run(database, PlaceLogOn(9, 77, 3)) is False
+    run(database, TakeIds(6))
+    assert run(database, AddLogOn(1)) == Claim(LogOnRecord(1, 7, PLACE_UNKNOWN), is_new=True)
+    assert run(database, AddLogOn(1)) == Claim(LogOnRecord(1, 7, PLACE_UNKNOWN), is_new=False)
+    assert run(database, AddLogOn(2)).record.entity == 8
+    assert run(database, TakeIds(1)) == 9
+    assert run(database, PlaceLogOn(1, 7, 3)) is True
+    assert run(database, AddLogOn(1)) == Claim(LogOnRecord(1, 7, 3), is_new=False)
+    assert run(database, PlaceLogOn(1, 6, 4)) is False
+    assert run(database, PlaceLogOn(9, 7, 3)) is False
+    assert run(database, ListLogOns()) == [LogOnRecord(1, 7, 3), LogOnRecord(2, 8, PLACE_UNKNOWN)]
 
 
 def test_only_the_proxy_that_is_logged_on_can_log_off(database):
-    run(database, AddLogOn(1))
-    run(database, PlaceLogOn(1, 77, 3))
-    assert run(database, ClearLogOn(1, 76)) is False
+    entity = run(database, AddLogOn(1)).record.entity
+    assert run(database, ClearLogOn(1, entity + 1)) is False
+    run(database, PlaceLogOn(1, entity, 3))
+    assert run(database, ClearLogOn(1, entity + 1)) is False
     assert run(database, ClearLogOn(1, 0)) is False
-    assert run(database, AddLogOn(1)) is False
-    assert run(database, ClearLogOn(1, 77)) is True
-    assert run(database, ClearLogOn(1, 77)) is False
-    assert run(database, AddLogOn(1)) is True
-
-
-def test_a_log_on_that_is_not_placed_is_cleared_by_anyone(database):
-    run(database, AddLogOn(1))
-    assert run(database, ClearLogOn(1, 0)) is True
-    run(database, AddLogOn(1))
-    assert run(database, ClearLogOn(1, 55)) is True
+    assert run(database, AddLogOn(1)).is_new is False
+    assert run(database, ClearLogOn(1, entity)) is True
+    assert run(database, ClearLogOn(1, entity)) is False
+    assert run(database, AddLogOn(1)).record.entity > entity
 
 
 def test_log_ons_are_cleared_by_base_app_or_all(database):
     for dbid, base_app in ((1, 1), (2, 2), (3, 2), (4, None)):
-        run(database, AddLogOn(dbid))
+        entity = run(database, AddLogOn(dbid)).record.entity
         if base_app is not None:
-            run(database, PlaceLogOn(dbid, 100 + dbid, base_app))
+            run(database, PlaceLogOn(dbid, entity, base_app))
     assert run(database, ClearLogOns(2)) == 2
-    assert run(database, ClearLogOn(1, 0)) is False
-    assert run(database, ClearLogOns(PLACE_UNKNOWN)) == 1
-    assert run(database, AddLogOn(4)) is True
+    assert [each.dbid for each in run(database, ListLogOns())] == [1, 4]
     assert run(database, ClearLogOns(None)) == 0
-    assert run(database, AddLogOn(1)) is True
+    assert run(database, AddLogOn(1)).is_new
 
 
 def test_ids_are_given_once_until_there_are_no_more(database):
@@ -174,8 +173,8 @@ def test_what_was_confirmed_survives_the_death_of_the_process(tmp_path):
     found = SqliteDatabase(tmp_path / "after" / "game.db")
     assert run(found, FindAccount("ada")) == made
     assert run(found, LoadEntity("Avatar", made.dbid)) == b"second"
-    assert run(found, TakeIds(1)) == 501
-    assert run(found, AddLogOn(made.dbid)) is False
+    assert run(found, TakeIds(1)) == 502
+    assert run(found, AddLogOn(made.dbid)).is_new is False
     found.close()
 
 
@@ -240,7 +239,7 @@ def test_a_number_too_big_for_the_file_fails_alone(tmp_path):
     database = SqliteDatabase(tmp_path / "game.db")
     results = database.transact([AddLogOn(1 << 70), AddLogOn(1)])
     assert isinstance(results[0], StoreError)
-    assert results[1] is True
+    assert results[1].is_new
     database.close()
 
 
@@ -249,7 +248,7 @@ def test_half_an_operation_is_never_kept(tmp_path):
     broken = CreateAccount("Ada", None, "Avatar", b"x")  # type: ignore[arg-type]
     results = database.transact([broken, AddLogOn(1)])
     assert isinstance(results[0], StoreError)
-    assert results[1] is True
+    assert results[1].is_new
     assert run(database, LoadEntity("Avatar", 1)) is None
     database.close()
 
@@ -260,5 +259,5 @@ def test_a_transaction_that_breaks_as_a_whole_fails_as_a_whole(tmp_path):
     results = database.transact([SaveEntity("Avatar", 0, b"x"), AddLogOn(1)])
     assert [type(each) for each in results] == [StoreError, StoreError]
     database._db.execute("PRAGMA query_only = OFF")
-    assert run(database, AddLogOn(1)) is True
+    assert run(database, AddLogOn(1)).is_new
     database.close()

@@ -41,7 +41,7 @@ def test_the_next_log_on_loads_what_the_last_save_wrote():
     office = Office()
     office.arrive()
     office.ask(BASE, Save(1, 1, b"last", 7))
-    office.app.on_message(BASE, LoggedOff(1, 1, 77))
+    office.ask(BASE, LoggedOff(1, 1, 77))
     office.log_on()
     office.ticks()
     [(_, place)] = office.placements()
@@ -113,7 +113,7 @@ def test_the_largest_record_can_still_be_placed():
     number = office.ask(BASE, Save(1, 0, bytes(RECORD_MAX), 7))
     office.tick()
     assert office.answer(BASE, number) == Saved(1)
-    REGISTRY.encode(PlaceProxy(2**15, DBID_MAX, bytes(RECORD_MAX)))
+    REGISTRY.encode(PlaceProxy(2**15, DBID_MAX, bytes(RECORD_MAX), 4711))
 
 
 def test_a_store_that_is_behind_refuses_more():
@@ -169,10 +169,10 @@ def test_a_log_off_with_impossible_numbers_is_counted_and_changes_nothing():
     office = Office()
     office.arrive()
     for dbid, entity in ((0, 77), (-1, 77), (1, 0), (1 << 63, 77), (1, 1 << 63)):
-        office.app.on_message(BASE, LoggedOff(1, dbid, entity))
+        office.ask(BASE, LoggedOff(1, dbid, entity))
     office.ticks(2)
     assert office.database.log_ons == {1: (77, BASE.index)}
-    assert office.app.refusals.total() == 5
+    assert (office.app.refusals.total(), office.app.requests.refusals.total()) == (4, 1)
 
 
 def test_the_manager_is_joined_once_and_again_when_lost():
@@ -193,6 +193,6 @@ def test_the_manager_is_joined_once_and_again_when_lost():
 
 def test_an_unknown_message_changes_nothing():
     office = Office()
-    number = office.ask(BASE, PlaceProxy(1, 1, b""))
+    number = office.ask(BASE, PlaceProxy(1, 1, b"", 4711))
     office.tick()
     assert office.answer(BASE, number) == "nobody here answers that"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from terrazzo.base.limits import KEY_S
-from terrazzo.base.nursery import PROXY_WAIT_S
 from terrazzo.db.dbapp import DBLimits
 from terrazzo.db.logon import LogOnLimits
 from terrazzo.db.passwords import Hasher
@@ -16,9 +14,11 @@ from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import EntitySchema, Property, Schema
 from terrazzo.schema.record import decode_record
 from terrazzo.schema.types import STRING
-from terrazzo.wire.common import RequestRefused
+from terrazzo.wire.common import Reply, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.pairs.base_db import LoggedOff, Save
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Save
+from terrazzo.wire.pairs.basemgr_base import Home, Located
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy
 from terrazzo.wire.pairs.login_db import LoggedOn
 from tests.db.harness import AVATAR, BASE, CHEAP, LOGIN, MANAGER, ME, Office
@@ -43,7 +43,7 @@ def test_an_unknown_name_is_created_and_let_in():
     assert decode_record(AVATAR, place.record) == ({"name": "Ada", "gold": 0}, {})
     assert office.database.log_ons == {1: (77, BASE.index)}
     assert office.app.view() == {
-        "saved": 0, "backlog": 0, "ids_given": 0, "logging_on": 0, "logged_on": 1, "created": 1, "refused": {},
+        "saved": 0, "backlog": 0, "ids_given": 0, "logging_on": 0, "logged_on": 1, "in_doubt": 0, "created": 1, "refused": {},
         "has_manager": True,
     }  # fmt: skip
 
@@ -56,7 +56,7 @@ def test_a_known_name_comes_back_with_what_was_saved():
     assert office.database.log_ons == {}
     assert office.app.view()["logged_on"] == 0
     place = office.arrive("aDA", entity=78)
-    assert place == PlaceProxy(1, 1, b"\x80")
+    assert place == PlaceProxy(1, 1, b"\x80", 78)
     assert office.app.view()["created"] == 1
 
 
@@ -129,7 +129,7 @@ def test_no_more_than_so_many_are_in_work():
     assert [office.answer(LOGIN, number) for number in numbers] == [None, None, Refused.TOO_MANY.value]
     office.ticks()
     for asked, place in office.placements():
-        office.place(asked, place.dbid + 100)
+        office.place(asked, place.entity)
     office.ticks(2)
     assert all(isinstance(office.answer(LOGIN, number), LoggedOn) for number in numbers[:2])
     assert len(office.app.log_ons) == 0
@@ -153,8 +153,8 @@ def test_the_manager_lost_at_any_step_ends_the_attempt_and_in_time_the_claim(aft
     office.ticks()
     assert office.answer(LOGIN, number) == Refused.NOT_READY.value
     assert (len(office.placements()), len(office.app.log_ons)) == (after > 3, 0)
-    office.tick(seconds=61.0)
-    office.tick()
+    office.app.on_link_up(MANAGER)
+    office.located(None)
     assert office.database.log_ons == {}
 
 
@@ -163,7 +163,7 @@ def test_logged_on_is_said_only_when_the_proxy_is_placed_and_recorded():
     number = office.log_on()
     office.ticks()
     [(asked, _)] = office.placements()
-    assert office.database.log_ons == {1: (0, PLACE_UNKNOWN)}
+    assert office.database.log_ons == {1: (77, PLACE_UNKNOWN)}
     office.place(asked)
     office.tick(works=False)
     assert office.answer(LOGIN, number) is None
@@ -194,9 +194,8 @@ def test_a_refusal_without_a_reason_still_says_something():
     assert office.answer(LOGIN, number) == Refused.NO_ANSWER.value
 
 
-@pytest.mark.parametrize("ending", ["timeout", "link lost"])
-def test_a_placement_in_doubt_keeps_the_record_until_no_proxy_can_be_there(ending):
-    office = Office(limits=DBLimits(log_on=LogOnLimits(place_s=5.0, doubt_s=60.0)))
+def in_doubt(office: Office, ending: str = "timeout") -> None:
+    """A log-on whose placement was not answered."""
     number = office.log_on()
     office.ticks()
     office.placements()
@@ -208,35 +207,61 @@ def test_a_placement_in_doubt_keeps_the_record_until_no_proxy_can_be_there(endin
         office.app.on_link_up(MANAGER)
         office.tick()
         assert office.answer(LOGIN, number) == Refused.NOT_READY.value
-    office.tick(seconds=58.0)
+
+
+@pytest.mark.parametrize("ending", ["timeout", "link lost"])
+def test_a_placement_in_doubt_keeps_the_record_until_no_base_app_has_the_proxy(ending):
+    office = Office()
+    in_doubt(office, ending)
+    for _ in range(20):  # a minute without an answer that is certain
+        office.located("a BaseApp is out of reach")
+        office.tick(seconds=3.0)
+    assert office.app.view()["in_doubt"] == 1
     again = office.log_on()
     office.ticks()
     assert office.answer(LOGIN, again) == Refused.ALREADY_LOGGED_ON.value
-    office.tick(seconds=3.0)
-    office.tick()
+    office.located(None)
     assert office.database.log_ons == {}
+    assert office.app.view()["in_doubt"] == 0
     office.arrive()
 
 
-def test_a_doubt_lasts_longer_than_a_proxy_without_client_but_not_much():
-    limits, alone_s = LogOnLimits(), PROXY_WAIT_S + KEY_S
-    assert alone_s + limits.place_s < limits.doubt_s <= 2 * alone_s  # a player whose proxy was never made waits so long
-
-
-def test_a_placement_in_doubt_ends_when_the_proxy_is_said_to_be_gone():
+def test_a_placement_in_doubt_whose_proxy_is_found_is_recorded_until_it_leaves():
     office = Office()
+    in_doubt(office)
+    office.located(BASE)
+    assert office.database.log_ons == {1: (77, BASE.index)}
+    office.tick(seconds=100.0)
+    office.ticks()
+    assert office.sought == [], "its BaseApp reports its end"
+    office.leave()
+    assert office.database.log_ons == {}
+
+
+def test_a_doubt_is_asked_at_once_when_the_manager_is_back():
+    office = Office()
+    in_doubt(office)
+    office.app.on_link_lost(MANAGER)
+    office.tick(seconds=100.0)
+    office.app.on_link_up(MANAGER)
+    office.located(None)
+    assert office.database.log_ons == {}
+
+
+def test_a_placement_in_doubt_ends_when_its_proxy_logs_off_and_not_with_another():
+    office = Office()
+    in_doubt(office)
+    office.leave(entity=50)
+    assert office.database.log_ons == {1: (77, PLACE_UNKNOWN)}, "the log-off of a former proxy, repeated"
+    office.leave(entity=77)
+    assert (office.database.log_ons, office.app.view()["in_doubt"]) == ({}, 0)
     office.log_on()
     office.ticks()
     office.placements()
-    office.tick(seconds=5.0)
-    office.leave(entity=99)
-    assert office.database.log_ons == {}
-    office.tick(seconds=57.0)
-    office.log_on()
-    office.ticks()
-    office.tick(seconds=3.0)
-    office.tick()
-    assert office.database.log_ons == {1: (0, PLACE_UNKNOWN)}, "the doubt of the first has cleared the second"
+    for number, _ in office.sought:
+        office.app.on_message(MANAGER, Reply(number, REGISTRY.encode(Located())))
+    office.ticks(2)
+    assert office.database.log_ons == {1: (78, PLACE_UNKNOWN)}, "the doubt of the first has cleared the second"
 
 
 def test_leaving_may_overtake_arriving():
@@ -244,10 +269,11 @@ def test_leaving_may_overtake_arriving():
     number = office.log_on()
     office.ticks()
     [(asked, _)] = office.placements()
-    office.app.on_message(BASE, LoggedOff(1, 1, 77))
+    gone = office.ask(BASE, LoggedOff(1, 1, 77))
     office.place(asked, 77)
     office.ticks(2)
     assert office.answer(LOGIN, number) == Refused.LEFT.value
+    assert office.answer(BASE, gone) == LogOffRecorded()
     assert office.database.log_ons == {}
 
 
@@ -257,7 +283,7 @@ def test_leaving_right_after_arriving_clears_the_record():
     office.ticks()
     [(asked, _)] = office.placements()
     office.place(asked, 77)
-    office.app.on_message(BASE, LoggedOff(1, 1, 77))
+    office.ask(BASE, LoggedOff(1, 1, 77))
     office.ticks(2)
     assert office.database.log_ons == {}
     assert office.app.view()["logged_on"] == 0
@@ -279,7 +305,7 @@ def test_a_late_word_of_a_former_proxy_does_not_disturb_a_log_on(after):
     number = office.log_on()
     for tick in range(9):
         if tick == after:
-            office.app.on_message(BASE, LoggedOff(1, 1, 50))
+            office.ask(BASE, LoggedOff(1, 1, 50))
         office.tick(works=False)  # what was submitted and what came lie side by side for a while
         office.tick()
     [(asked, _)] = office.placements()
@@ -299,10 +325,10 @@ def test_who_leaves_while_logging_on_again_is_free_afterwards(after, works):
         office.tick()
     if after % 2:
         office.tick(works=works)
-    office.app.on_message(BASE, LoggedOff(1, 1, 77))
+    office.ask(BASE, LoggedOff(1, 1, 77))
     office.ticks()
-    for asked, _ in office.placements():
-        office.place(asked, 78)
+    for asked, place in office.placements():
+        office.place(asked, place.entity)
     office.ticks(2)
     if office.database.log_ons:
         assert office.database.log_ons == {1: (78, BASE.index)}
@@ -322,23 +348,38 @@ def test_a_proxy_that_could_not_be_recorded_is_kept_in_mind_until_it_is_gone():
     office.database.failing = ""
     office.tick(seconds=100.0)
     office.ticks(2)
-    assert office.database.log_ons == {1: (0, PLACE_UNKNOWN)}
+    assert office.database.log_ons == {1: (77, PLACE_UNKNOWN)}
     office.leave()
-    office.arrive()
+    office.arrive(entity=78)
 
 
-def test_a_record_that_could_not_be_cleared_is_cleared_later():
+def test_a_log_off_that_could_not_be_recorded_is_refused_so_that_it_is_repeated():
     office = Office()
     office.arrive()
     office.database.failing = "the disk is full"
-    office.leave()
-    office.database.failing = ""
+    number = office.ask(BASE, LoggedOff(1, 1, 77))
     office.ticks(2)
+    assert office.answer(BASE, number) == "the disk is full"
     assert office.database.log_ons == {1: (77, BASE.index)}
-    office.tick(seconds=61.0)
-    office.tick()
+    office.database.failing = ""
+    again = office.ask(BASE, LoggedOff(1, 1, 77))
+    office.ticks(2)
+    assert office.answer(BASE, again) == LogOffRecorded()
+    assert (office.database.log_ons, office.app.view()["logged_on"]) == ({}, 0)
+
+
+def test_a_refused_placement_whose_record_could_not_be_cleared_is_in_doubt():
+    office = Office()
+    office.log_on()
+    office.ticks()
+    [(asked, _)] = office.placements()
+    office.database.failing = "the disk is full"
+    office.app.on_message(MANAGER, RequestRefused(asked, "no"))
+    office.ticks(2)
+    office.database.failing = ""
+    office.tick(seconds=3.0)
+    office.located(None)
     assert office.database.log_ons == {}
-    assert office.app.view()["logged_on"] == 0
 
 
 def test_a_login_app_that_is_lost_takes_its_players_with_it():
@@ -378,8 +419,7 @@ def test_a_store_that_fails_at_any_step_ends_the_attempt_in_words(after):
     assert office.answer(LOGIN, number) == Refused.NOT_STORED.value
     assert len(office.app.log_ons) == 0
     office.database.failing = ""
-    office.tick(seconds=61.0)
-    office.ticks(2)
+    office.located(None)
     if office.database.log_ons:  # the proxy was placed; it ends when its BaseApp says so
         office.leave()
     office.arrive()
@@ -401,13 +441,20 @@ def test_log_ons_of_a_former_run_are_cleared_at_the_start():
     Office(database=office.database).arrive(entity=80)
 
 
-def test_a_restarted_dbapp_keeps_those_who_play_and_forgets_those_at_the_door():
+def test_a_restarted_dbapp_keeps_the_records_whose_proxies_are_there():
     office = Office()
     office.arrive("Ada")
     office.log_on("Bob")
     office.ticks()
-    assert office.database.log_ons == {1: (77, BASE.index), 2: (0, PLACE_UNKNOWN)}
+    assert office.database.log_ons == {1: (77, BASE.index), 2: (78, PLACE_UNKNOWN)}
     after = Office(database=office.database, me=ME._replace(incarnation=2))
+    after.ticks()
+    after.placements()
+    assert [entity for _, entity in after.sought] == [77, 78]
+    for number, entity in after.sought:
+        found = Located(Home(0, BASE)) if entity == 77 else Located()
+        after.app.on_message(MANAGER, Reply(number, REGISTRY.encode(found)))
+    after.ticks(2)
     assert after.database.log_ons == {1: (77, BASE.index)}
     number = after.log_on("Ada")
     after.ticks()

@@ -13,7 +13,14 @@ from terrazzo.wire.common import RequestRefused
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
-from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, ProxyCreated
+from terrazzo.wire.pairs.basemgr_base import (
+    BaseAppLoad,
+    BaseAppReady,
+    Bootstrap,
+    CreateProxy,
+    Locate,
+    ProxyCreated,
+)
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from tests.fake_host import FakeHost
 from tests.managers.bench import (
@@ -28,7 +35,7 @@ from tests.managers.bench import (
     opened,
 )
 
-WANTED = PlaceProxy(type_id=3, dbid=77, record=b"saved")
+WANTED = PlaceProxy(type_id=3, dbid=77, record=b"saved", entity=4711)
 KEY = b"k" * 16
 
 
@@ -89,7 +96,7 @@ def test_a_proxy_is_placed():
     [(peer, asked)] = [(peer, opened(message)) for peer, message in cluster.tick()]
     assert peer == baseapp(0)
     assert isinstance(asked, Asked)
-    assert asked.message == CreateProxy(3, 77, b"saved")
+    assert asked.message == CreateProxy(3, 77, b"saved", 4711)
     cluster.answer(baseapp(0), asked.number, ProxyCreated(4711, KEY))
     assert cluster.told() == [Answered(question, ProxyPlaced(4711, KEY, "host-0", 1000, 2000, 0))]
     assert cluster.mgr.placed == 1
@@ -347,7 +354,7 @@ def test_a_crowd_is_refused_beyond_a_limit():
 @pytest.mark.parametrize(("size", "fits"), [(RECORD_MAX, True), (RECORD_MAX + 1, False)])
 def test_a_record_that_cannot_be_passed_on_is_refused(size, fits):
     cluster = Cluster(1)
-    cluster.ask(DB_APP, PlaceProxy(1, 1, b"x" * size))
+    cluster.ask(DB_APP, PlaceProxy(1, 1, b"x" * size, 4711))
     if fits:
         assert len(cluster.asked()) == 1
     else:
@@ -417,7 +424,7 @@ def test_the_view_is_plain_data():
     cluster = Cluster(2)
     cluster.hear(baseapp(0), BaseAppLoad(bases=12, clients=7, load=0.5))
     cluster.hear(baseapp(0), BaseAppLoad(bases=13, clients=8, load=1.0))
-    cluster.ask(DB_APP, PlaceProxy(1, 1, b"x" * (RECORD_MAX + 1)))
+    cluster.ask(DB_APP, PlaceProxy(1, 1, b"x" * (RECORD_MAX + 1), 4711))
     view = cluster.mgr.view()
     assert json.loads(json.dumps(view, allow_nan=False)) == view
     assert view["bootstrapped"] == "base_app-0.1"
@@ -452,3 +459,15 @@ def test_what_cannot_be_true_is_counted_and_changes_nothing(source, message):
     cluster.hear(source, message)
     assert cluster.mgr.refusals.total() == 1
     assert cluster.mgr.view() == before
+
+
+def test_a_proxy_that_is_still_being_placed_is_not_said_to_be_nowhere():
+    """The first BaseApp may refuse after the second has answered Locate; then the second one is asked to make it."""
+    cluster = Cluster(2)
+    cluster.ask(DB_APP, WANTED)
+    cluster.ask(DB_APP, Locate(WANTED.entity))
+    assert cluster.told() == ["its proxy is being placed"]
+    cluster.ask(DB_APP, Locate(WANTED.entity))
+    assert cluster.told() == ["its proxy is being placed"]
+    cluster.ask(DB_APP, Locate(WANTED.entity + 1))
+    assert [each for each in cluster.asked() if each[0] == DB_APP] == []

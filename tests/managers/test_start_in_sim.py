@@ -57,7 +57,7 @@ class Member(ClusterApp):
     def place(self) -> None:
         mgr = AppId(AppKind.BASE_APP_MGR, 0, 1)
         self.requests.ask(
-            mgr, PlaceProxy(1, 1, b""), timeout_s=10, then=self.answers_of_mgr.append, failed=self._on_failure
+            mgr, PlaceProxy(1, 1, b"", 4711), timeout_s=10, then=self.answers_of_mgr.append, failed=self._on_failure
         )
 
     def _on_failure(self, _failure: Failure, why: str) -> None:

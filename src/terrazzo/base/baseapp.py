@@ -3,7 +3,7 @@
     hears                                            says
     BaseAppMgr  CreateProxy, Bootstrap, Locate       BaseAppReady, BaseAppLoad, ProxyCreated, Locate
     CellAppMgr  Entry, SpacesReady                   FindEntry
-    DBApp       Saved, Ids                           Save, LoggedOff, WantIds
+    DBApp       Saved, LogOffRecorded, Ids, TakeOver Save, LoggedOff, WantIds, TakenOver
     CellApps    RealCreated, ClientUpdates, frames   CreateReal, Moves, frames (entity channel)
     clients     sessions of the endpoints            `sync.protocol`
 
@@ -28,8 +28,10 @@ from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.idstock import IdStock
 from terrazzo.base.keys import Entropy, KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
+from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.nursery import Nursery
 from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
+from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
@@ -43,6 +45,7 @@ from terrazzo.wire.entity_messages import Astray, Frame
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
 from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
+from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
 from terrazzo.wire.switchboard import Switchboard
 
@@ -97,6 +100,7 @@ class BaseApp(ClusterApp):
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
         self.ids = IdStock(self)
         self.nursery = Nursery(self)
+        self.log_offs = LogOffs(self)
         self.peers: dict[AppKind, AppId] = {}
         self.bases: dict[EntityId, BaseEntity] = {}
         self.sessions: dict[tuple[int, int], ProxyEntity] = {}
@@ -118,6 +122,7 @@ class BaseApp(ClusterApp):
         self._address = address
         self._join_at = self._load_at = host.now
         self.answers(CreateProxy, self.nursery.on_create_proxy)
+        self.answers(TakeOver, TakeOvers(self).on_take_over)
         self.on(Bootstrap, self._on_bootstrap)
         self.on(SpacesReady, self._on_spaces_ready)
         self.on(ClientUpdates, self._on_client_updates)
@@ -139,8 +144,10 @@ class BaseApp(ClusterApp):
         if peer.kind is AppKind.BASE_APP_MGR:
             self.send(peer, BaseAppReady(*self._address))
         elif peer.kind is AppKind.DB_APP:
-            self.nursery.repeat_logged_off(peer)
+            self.log_offs.on_link_up(peer)
             self.ids.serve()
+            for each in list(self.bases.values()):
+                each.saver.on_link_up()
 
     def on_link_lost(self, peer: AppId) -> None:
         """See App."""
@@ -360,6 +367,7 @@ class BaseApp(ClusterApp):
             "waiting_for_id": self.ids.waiting,
             "ids": len(self.ids),
             "saving": sum(not each.saver.is_idle for each in self.bases.values()),
+            "logging_off": len(self.log_offs),
             "save_failures": sum(each.saver.failures for each in self.bases.values()),
             "bad_messages": self.bad_messages,
             "old_mail": self.old_mail,

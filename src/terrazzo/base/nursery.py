@@ -1,17 +1,15 @@
 """Where bases begin, and where they are struck off: with the class of their part, an id, and what the database knows.
 
-    CreateProxy ──▶ read the record ──▶ wait for an id ──▶ proxy, key, on_loaded ──▶ ProxyCreated
+    CreateProxy ──▶ read the record ──▶ proxy, key, on_loaded ──▶ ProxyCreated
     Server.create ──▶ checked values ──▶ wait for an id ──▶ base, then its cell part
     the end of a base ──▶ its mailbox ends ──▶ LoggedOff, if a player was logged on with it
 
-A stored entity is here at most once. A CreateProxy that had to wait too long is refused: whoever asked may have turned
-to somebody else, and two proxies of one player must never be. LoggedOff has no answer, so what was said shortly before
-a link was lost is said again on the next one; it names the entity, and twice does no harm.
+A stored entity is here at most once. A proxy has the id that DBApp gave it, and is made at once or refused: a Locate
+that follows its CreateProxy on the same link finds it. LoggedOff is repeated until it is confirmed (`logoffs.py`).
 """
 
 from __future__ import annotations
 
-from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,19 +22,13 @@ from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.classes.parts import bind
 from terrazzo.schema.model import EntitySchema, Side
-from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId
+from terrazzo.wire.ids import EntityId
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.basemgr_base import CreateProxy, ProxyCreated
 from terrazzo.wire.requests import Question
 
 if TYPE_CHECKING:
     from terrazzo.base.baseapp import BaseApp
-
-PROXY_WAIT_S = 4.0
-"""How long a CreateProxy may wait for an id."""
-
-REPEAT_S = 30.0
-_REPEATS_MAX = 1024
 
 
 class Nursery:
@@ -45,8 +37,7 @@ class Nursery:
     def __init__(self, app: BaseApp) -> None:
         self._app = app
         self._classes = {each.name: self._part_class(each) for each in app.game.schema.entities}
-        self._stored: set[tuple[int, int]] = set()  # type and dbid of those that are here or wait for an id
-        self._said_off: deque[tuple[float, LoggedOff]] = deque(maxlen=_REPEATS_MAX)
+        self._stored: set[tuple[int, int]] = set()  # type and dbid of those that are here
 
     def _part_class(self, schema: EntitySchema) -> type[Base]:
         """The game's class for the base part, or one of the engine's own where the game has none."""
@@ -103,33 +94,29 @@ class Nursery:
             self._app.requests.refuse(question, problem)
             return
         self._stored.add((message.type_id, message.dbid))
-        self._app.ids.create(partial(self._make_proxy, question, draft, self._app.host.now + PROXY_WAIT_S))
+        self._make_proxy(question, draft, EntityId(message.entity))
 
     def _why_not(self, message: CreateProxy) -> str:
         if self._app.is_stopping:
             return "this server is stopping"
         if (message.type_id, message.dbid) in self._stored:
             return "this player is here already"
-        if self._app.keys.is_full(self._app.host.now) or self._app.ids.waiting >= WAITING_MAX:
+        if message.entity <= 0 or EntityId(message.entity) in self._app.bases:
+            return f"{message.entity} is not the id of a new entity"
+        if self._app.keys.is_full(self._app.host.now):
             return "this server is full: too many players are waiting to get in"
         return ""
 
     def _report(self, schema: EntitySchema, dbid: int, name: str, problem: str) -> None:
         self._app.host.log("bad saved value", type=schema.name, dbid=dbid, name=name, problem=problem)
 
-    def _make_proxy(self, question: Question, draft: Draft, deadline: float, id: EntityId) -> bool:
-        now = self._app.host.now
-        if now > deadline or self._app.is_stopping:
-            self._stored.discard((draft.schema.type_id, draft.dbid))
-            self._app.requests.refuse(question, "there was no entity id to be had in time: is the DBApp there?")
-            return False
+    def _make_proxy(self, question: Question, draft: Draft, id: EntityId) -> None:
         entity = self._settle(id, draft)
         assert isinstance(entity, ProxyEntity)
-        key = self._app.keys.make(id, now)
+        key = self._app.keys.make(id, self._app.host.now)
         entity.expect(key)
         entity.run("on_loaded")
         self._app.requests.answer(question, ProxyCreated(id, key))
-        return True
 
     def strike_off(self, entity: BaseEntity) -> None:
         """The base goes; everything of it is safe."""
@@ -139,12 +126,4 @@ class Nursery:
         app.switchboard.destroy(entity.part_id)
         if isinstance(entity, ProxyEntity) and entity.is_logged_on:
             self._stored.discard((entity.schema.type_id, entity.draft.dbid))
-            message = LoggedOff(entity.schema.type_id, entity.draft.dbid, entity.id)
-            self._said_off.append((app.host.now, message))
-            app.send(app.peers.get(AppKind.DB_APP) or AppId(AppKind.DB_APP, 0, ANY_INCARNATION), message)
-
-    def repeat_logged_off(self, db: AppId) -> None:
-        """The link with the DBApp is new: what was said on the last one may have been lost."""
-        for said_at, message in self._said_off:
-            if said_at > self._app.host.now - REPEAT_S:
-                self._app.send(db, message)
+            app.log_offs.owe(LoggedOff(entity.schema.type_id, entity.draft.dbid, entity.id))

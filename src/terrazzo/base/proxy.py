@@ -1,7 +1,7 @@
 """A base with a client: the session of one player's program.
 
     WAITING ──key shown──▶ ATTACHED ──ready──▶ READY ──bye──▶ LEAVING ──base gone──▶ ABSENT
-       │ 60 s                 │ lost, 30 s       │ lost, sent away ──────────────────▶ ABSENT
+       │ 15 s                 │ lost, 30 s       │ lost, sent away ──────────────────▶ ABSENT
        ▼                      ▼
     the base goes          the base goes         on_client_ready and on_client_lost come in pairs
 
@@ -56,6 +56,13 @@ class ClientSession(Protocol):
     def id(self) -> int:
         """Its number at its endpoint."""
 
+    @property
+    def heard_at(self) -> float:
+        """When the last packet of the client came."""
+
+    def probe(self) -> None:
+        """Ask the client for a sign of life."""
+
     def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
     def close(self, now: float) -> None: ...
 
@@ -80,6 +87,7 @@ class Farewell(IntEnum):
     TOO_SLOW = 5  # it was not ready in time
     WRONG_KEY = 6
     STOPPING = 7  # the server ends
+    SILENT = 8  # the client did not answer when its player logged in again
 
 
 class ProxyEntity(BaseEntity):
@@ -188,6 +196,23 @@ class ProxyEntity(BaseEntity):
         if was in (Presence.ATTACHED, Presence.READY):
             self.app.host.log("client lost", entity=str(self), reason=reason)
             self._after_client(was_ready=was is Presence.READY)
+
+    def heard_since(self, since: float) -> bool:
+        """Whether a packet of the client has come."""
+        return self._session is not None and self._session.heard_at > since
+
+    def probe(self) -> None:
+        """Ask the client for a sign of life; one that has not come yet cannot give one."""
+        if self._session is not None:
+            self._session.probe()
+
+    def let_go(self) -> None:
+        """The client does not answer, and its player logs in again."""
+        if self.presence is Presence.WAITING:
+            self.app.host.log("client never came", entity=str(self), note="its player logs in again")
+            self.destroy()
+        else:
+            self._drop(Farewell.SILENT, "this client did not answer, and its player has logged in again")
 
     def disconnect(self, reason: str) -> None:
         """The game sends the client away."""

@@ -5,8 +5,8 @@
                        └────────── 1, 2, 4 … 30 s ── RETRYING ◀─┘
 
 A save that is asked for while one is under way is done after it: values may have changed since those were gathered.
-What cannot be saved is tried again for as long as the base is here, and each failure is logged; a base that is
-leaving does not go before it is saved.
+What cannot be saved is tried again for as long as the base is here, at once when the link with DBApp is back, and each
+failure is logged; a base that is leaving does not go before it is saved.
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ class Saver:
     def is_idle(self) -> bool:
         """Whether nothing is being saved."""
         return self.state is Saving.IDLE
+
+    def on_link_up(self) -> None:
+        """The link with DBApp is back: what waits to be tried again waits no longer."""
+        if self.state is Saving.RETRYING:
+            self._cancel()
+            self._gather()
 
     def _gather(self) -> None:
         if self._entity.cell.state is Body.THERE:

@@ -2,6 +2,7 @@
 
 dbapp.py      the app: saves, ids, and the links it needs
 logon.py      one player at the door, from name and password to a proxy that waits
+doubts.py     log-on records of proxies that may not exist
 store.py      what is asked of a database, as operations; and the queue between the app and whoever runs them
 sqlite.py     the database in one file
 memory.py     the database of tests and of the simulator

@@ -3,9 +3,10 @@
     from            hears                     says, when it is durable
     LoginApp        LogOn            ──▶      LoggedOn, or refused with a sentence for the player   (`logon.py`)
     BaseApp         Save             ──▶      Saved
-                    LoggedOff        ──▶      nothing
+                    LoggedOff        ──▶      LogOffRecorded
                     WantIds          ──▶      Ids
-    BaseAppMgr      (is asked PlaceProxy, for players who log on)
+                    (is asked TakeOver, for a player who is logged on already)
+    BaseAppMgr      (is asked PlaceProxy, for players who log on; and Locate, for proxies in doubt)
 
 The rules:
 
@@ -13,8 +14,8 @@ The rules:
   in which they arrive, since the store keeps the order of all of them; so does LoggedOff, which therefore frees the
   player after the last save, and the next log-on loads what that save wrote.
 - *One life of the cluster.* The first incarnation of DBApp begins with a cluster in which nobody is logged on: records
-  left by a former run are cleared. A later incarnation is a restart in the middle of play: it keeps the records of
-  those who were placed. A new incarnation of a BaseApp has none of the players of the one before.
+  left by a former run are cleared. A later incarnation is a restart in the middle of play: it keeps the records, and
+  asks BaseAppMgr of each whether its proxy is there (`doubts.py`). A new incarnation of a BaseApp has none of the players of the one before.
 - *Once.* The first save of an entity makes its record, and the answer may be lost: so what was made for which entity id
   is remembered (for the last `made_max`, and as long as this process lives), and the next try finds it. Ids are given
   once and for ever.
@@ -29,7 +30,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from terrazzo.db.logon import LogOnLimits, LogOns
-from terrazzo.db.store import PLACE_UNKNOWN, ClearLogOns, SaveEntity, Store, TakeIds
+from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
 from terrazzo.wire.app import Host
 from terrazzo.wire.cluster_app import ClusterApp
@@ -95,8 +96,11 @@ class DBApp(ClusterApp):
         self.answers(LogOn, self.log_ons.on_log_on)
         self.answers(Save, self._on_save)
         self.answers(WantIds, self._on_want_ids)
-        self.on(LoggedOff, self._on_logged_off)
-        self._clear_log_ons(None if me.incarnation == 1 else PLACE_UNKNOWN)
+        self.answers(LoggedOff, self._on_logged_off)
+        if me.incarnation == 1:
+            self._clear_log_ons(None)
+        else:
+            self.log_ons.doubt_all()
 
     @property
     def is_busy(self) -> bool:
@@ -111,6 +115,7 @@ class DBApp(ClusterApp):
             "ids_given": self.ids_given,
             "logging_on": len(self.log_ons),
             "logged_on": len(self.log_ons.players),
+            "in_doubt": len(self.log_ons.doubts),
             "created": self.log_ons.created,
             "refused": {why.name.lower(): count for why, count in self.log_ons.refused.items()},
             "has_manager": self.log_ons.manager is not None,
@@ -122,10 +127,12 @@ class DBApp(ClusterApp):
         """See App."""
         if peer.slot == MANAGER.slot:
             self.log_ons.manager = peer
+            self.log_ons.doubts.on_link_up()
             self._is_joining = False
         elif peer.kind is AppKind.BASE_APP:
             known = self._base_apps.get(peer.index)
             self._base_apps[peer.index] = peer.incarnation
+            self.log_ons.base_apps[peer.index] = peer
             if known is not None and known < peer.incarnation:
                 self._on_new_base_app(peer)
 
@@ -133,6 +140,8 @@ class DBApp(ClusterApp):
         """See App."""
         if peer == self.log_ons.manager:
             self.log_ons.manager = None
+        if peer.kind is AppKind.BASE_APP and self.log_ons.base_apps.get(peer.index) == peer:
+            del self.log_ons.base_apps[peer.index]
         if peer.slot == MANAGER.slot:
             self._is_joining = False
         super().on_link_lost(peer)
@@ -191,11 +200,14 @@ class DBApp(ClusterApp):
                 del self._made[next(iter(self._made))]
         self.requests.answer(question, Saved(dbid))
 
-    def _on_logged_off(self, source: AppId, message: LoggedOff) -> None:
-        if 0 < message.dbid <= DBID_MAX and 0 < message.entity <= DBID_MAX:
-            self.log_ons.on_logged_off(message)
+    def _on_logged_off(self, question: Question) -> None:
+        message = question.message
+        assert isinstance(message, LoggedOff)
+        if 0 < message.dbid <= DBID_MAX and message.entity > 0:
+            self.log_ons.on_logged_off(question, message)
         else:
-            self._refuse(source, message)
+            self._refuse(question.source, message)
+            self._refuse_question(question, "there is no such proxy")
 
     # Ids.
 

@@ -1,5 +1,6 @@
 """One player at the door: from a name and a password to a proxy that waits for its client.
 
+                                                                      YIELDING ◀─┐ ┌─ already logged on
     LogOn ─▶ FINDING ── the name is known ─────▶ CHECKING ── password right ──▶ CLAIMING ─▶ PLACING ─▶ RECORDING
                 │                                   │                              ▲ │          │           │
                 ├─ unknown, new players welcome ─▶ HASHING ─▶ CREATING ────────────┘ │          │        LoggedOn
@@ -11,15 +12,17 @@ The rules:
 
 - *Nobody learns which names exist.* Where players are not created, an unknown name and a wrong password get the same
   words after the same work; that somebody is logged on is only said to who has the password.
-- *One proxy of a stored entity.* CLAIMING writes the log-on record, or finds one: then the answer is no. LoggedOn is
-  said when the record names the proxy and is durable.
-- *A failed placement clears the record.* Where BaseAppMgr refused, there is no proxy, and it is cleared at once. Where
-  it did not answer, or its link was lost, there may be one, for which no client will ever come: the record stays until
-  the BaseApp says that the proxy is gone, or for `doubt_s`, which is longer than a proxy waits for its client. Else a
-  second proxy could be made beside it, and the first one's save come last.
-- *Leaving may overtake arriving.* LoggedOff comes straight from the BaseApp, ProxyPlaced by way of the manager. While
-  an entity is claimed and placed, what is said to be gone is noted and not yet acted on: a proxy that turns out to be
-  gone already counts as a failed placement, and if the claim finds the record of another, it was meant for that one.
+- *One proxy of a stored entity.* CLAIMING writes the log-on record, with the entity id that the proxy will have, or
+  finds the record of another proxy. LoggedOn is sent when the record names the proxy's BaseApp and is durable.
+- *A failed placement clears the record.* Where BaseAppMgr refused, there is no proxy, and the record is cleared at
+  once. Where it did not answer, or its link was lost, there may be one: the record stays until that is certain
+  (`doubts.py`). Else a second proxy could be made beside it, and the first one's save come last.
+- *LoggedOff names the proxy*, so it clears the record of that proxy and no other, whenever and however often it comes.
+  It comes straight from the BaseApp, ProxyPlaced by way of the manager, so leaving may overtake arriving: a proxy that
+  is gone already counts as a failed placement.
+- *A client that does not answer makes room.* If the player is logged on already, the BaseApp is asked whether the
+  client still answers (TakeOver). If not, the proxy goes, and the attempt claims again when its record is cleared
+  (YIELDING, at most `yield_s`). A client that answers stays, and the attempt is refused.
 - *Bots are no players.* A name that is reserved for bots needs no password here, since LoginApp has checked it, and its
   account is made whether or not new players are welcome; `bots.py` keeps it apart.
 - *Bounded.* No more than `in_work_max` at a time, and one for each name. A LoginApp whose link is lost takes its
@@ -33,16 +36,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from terrazzo.db.doubts import AGAIN_S, Doubts
 from terrazzo.db.refusals import Refused
 from terrazzo.db.store import (
     Account,
     AddLogOn,
     CheckPassword,
+    Claim,
     ClearLogOn,
     CreateAccount,
     FindAccount,
     HashPassword,
+    ListLogOns,
     LoadEntity,
+    LogOnRecord,
+    Operation,
     PlaceLogOn,
     Store,
     fold_name,
@@ -54,7 +62,7 @@ from terrazzo.schema.types import BytesType
 from terrazzo.wire.app import Host
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.base_db import LoggedOff
+from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, TakenOver, TakeOver
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.requests import Failure, Question, Requests
@@ -75,8 +83,8 @@ class LogOnLimits:
 
     in_work_max: int = 100
     place_s: float = 5.0
-    doubt_s: float = 30.0
-    """Longer than a proxy that nobody knows of can last: it waits for an id, then for its client, and is saved."""
+    yield_s: float = 5.0
+    """How long an attempt waits for the former proxy to be saved and gone."""
 
 
 @dataclass
@@ -88,10 +96,13 @@ class _Attempt:
     password: str = field(repr=False)
     address: str
     account: Account | None = None
-    is_claimed: bool = False
+    entity: int = 0
+    """The proxy that is claimed and not placed."""
+    is_gone: bool = False
+    """That proxy has left already."""
     is_abandoned: bool = False
-    gone: list[int] = field(default_factory=list)
-    """Proxies of this player that were said to be gone while one was being claimed and placed."""
+    yields_until: float | None = None
+    """The BaseApp of the former proxy was asked to let it go; how long that is waited for."""
 
 
 class Player(NamedTuple):
@@ -100,13 +111,6 @@ class Player(NamedTuple):
     name: str
     entity: int
     base_app: int
-
-
-class _Doubt(NamedTuple):
-    """A log-on record that is to be cleared, then, unless something is heard of it before."""
-
-    until: float
-    entity: int
 
 
 class LogOns:
@@ -124,6 +128,8 @@ class LogOns:
         limits: LogOnLimits,
     ) -> None:
         self.manager: AppId | None = None
+        self.base_apps: dict[int, AppId] = {}
+        """The BaseApps that are linked, by index."""
         self.players: dict[int, Player] = {}
         """Who is logged on, by dbid, since this life of the app began: for people to look at. The store decides."""
         self.created = 0
@@ -138,7 +144,9 @@ class LogOns:
         self._in_work: dict[str, _Attempt] = {}
         self._claiming: dict[int, _Attempt] = {}
         """By dbid, from CLAIMING to the end of PLACING."""
-        self._doubts: dict[int, _Doubt] = {}
+        self._yielding: dict[int, _Attempt] = {}
+        """By dbid, those that wait until the former proxy is gone."""
+        self.doubts = Doubts(host, requests, self._clear, self._settle)
 
     def __len__(self) -> int:
         return len(self._in_work)
@@ -161,17 +169,32 @@ class LogOns:
             self._in_work[folded] = attempt
             self._store.submit(FindAccount(attempt.name), self._step(attempt, self._found), self._stuck(attempt))
 
-    def on_logged_off(self, message: LoggedOff) -> None:
+    def on_logged_off(self, question: Question, message: LoggedOff) -> None:
         """A proxy is gone."""
-        self._doubts.pop(message.dbid, None)
-        self._note_gone(message.dbid, message.entity)
+        claiming = self._claiming.get(message.dbid)
+        if claiming is not None and claiming.entity == message.entity:
+            claiming.is_gone = True
+        self._store.submit(
+            ClearLogOn(message.dbid, message.entity),
+            lambda _: self._on_log_off_recorded(question, message),
+            lambda reason: self._requests.refuse(question, reason),
+        )
 
-    def _note_gone(self, dbid: int, entity: int) -> None:
-        claiming = self._claiming.get(dbid)
-        if claiming is not None:
-            claiming.gone.append(entity)
-        else:
-            self._clear(dbid, entity)
+    def _on_log_off_recorded(self, question: Question, message: LoggedOff) -> None:
+        self._cleared(message.dbid, message.entity)
+        self._requests.answer(question, LogOffRecorded())
+
+    def doubt_all(self) -> None:
+        """This DBApp was started in the middle of play: what is recorded is compared with what is there."""
+        self._store.submit(
+            ListLogOns(),
+            self._doubt,
+            lambda reason: self._host.log("store failed", reason=reason, act="listing log-ons"),
+        )
+
+    def _doubt(self, records: list[LogOnRecord]) -> None:
+        for dbid, entity, _ in records:
+            self.doubts.add(dbid, entity)
 
     def forget_base_app(self, index: int) -> None:
         """The players of this BaseApp are gone with it."""
@@ -184,13 +207,12 @@ class LogOns:
                 attempt.is_abandoned = True
 
     def on_tick(self) -> None:
-        """A proxy of which nothing was heard for so long is not there."""
-        while self._doubts:
-            dbid, doubt = next(iter(self._doubts.items()))
-            if doubt.until > self._host.now:
-                return
-            del self._doubts[dbid]
-            self._note_gone(dbid, doubt.entity)
+        """Settles doubts; ends those that have waited long enough for a former proxy."""
+        self.doubts.on_tick(self.manager)
+        late = [each for each in self._yielding.items() if self._host.now >= (each[1].yields_until or 0.0)]
+        for dbid, attempt in late:
+            del self._yielding[dbid]
+            self._end(attempt, Refused.ALREADY_LOGGED_ON)
 
     # The steps, in order.
 
@@ -249,12 +271,40 @@ class LogOns:
         self._store.submit(AddLogOn(dbid), self._step(attempt, self._claimed), self._stuck(attempt))
         self._store.submit(LoadEntity(type_name, dbid), self._step(attempt, self._loaded), self._stuck(attempt))
 
-    def _claimed(self, attempt: _Attempt, is_new: bool) -> None:
-        attempt.is_claimed = is_new
-        if not is_new:
+    def _claimed(self, attempt: _Attempt, claim: Claim) -> None:
+        if claim.is_new:
+            attempt.entity = claim.record.entity
+            return
+        del self._claiming[claim.record.dbid]
+        base_app = self.base_apps.get(claim.record.base_app)
+        if attempt.yields_until is not None:
+            self._yielding[claim.record.dbid] = attempt
+        elif base_app is None:
             self._end(attempt, Refused.ALREADY_LOGGED_ON)
+        else:
+            self._take_over(attempt, base_app, claim.record.entity)
+
+    def _take_over(self, attempt: _Attempt, base_app: AppId, entity: int) -> None:
+        """Asks whether the client of the present proxy still answers."""
+
+        def then(answer: Message) -> None:
+            if isinstance(answer, TakenOver) and answer.is_going:
+                attempt.yields_until = self._host.now + self._limits.yield_s
+                self._claim(attempt)
+            else:
+                self._end(attempt, Refused.ALREADY_LOGGED_ON)
+
+        self._requests.ask(
+            base_app,
+            TakeOver(entity),
+            timeout_s=self._limits.place_s,
+            then=then,
+            failed=lambda failure, why: self._end(attempt, Refused.ALREADY_LOGGED_ON),
+        )
 
     def _loaded(self, attempt: _Attempt, record: bytes | None) -> None:
+        if not attempt.entity:
+            return  # the record is another's
         assert attempt.account is not None
         _, _, type_name, dbid = attempt.account
         if self.manager is None or record is None or attempt.is_abandoned:
@@ -262,7 +312,7 @@ class LogOns:
             return
         self._requests.ask(
             self.manager,
-            PlaceProxy(self._schema[type_name].type_id, dbid, record),
+            PlaceProxy(self._schema[type_name].type_id, dbid, record, attempt.entity),
             timeout_s=self._limits.place_s,
             then=lambda answer: self._placed(attempt, dbid, answer),
             failed=lambda failure, why: self._not_placed(attempt, dbid, failure, why),
@@ -272,15 +322,15 @@ class LogOns:
         if isinstance(answer, ProxyInDoubt):
             self._not_placed(attempt, dbid, Failure.TIMEOUT, answer.reason)
             return
-        if not isinstance(answer, ProxyPlaced):
+        if not isinstance(answer, ProxyPlaced) or answer.entity != attempt.entity:
             self._host.log("unexpected answer", kind=type(answer).__name__, to="PlaceProxy")
             self._not_placed(attempt, dbid, Failure.TIMEOUT, "")
             return
-        if answer.entity in attempt.gone:
+        del self._claiming[dbid]
+        attempt.entity = 0  # from here on the record ends with the proxy
+        if attempt.is_gone:
             self._end(attempt, Refused.LEFT)
             return
-        del self._claiming[dbid]
-        attempt.is_claimed = False  # from here on the record ends with the proxy
         reply = LoggedOn(answer.entity, answer.key, answer.host, answer.udp_port, answer.ws_port)
         self._store.submit(
             PlaceLogOn(dbid, answer.entity, answer.index),
@@ -291,12 +341,14 @@ class LogOns:
     def _not_placed(self, attempt: _Attempt, dbid: int, failure: Failure, why: str) -> None:
         if failure is not Failure.REFUSED:
             del self._claiming[dbid]
-            attempt.is_claimed = False
-            self._clear_later(dbid, 0)
+            self.doubts.add(dbid, attempt.entity)
+            attempt.entity = 0
         self._end(attempt, _NOT_PLACED[failure], why or Refused.NO_ANSWER.sentence())
 
     def _recorded(self, attempt: _Attempt, dbid: int, base_app: int, reply: LoggedOn, is_there: bool) -> None:
-        assert is_there, "a log-on record was cleared while its proxy was being placed"
+        if not is_there:
+            self._end(attempt, Refused.LEFT)
+            return
         del self._in_work[fold_name(attempt.name)]
         self.players[dbid] = Player(attempt.name, reply.entity, base_app)
         self._host.log("logged on", name=attempt.name, entity=reply.entity, address=attempt.address)
@@ -326,10 +378,11 @@ class LogOns:
 
     def _end(self, attempt: _Attempt, why: Refused, detail: str = "") -> None:
         del self._in_work[fold_name(attempt.name)]
-        if attempt.account is not None and self._claiming.pop(attempt.account.dbid, None) is not None:
-            # If the record is another's, what was said meanwhile may have been about that one.
-            for entity in [0] if attempt.is_claimed else attempt.gone:
-                self._clear(attempt.account.dbid, entity)
+        if attempt.account is not None:
+            if self._claiming.get(attempt.account.dbid) is attempt:
+                del self._claiming[attempt.account.dbid]
+            if attempt.entity:
+                self._clear(attempt.account.dbid, attempt.entity)
         if not attempt.is_abandoned:
             self._refuse(attempt, why, detail)
 
@@ -340,21 +393,29 @@ class LogOns:
         self._requests.refuse(attempt.question, reason)
 
     def _clear(self, dbid: int, entity: int) -> None:
-        """Clears a log-on record; if the store cannot, tries again later."""
+        """There is no such proxy: clears its record. If the store cannot, the record is in doubt again."""
+        self._submit_for(dbid, entity, ClearLogOn(dbid, entity), lambda _: self._cleared(dbid, entity))
 
-        def cleared(is_cleared: bool) -> None:
-            if is_cleared:
-                self.players.pop(dbid, None)
+    def _settle(self, dbid: int, entity: int, base_app: int) -> None:
+        """A BaseApp has the proxy: its LoggedOff will come."""
+        self._submit_for(dbid, entity, PlaceLogOn(dbid, entity, base_app), lambda _: None)
 
+    def _submit_for(self, dbid: int, entity: int, operation: Operation[T], then: Callable[[T], None]) -> None:
         def failed(reason: str) -> None:
             self._host.log("store failed", reason=reason, dbid=dbid)
-            self._clear_later(dbid, entity)
+            self.doubts.add(dbid, entity, after_s=AGAIN_S)
 
-        self._store.submit(ClearLogOn(dbid, entity), cleared, failed)
+        self._store.submit(operation, then, failed)
 
-    def _clear_later(self, dbid: int, entity: int) -> None:
-        self._doubts.pop(dbid, None)  # the order is that of time
-        self._doubts[dbid] = _Doubt(self._host.now + self._limits.doubt_s, entity)
+    def _cleared(self, dbid: int, entity: int) -> None:
+        """The record of this proxy is cleared."""
+        self.doubts.forget(entity)
+        player = self.players.get(dbid)
+        if player is not None and player.entity == entity:
+            del self.players[dbid]
+        yielding = self._yielding.pop(dbid, None)
+        if yielding is not None:
+            self._claim(yielding)
 
 
 def new_record(player: EntitySchema, name: str) -> bytes:

@@ -14,11 +14,14 @@ from terrazzo.db.store import (
     PLACE_UNKNOWN,
     Account,
     AddLogOn,
+    Claim,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
     FindAccount,
+    ListLogOns,
     LoadEntity,
+    LogOnRecord,
     Operation,
     PlaceLogOn,
     SaveEntity,
@@ -36,7 +39,7 @@ class MemoryDatabase:
         self.accounts: dict[str, Account] = {}
         self.entities: dict[int, tuple[str, bytes]] = {}
         self.log_ons: dict[int, tuple[int, int]] = {}
-        """dbid → entity (0: not placed yet) and index of the BaseApp."""
+        """dbid → entity and index of the BaseApp (PLACE_UNKNOWN: not placed yet)."""
         self.next_entity_id = 1
         self._next_dbid = first_dbid
         self._acts: dict[type[Operation[Any]], Callable[[Any], Any]] = {
@@ -48,6 +51,7 @@ class MemoryDatabase:
             PlaceLogOn: self._place_log_on,
             ClearLogOn: self._clear_log_on,
             ClearLogOns: self._clear_log_ons,
+            ListLogOns: self._list_log_ons,
             TakeIds: self._take_ids,
         }
 
@@ -100,20 +104,20 @@ class MemoryDatabase:
         self.entities[dbid] = (type_name, record)
         return dbid
 
-    def _add_log_on(self, new: AddLogOn) -> bool:
-        if new.dbid in self.log_ons:
-            return False
-        self.log_ons[new.dbid] = (0, PLACE_UNKNOWN)
-        return True
+    def _add_log_on(self, new: AddLogOn) -> Claim:
+        is_new = new.dbid not in self.log_ons
+        if is_new:
+            self.log_ons[new.dbid] = (self._take_ids(TakeIds(1)), PLACE_UNKNOWN)
+        return Claim(LogOnRecord(new.dbid, *self.log_ons[new.dbid]), is_new)
 
     def _place_log_on(self, placed: PlaceLogOn) -> bool:
-        if placed.dbid not in self.log_ons:
+        if self.log_ons.get(placed.dbid, (0, 0))[0] != placed.entity:
             return False
         self.log_ons[placed.dbid] = (placed.entity, placed.base_app)
         return True
 
     def _clear_log_on(self, gone: ClearLogOn) -> bool:
-        if self.log_ons.get(gone.dbid, (-1, 0))[0] not in (0, gone.entity):
+        if self.log_ons.get(gone.dbid, (0, 0))[0] != gone.entity:
             return False
         del self.log_ons[gone.dbid]
         return True
@@ -122,6 +126,9 @@ class MemoryDatabase:
         kept = {dbid: place for dbid, place in self.log_ons.items() if gone.base_app not in (None, place[1])}
         self.log_ons = kept
         return len(kept)
+
+    def _list_log_ons(self, _: ListLogOns) -> list[LogOnRecord]:
+        return [LogOnRecord(dbid, *place) for dbid, place in self.log_ons.items()]
 
     def _take_ids(self, wanted: TakeIds) -> int:
         first = self.next_entity_id

@@ -7,7 +7,7 @@ server that is given it by mistake is told so instead of sharing it.
 
     entities   dbid, type, record                    dbid 1, 2, 3 …, never given again
     accounts   folded, name, password_hash, dbid     `folded` (`store.fold_name`) makes names unique whatever their case
-    log_ons    dbid, entity, base_app                entity 0: being placed
+    log_ons    dbid, entity, base_app                base_app -1: being placed
     counters   name, next                            the next entity id
 
 Types are kept by name, since type ids change when a game gets a new type. `PRAGMA user_version` counts the steps of
@@ -27,11 +27,14 @@ from terrazzo.db.store import (
     PLACE_UNKNOWN,
     Account,
     AddLogOn,
+    Claim,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
     FindAccount,
+    ListLogOns,
     LoadEntity,
+    LogOnRecord,
     Operation,
     PlaceLogOn,
     SaveEntity,
@@ -69,6 +72,7 @@ class SqliteDatabase:
             PlaceLogOn: self._place_log_on,
             ClearLogOn: self._clear_log_on,
             ClearLogOns: self._clear_log_ons,
+            ListLogOns: self._list_log_ons,
             TakeIds: self._take_ids,
         }
         try:
@@ -159,20 +163,28 @@ class SqliteDatabase:
         assert new.lastrowid is not None
         return new.lastrowid
 
-    def _add_log_on(self, new: AddLogOn) -> bool:
-        return self._change("INSERT OR IGNORE INTO log_ons VALUES (?, 0, ?)", new.dbid, PLACE_UNKNOWN) == 1
+    def _add_log_on(self, new: AddLogOn) -> Claim:
+        found = self._db.execute("SELECT dbid, entity, base_app FROM log_ons WHERE dbid = ?", (new.dbid,)).fetchone()
+        if found is not None:
+            return Claim(LogOnRecord(*found), is_new=False)
+        record = LogOnRecord(new.dbid, self._take_ids(TakeIds(1)), PLACE_UNKNOWN)
+        self._change("INSERT INTO log_ons VALUES (?, ?, ?)", *record)
+        return Claim(record, is_new=True)
 
     def _place_log_on(self, placed: PlaceLogOn) -> bool:
-        change = "UPDATE log_ons SET entity = ?, base_app = ? WHERE dbid = ?"
-        return self._change(change, placed.entity, placed.base_app, placed.dbid) == 1
+        change = "UPDATE log_ons SET base_app = ? WHERE dbid = ? AND entity = ?"
+        return self._change(change, placed.base_app, placed.dbid, placed.entity) == 1
 
     def _clear_log_on(self, gone: ClearLogOn) -> bool:
-        return self._change("DELETE FROM log_ons WHERE dbid = ? AND entity IN (0, ?)", gone.dbid, gone.entity) == 1
+        return self._change("DELETE FROM log_ons WHERE dbid = ? AND entity = ?", gone.dbid, gone.entity) == 1
 
     def _clear_log_ons(self, gone: ClearLogOns) -> int:
         self._change("DELETE FROM log_ons WHERE base_app = ?1 OR ?1 IS NULL", gone.base_app)
         [left] = self._db.execute("SELECT count(*) FROM log_ons").fetchone()
         return int(left)
+
+    def _list_log_ons(self, _: ListLogOns) -> list[LogOnRecord]:
+        return [LogOnRecord(*row) for row in self._db.execute("SELECT dbid, entity, base_app FROM log_ons")]
 
     def _take_ids(self, wanted: TakeIds) -> int:
         [first] = self._db.execute("SELECT next FROM counters WHERE name = 'entity'").fetchone()

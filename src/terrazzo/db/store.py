@@ -61,6 +61,21 @@ class Account(NamedTuple):
     dbid: int
 
 
+class LogOnRecord(NamedTuple):
+    """An entity that is logged on, its proxy, and the index of the proxy's BaseApp (PLACE_UNKNOWN: not placed yet)."""
+
+    dbid: int
+    entity: int
+    base_app: int
+
+
+class Claim(NamedTuple):
+    """What became of AddLogOn: the record, and whether it is new."""
+
+    record: LogOnRecord
+    is_new: bool
+
+
 class Operation(Generic[T_co]):
     """Something to do; `T_co` is what comes of it."""
 
@@ -100,15 +115,16 @@ class SaveEntity(Operation[int | None]):
 
 
 @dataclass(frozen=True)
-class AddLogOn(Operation[bool]):
-    """The entity is being logged on, its proxy not placed yet. False: it is logged on already."""
+class AddLogOn(Operation[Claim]):
+    """The entity is being logged on, with a proxy that has the next entity id and is not placed yet; unless it is
+    logged on already."""
 
     dbid: int
 
 
 @dataclass(frozen=True)
 class PlaceLogOn(Operation[bool]):
-    """The proxy of a logged-on entity is `entity`, on the BaseApp of this index. False: it is not logged on."""
+    """The proxy `entity` of a logged-on entity is on the BaseApp of this index. False: that proxy is not recorded."""
 
     dbid: int
     entity: int
@@ -125,10 +141,14 @@ class ClearLogOn(Operation[bool]):
 
 @dataclass(frozen=True)
 class ClearLogOns(Operation[int]):
-    """Nobody of this BaseApp (PLACE_UNKNOWN: of those not placed; None: nobody at all) is logged on any more. Gives how
-    many are left."""
+    """No entity of this BaseApp (None: of any) is logged on any more. Gives how many are left."""
 
     base_app: int | None
+
+
+@dataclass(frozen=True)
+class ListLogOns(Operation[list[LogOnRecord]]):
+    """Every entity that is logged on."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ The rules:
   simply chooses among those who are left). After a lost link or a timeout the proxy may exist: asking another could
   make a second one of the same stored entity, so the player is told to try again instead.
 - *Nobody waits for ever.* A placement has PLACE_S in all, tries included. What is answered later is not passed on; a
-  proxy that was made after all waits for a client who does not come, and ends by itself.
+  proxy that was made after all waits for a client who does not come, and ends by itself. Until then DBApp keeps the
+  player's log-on record; it asks with Locate whether the proxy is there.
 - *A burst spreads.* Loads are reported once a second, players come in crowds: each proxy asked for or made since a
   BaseApp's last report counts as PROXY_LOAD on top of what it reported.
 - *Bootstrap once.* When the spaces are ready (CellAppMgr says so) and a BaseApp is there, the first one is told to run
@@ -142,7 +143,7 @@ class BaseAppMgr(ClusterApp):
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)
         self.answers(PlaceProxy, self._on_place_proxy)
-        self.answers(Locate, self._searches.begin)
+        self.answers(Locate, self._on_locate)
 
     # App.
 
@@ -192,6 +193,15 @@ class BaseAppMgr(ClusterApp):
             return
         self._spaces_ready = True
 
+    def _on_locate(self, question: Question) -> None:
+        """A proxy that is still being placed is neither there nor not there."""
+        asked = question.message
+        assert isinstance(asked, Locate)
+        if any(each.wanted.entity == asked.entity for each in (*self._waiting, *self._asked.values())):
+            self.requests.refuse(question, "its proxy is being placed")
+        else:
+            self._searches.begin(question)
+
     # Placing.
 
     def _on_place_proxy(self, question: Question) -> None:
@@ -235,7 +245,7 @@ class BaseAppMgr(ClusterApp):
         self._asked[placement.number] = placement
         self.requests.ask(
             app,
-            CreateProxy(wanted.type_id, wanted.dbid, wanted.record),
+            CreateProxy(wanted.type_id, wanted.dbid, wanted.record, wanted.entity),
             timeout_s=placement.deadline - self.host.now,
             then=lambda answer: self._on_answer(placement, app, known, answer),
             failed=lambda failure, why: self._on_failure(placement, app, known, failure, why),

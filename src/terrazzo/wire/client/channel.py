@@ -77,7 +77,7 @@ class Channel:
         self.answered: bytes | None = None  # the peer's last answer to a challenge of ours
         self._packet_bytes_max = transport.packet_bytes_max
         self._settings = settings
-        self._last_heard_at = now
+        self.heard_at = now
         self._last_sent_at = now
         self._last_call_at: float | None = None
         self._blocked_until = now
@@ -154,7 +154,7 @@ class Channel:
         """When `poll` must be called although nothing came and nothing was sent; None when it is over."""
         if self.state is State.CLOSED:
             return None
-        silence_by = self._last_heard_at + self._settings.silence_s
+        silence_by = self.heard_at + self._settings.silence_s
         if self._last_call_at is not None:
             silence_by = self._last_call_at + limits.LAST_CALL_S
         times = [
@@ -186,7 +186,7 @@ class Channel:
             self.acks.note(number, eliciting=parsed.eliciting, now=now)
             self.stats.packets_received += 1
             self.stats.bytes_received += len(body)
-            self._last_heard_at = now
+            self.heard_at = now
             self._last_call_at = None
             return self._act_on(number, parsed, placed, now)
         except DecodeError:
@@ -269,7 +269,7 @@ class Channel:
     def _on_time(self, now: float) -> None:
         if self.state is State.CLOSED:
             return
-        if now >= self._last_heard_at + self._settings.silence_s:
+        if now >= self.heard_at + self._settings.silence_s:
             self._on_silence(now)
         if self.state is State.ENDING and now >= self._end_by:
             self._finish(Reason.END_TIMEOUT)

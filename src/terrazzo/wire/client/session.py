@@ -78,6 +78,16 @@ class Session:
         """Whether the present address has shown that it wants our packets."""
         return self._token is None
 
+    @property
+    def heard_at(self) -> float:
+        """When the last packet of the peer came."""
+        return self.channel.heard_at
+
+    def probe(self) -> None:
+        """Ask the peer for a packet, whether there is something to send or not."""
+        self.on_touched(self)
+        self.channel.control.ping = True
+
     def send(self, message: bytes, *, reliable: bool = True) -> bool:
         """Queue one message; False when the session is over or ending."""
         return self.send_many((message,), reliable=reliable)

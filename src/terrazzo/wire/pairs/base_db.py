@@ -1,4 +1,4 @@
-"""BaseApp ↔ DBApp: saving, leaving, and numbers for new entities (50–59)."""
+"""BaseApp ↔ DBApp: saving, leaving, being logged on twice, and numbers for new entities (50–59)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Saved(Message, frozen=True):
 
 @message(52, max_size=256)
 class LoggedOff(Message, frozen=True):
-    """The proxy of this stored entity is gone, and everything of it was saved before: it may log on again."""
+    """Request: the proxy of this stored entity is gone, and everything of it was saved before: it may log on again.
+    Answered by LogOffRecorded when the log-on record is cleared for good; the BaseApp repeats it until then."""
 
     type_id: Index
     dbid: int
@@ -46,3 +47,23 @@ class Ids(Message, frozen=True):
 
     first: int
     count: int
+
+
+@message(55, max_size=256)
+class LogOffRecorded(Message, frozen=True):
+    """The log-on record of that proxy is cleared, or was before."""
+
+
+@message(56, max_size=256)
+class TakeOver(Message, frozen=True):
+    """Request, DBApp → BaseApp: the player of this proxy has logged in again, with the right password. Answered by
+    TakenOver when it is certain whether the client is still there."""
+
+    entity: Int32
+
+
+@message(57, max_size=256)
+class TakenOver(Message, frozen=True):
+    """Whether the proxy is going, or gone, because its client does not answer: its LoggedOff follows."""
+
+    is_going: bool

@@ -39,6 +39,8 @@ class CreateProxy(Message, frozen=True):
     type_id: Index
     dbid: int
     record: bytes
+    entity: Int32
+    """The id of the proxy."""
 
 
 @message(43, max_size=1024)
@@ -63,7 +65,7 @@ class Home(NamedTuple):
 
 @message(45, max_size=256)
 class Locate(Message, frozen=True):
-    """Request, BaseApp or CellApp → BaseAppMgr, and BaseAppMgr → each BaseApp: where do the parts of this entity live.
+    """Request, BaseApp, CellApp or DBApp → BaseAppMgr, and BaseAppMgr → each BaseApp: where do the parts of this entity live.
 
     Answered by Located; refused, when nobody can say it for sure now.
     """

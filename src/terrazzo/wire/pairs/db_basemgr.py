@@ -1,4 +1,4 @@
-"""DBApp → BaseAppMgr: where shall this entity live (30–39)."""
+"""DBApp → BaseAppMgr: where shall this entity live (30–39). Whether a proxy is there is asked with `Locate`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ class PlaceProxy(Message, frozen=True):
     dbid: int
     record: bytes
     """The saved properties (`db.record`)."""
+    entity: Int32
+    """The id of the proxy, given by DBApp: the log-on record has it before the proxy exists."""
 
 
 @message(31, max_size=4096)

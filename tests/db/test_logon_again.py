@@ -1,0 +1,76 @@
+"""Logging on a second time: the present proxy yields if its client is silent, and the new login waits for that."""
+
+from __future__ import annotations
+
+from terrazzo.db.refusals import Refused
+from terrazzo.wire.common import Reply, Request
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.base_db import LoggedOff, TakenOver, TakeOver
+from terrazzo.wire.pairs.login_db import LoggedOn
+from tests.db.harness import BASE, LOGIN, Office
+
+
+def logged_on() -> Office:
+    office = Office()
+    office.app.on_link_up(BASE)
+    office.arrive()
+    return office
+
+
+def answer_take_over(office: Office, *, is_going: bool) -> None:
+    office.ticks()
+    [asked] = [each for each in office.said.pop(BASE, []) if isinstance(each, Request)]
+    assert REGISTRY.decode_nested(asked.item) == TakeOver(77)
+    office.app.on_message(BASE, Reply(asked.number, REGISTRY.encode(TakenOver(is_going))))
+    office.ticks(3)
+
+
+def test_a_second_login_gets_in_when_the_silent_proxy_is_saved_and_gone():
+    office = logged_on()
+    number = office.log_on()
+    answer_take_over(office, is_going=True)
+    assert office.answer(LOGIN, number) is None
+    assert office.placements() == []
+    office.leave()
+    office.ticks()
+    [(asked, place)] = office.placements()
+    office.place(asked, place.entity)
+    office.ticks(2)
+    assert isinstance(office.answer(LOGIN, number), LoggedOn)
+    assert office.database.log_ons == {1: (place.entity, BASE.index)}
+
+
+def test_a_second_login_gets_in_when_the_log_off_came_before_the_answer():
+    office = logged_on()
+    office.log_on()
+    office.ticks()
+    office.ask(BASE, LoggedOff(1, 1, 77))
+    answer_take_over(office, is_going=True)
+    office.ticks()
+    assert len(office.placements()) == 1
+
+
+def test_a_second_login_is_refused_when_the_client_answers():
+    office = logged_on()
+    number = office.log_on()
+    answer_take_over(office, is_going=False)
+    assert office.answer(LOGIN, number) == Refused.ALREADY_LOGGED_ON.value
+    assert office.database.log_ons == {1: (77, BASE.index)}
+
+
+def test_a_second_login_does_not_wait_for_ever_for_a_proxy_that_cannot_be_saved():
+    office = logged_on()
+    number = office.log_on()
+    answer_take_over(office, is_going=True)
+    office.tick(seconds=6.0)
+    assert office.answer(LOGIN, number) == Refused.ALREADY_LOGGED_ON.value
+    assert len(office.app.log_ons) == 0
+    office.leave()
+    office.arrive(entity=78)
+
+
+def test_a_wrong_password_asks_nothing_of_the_base_app():
+    office = logged_on()
+    office.log_on("Ada", "wrong")
+    office.ticks()
+    assert not [each for each in office.said.get(BASE, []) if isinstance(each, Request)]
