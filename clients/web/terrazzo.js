@@ -2037,6 +2037,7 @@ function unpack(code, bits, most) {
 const TICK_MS = 100;
 const MOVE_REPEAT_MS = 1000;
 const ANSWER_MS = 15000;
+const LEAVE_MS = 10000; // how long a client that leaves waits for the server's last word
 
 /** Why a player is not in the world, in one sentence. */
 export class LoginError extends Error {}
@@ -2074,6 +2075,7 @@ export class Client {
   #ticking = null;
   #now;
   #onPlayer = () => {}; // ends the wait of login()
+  #leaveBy = null; // the timer of leave(), once the server was told
   #resolveLeft; // ends the wait of leave()
   #left = new Promise((resolve) => {
     this.#resolveLeft = resolve;
@@ -2147,14 +2149,19 @@ export class Client {
     return true;
   }
 
-  /** Leaves the world; resolves when the server has heard everything, or the connection is gone. */
+  /**
+   * Leaves the world; resolves when the server has confirmed with its last word that everything is saved, or the
+   * connection is gone. Without that word `onClosed` is told that nothing is confirmed.
+   */
   async leave() {
     if (this.#channel?.state === "CLOSED") return;
     this.#farewell ??= "";
     this.#mayReturn = false;
-    if (!this.#channel) return; // still logging in: the session is closed as soon as it is open
-    this.#channel.send(Uint8Array.of(TO_SERVER.BYE));
-    this.#channel.close();
+    if (!this.#channel) return; // still logging in: the server is told as soon as there is a session
+    if (!this.#leaveBy && this.#channel.send(Uint8Array.of(TO_SERVER.BYE))) {
+      this.#farewell ||= "The game server did not confirm that everything is saved: log in again, and check.";
+      this.#leaveBy = setTimeout(() => this.#channel.close(), LEAVE_MS);
+    }
     await this.#left;
   }
 
@@ -2203,7 +2210,8 @@ export class Client {
         this.#events.onPlayer(player);
       },
       onLoggedOff: (text, reason) => {
-        this.#farewell ??= text || "The game server logged this player off.";
+        if (this.#leaveBy) this.#farewell = "";
+        else this.#farewell ??= text || "The game server logged this player off.";
         this.#mayReturn &&= reason === STOPPING;
         this.#events.onLoggedOff(text);
         this.#channel.close();
@@ -2239,6 +2247,7 @@ export class Client {
 
   #stop(sentence, mayReturn) {
     clearInterval(this.#ticking);
+    clearTimeout(this.#leaveBy);
     this.#resolveLeft();
     this.#events.onClosed(sentence, mayReturn);
   }

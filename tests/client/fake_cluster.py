@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from terrazzo.client import Address
-from terrazzo.sync.protocol import LoginReply, LoginRequest
+from terrazzo.sync.protocol import LoginReply, LoginRequest, ToServer, encode_logged_off
 from terrazzo.wire.client import UDP, Closed, Connected, Received, ServerEndpoint, Session, Transport
 
 LOGIN: Address = ("login.test", 7000)
@@ -42,6 +42,8 @@ class FakeCluster:
         self.heard: list[bytes] = []
         self.closed: dict[Address, Closed] = {}
         self.is_reachable = {LOGIN: True, BASE: True}
+        self.saves = True
+        """Whether a client that leaves is told at once that everything is saved."""
         self.on_message: Callable[[bytes], None] = lambda message: None
 
     def on_datagram(self, place: Address, source: Address, data: bytes, now: float) -> None:
@@ -78,6 +80,13 @@ class FakeCluster:
             for message in event.messages:
                 self.heard.append(message)
                 self.on_message(message)
+                if message == bytes([ToServer.BYE]) and self.saves:
+                    self.confirm(event.session, now)
+
+    def confirm(self, session: Session, now: float) -> None:
+        """Everything of the player is saved."""
+        session.send(encode_logged_off(1, "goodbye"))
+        session.close(now)
 
     def _on_request(self, event: Received) -> None:
         for message in event.messages:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from terrazzo.client import Client, ClientApp, ClientGame, Phase
+from terrazzo.client.client import LEAVE_S
 from terrazzo.errors import UsageError, ValueRejected
 from terrazzo.game import Game, LoadedGame
 from terrazzo.schema.classes.parts import Client as SchemaClient
@@ -270,6 +271,38 @@ def test_leaving_is_graceful(play):
     assert play.cluster.closed[BASE].reason is Reason.ENDED
     play.until(lambda: play.app.addresses == [], seconds=10.0)
     assert play.app.next_timeout() is None
+
+
+def test_a_client_that_leaves_waits_until_the_server_has_saved(play):
+    play.enter()
+    play.cluster.saves = False
+    play.app.leave(play.now)
+    for _ in range(100):
+        play.step()
+    assert play.app.phase is Phase.LEAVING
+    assert play.cluster.session.reason is None, "the session must live until the last word"
+    play.cluster.confirm(play.cluster.session, play.now)
+    play.until(lambda: play.app.is_over)
+    assert play.app.error == ""
+
+
+def test_a_client_that_leaves_without_a_confirmation_says_so(play):
+    play.enter()
+    play.cluster.saves = False
+    play.app.leave(play.now)
+    play.until(lambda: play.app.is_over, seconds=LEAVE_S + 1.0)
+    assert "did not confirm that everything is saved" in play.app.error
+    assert play.app.next_timeout() is not None
+
+
+def test_a_client_whose_connection_ends_before_the_confirmation_says_so(play):
+    play.enter()
+    play.cluster.saves = False
+    play.app.leave(play.now)
+    play.step()
+    play.cluster.session.abort()
+    play.until(lambda: play.app.is_over)
+    assert "did not confirm that everything is saved" in play.app.error
 
 
 def test_a_name_that_no_message_can_carry():

@@ -119,9 +119,30 @@ def test_leaving_is_graceful(page):
     assert page.event("closed") == {"event": "closed", "sentence": ""}
     page.until(lambda: BASE in page.cluster.closed)
     assert page.cluster.closed[BASE].reason is Reason.ENDED
-    assert page.cluster.closed[BASE].by_peer  # who has everything first says so
+    assert not page.cluster.closed[BASE].by_peer  # the server ends the session after its last word
     assert page.cluster.heard[-1] == bytes([ToServer.BYE])
     assert b"the last word" in page.cluster.heard[-2]
+
+
+def test_a_page_that_leaves_waits_until_the_server_has_saved(page):
+    session = page.enter()
+    page.cluster.saves = False
+    page.tell("leave")
+    page.until(lambda: bytes([ToServer.BYE]) in page.cluster.heard)
+    assert session.reason is None
+    page.cluster.confirm(session, time.monotonic())
+    page.event("left")
+    assert page.event("closed") == {"event": "closed", "sentence": ""}
+
+
+def test_a_page_whose_connection_ends_before_the_confirmation_is_told(page):
+    session = page.enter()
+    page.cluster.saves = False
+    page.tell("leave")
+    page.until(lambda: bytes([ToServer.BYE]) in page.cluster.heard)
+    session.abort()
+    page.event("left")
+    assert "did not confirm that everything is saved" in page.event("closed")["sentence"]
 
 
 def test_leaving_while_logging_in(page):

@@ -4,6 +4,9 @@
         │                       │                  │                        │
         └── no answer ──────────┴── refused ───────┴── logged off, lost ────┴──► OVER, `error` says why
 
+LEAVING lasts until the server's *logged off*, which comes when everything is saved, and the session has ended after it.
+Without it within LEAVE_S, or when the connection is lost first, `error` says that nothing is confirmed.
+
 There are two connections one after the other: to a LoginApp, and with the key it gives to a BaseApp. Both are known by
 addresses that mean nothing here; `poll` gives (address, packet) pairs, and `addresses` says which are still in use.
 Over UDP a driver needs one socket for both; over WebSocket one connection for each address, opened when the first
@@ -54,6 +57,8 @@ Address = tuple[str, int]
 MOVE_REPEAT_S = 1.0
 ANSWER_S = 15.0
 """How long a server that was reached may take: an account check, a place on a BaseApp."""
+LEAVE_S = 10.0
+"""How long a client that leaves waits for *logged off*."""
 COORDINATE_MAX = 3.0e38
 
 
@@ -115,6 +120,7 @@ class ClientApp:
         self._base: ClientEndpoint | None = None
         self._answer_by: float | None = None
         self._over_at: float | None = None
+        self._leave_by: float | None = None
         self._farewell: str | None = None
         self._move_waits = False
         self._move_sent_at = now
@@ -154,10 +160,12 @@ class ClientApp:
         return True
 
     def leave(self, now: float) -> None:
-        """Leave the world: the server hears everything that was said, then the connection ends."""
+        """Leave the world: the server gets everything that was sent, saves the player, confirms it with *logged off*;
+        then the connection ends."""
         if self.phase is Phase.PLAYING or (self.phase is Phase.JOINING and self._session_is_open(self._base)):
             self._send(bytes([ToServer.BYE]))
-            self._end_session(self._base, now)
+            self._leave_by = now + LEAVE_S
+            self._answer_by = None
             self.phase = Phase.LEAVING
         elif self.phase not in (Phase.LEAVING, Phase.OVER):
             self._finish("", now)
@@ -211,6 +219,8 @@ class ClientApp:
         if self._answer_by is not None and now >= self._answer_by:
             who, address = (failures.LOGIN, self._login_at) if self._base_at is None else (failures.GAME, self._base_at)
             self._finish(failures.too_slow(who, address, ANSWER_S), now)
+        if self._leave_by is not None and now >= self._leave_by:
+            self._finish(self._not_confirmed(), now)
         out: list[tuple[Address, bytes]] = []
         for endpoint, address in self._connections():
             out += [(address, data) for data in endpoint.poll(now)]
@@ -224,7 +234,7 @@ class ClientApp:
     def next_timeout(self) -> float | None:
         """When `poll` must be called although nothing comes; None when there is nothing to wait for."""
         endpoints = (each.next_timeout() for each, _ in self._connections())
-        times = [each for each in (*endpoints, self._answer_by) if each is not None]
+        times = [each for each in (*endpoints, self._answer_by, self._leave_by) if each is not None]
         if self._over_at is not None and self.addresses:
             times.append(self._over_at)
         return min(times, default=None)
@@ -293,9 +303,13 @@ class ClientApp:
                 for answer in self.view.answers():
                     self._send(answer)
         elif self.phase is Phase.LEAVING:
-            self._finish(self._farewell or "", now)
+            self._finish(self._not_confirmed() if self._leave_by is not None else self._farewell or "", now)
         elif self._base_at is not None:
             self._finish(self._explain(failures.GAME, self._base_at, event), now)
+
+    def _not_confirmed(self) -> str:
+        assert self._base_at is not None
+        return failures.not_confirmed(self._base_at)
 
     def _explain(self, who: str, address: Address, closed: Closed) -> str:
         return failures.explain(
@@ -320,7 +334,7 @@ class ClientApp:
             return
         self.phase = Phase.OVER
         self.error = error
-        self._answer_by = None
+        self._answer_by = self._leave_by = None
         self._over_at = now + LINGER_S
         for endpoint, _ in self._connections():
             if endpoint.reason is None:
@@ -354,4 +368,5 @@ class ClientApp:
             self._farewell = event.text or "The game server logged this client off."
             self.phase = Phase.LEAVING
             self._answer_by = None
+        self._leave_by = None
         self._end_session(self._base, now)

@@ -56,6 +56,11 @@ def unreadable(address: tuple[str, int]) -> str:
     return f"The {LOGIN} at {place(address)} gave an answer that cannot be read: use the client that belongs to it."
 
 
+def not_confirmed(address: tuple[str, int]) -> str:
+    """The client has left, and the server did not confirm that everything is saved."""
+    return f"The {GAME} at {place(address)} did not confirm that everything is saved: log in again, and check."
+
+
 def no_door(address: tuple[str, int], transport: str) -> str:
     """The cluster does not offer the transport that the client speaks."""
     return f"The {LOGIN} at {place(address)} knows no game server that takes {transport}: use the other transport."

@@ -99,15 +99,23 @@ class Seat:
         self.address = address
         self.on_step: Callable[[float], None] | None = None
         """What the player does, each time before the client's own tick."""
+        self._is_unplugged = False
         self._cluster = cluster
         self._world = cluster.world
         self._world.network.receive_datagrams(address, self._on_datagram)
         self._world.clock.after(0.0, self._step)
 
+    def unplug(self) -> None:
+        """The program is gone from one moment to the next: it sends nothing any more, not even its end."""
+        self._is_unplugged = True
+
     def _on_datagram(self, source: str, data: bytes) -> None:
-        self.app.on_datagram(data, self._world.clock.now)
+        if not self._is_unplugged:
+            self.app.on_datagram(data, self._world.clock.now)
 
     def _step(self) -> None:
+        if self._is_unplugged:
+            return
         now = self._world.clock.now
         if self.on_step is not None:
             self.on_step(now)

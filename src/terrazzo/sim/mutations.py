@@ -15,6 +15,7 @@ import msgspec
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.errors import UsageError
 from terrazzo.sim.cell_mutations import CELL_MUTATIONS
+from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.wire import client
 from terrazzo.wire.app import App
@@ -359,6 +360,7 @@ MUTATIONS: dict[str, Mutation] = {
     "client-forget-newest": Mutation(client=_forgets_newest),
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in CELL_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},
     "fight-keep-waiting": Mutation(app=_keeps_waiting, scenario="fight"),
     "fight-wrong-answers": Mutation(app=_answers_wrongly, scenario="fight"),
     "fight-deaf-awaiting": Mutation(app=_deaf_to_answers, scenario="fight"),

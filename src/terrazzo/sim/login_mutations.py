@@ -1,0 +1,147 @@
+"""Broken forms of logging on and off, each with a name (`mutations.py` has the table).
+
+Each is a patch of one app when it starts. The logins scenario must find each of them out within a few seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.entity import BaseEntity
+from terrazzo.db.dbapp import DBApp
+from terrazzo.managers.baseapp_mgr import BaseAppMgr
+from terrazzo.wire.app import App
+from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Saved
+from terrazzo.wire.pairs.basemgr_base import Locate, Located
+from terrazzo.wire.requests import Question
+
+Harm = Callable[[App], None]
+DOUBT_S = 30.0
+
+
+def _says_log_off_once(app: App) -> None:
+    """A log-off that was not confirmed is not repeated."""
+    if isinstance(app, BaseApp):
+        log_offs: Any = app.log_offs
+        owe = log_offs.owe
+
+        def owe_once(message: LoggedOff) -> None:
+            owe(message)
+            log_offs._owed.clear()
+            log_offs._owed = _Forgetful()
+
+        log_offs.owe = owe_once
+
+
+class _Forgetful(dict[int, LoggedOff]):
+    """What is put in is gone."""
+
+    def __delitem__(self, key: int) -> None:
+        self.pop(key, None)
+
+
+def _confirms_unrecorded(app: App) -> None:
+    """DBApp confirms a log-off whose record it could not clear."""
+    if isinstance(app, DBApp):
+        requests: Any = app.requests
+        refuse = requests.refuse
+
+        def refuse_or_confirm(question: Question, reason: str) -> None:
+            if isinstance(question.message, LoggedOff):
+                requests.answer(question, LogOffRecorded())
+            else:
+                refuse(question, reason)
+
+        requests.refuse = refuse_or_confirm
+
+
+def _never_settles(app: App) -> None:
+    """A record in doubt stays for ever."""
+    if isinstance(app, DBApp):
+        doubts: Any = app.log_ons.doubts
+        doubts.on_tick = lambda manager: None
+
+
+def _settles_by_the_clock(app: App) -> None:
+    """A record in doubt is cleared after half a minute, whether its proxy exists or not."""
+    if isinstance(app, DBApp):
+        doubts: Any = app.log_ons.doubts
+
+        def on_tick(manager: object) -> None:
+            for entity, doubt in list(doubts._doubts.items()):
+                if app.host.now >= doubt.ask_at + DOUBT_S:
+                    doubts.forget(entity)
+                    doubts._on_none(doubt.dbid, entity)
+
+        doubts.on_tick = on_tick
+        doubts.on_link_up = lambda: None
+
+
+def _concludes_from_silence(app: App) -> None:
+    """BaseAppMgr says that there is no such proxy while a BaseApp is out of its reach."""
+    if isinstance(app, BaseAppMgr):
+        requests: Any = app.requests
+        refuse = requests.refuse
+
+        def refuse_or_deny(question: Question, reason: str) -> None:
+            if isinstance(question.message, Locate):
+                requests.answer(question, Located())
+            else:
+                refuse(question, reason)
+
+        requests.refuse = refuse_or_deny
+
+
+def _clears_at_once(app: App) -> None:
+    """A placement in doubt counts as a refused one."""
+    if isinstance(app, DBApp):
+        log_ons: Any = app.log_ons
+        log_ons.doubts.add = lambda dbid, entity, after_s=0.0: log_ons._clear(dbid, entity)
+
+
+def _goes_unsaved(app: App) -> None:
+    """A base that leaves goes before its save is confirmed."""
+    if isinstance(app, BaseApp):
+
+        def settle(id: Any, draft: Any, make: Any = app.nursery._settle) -> BaseEntity:
+            entity: BaseEntity = make(id, draft)
+            saver: Any = entity.saver
+            retry = saver._retry
+
+            def give_up(why: str) -> None:
+                retry(why)
+                if saver._present:
+                    saver._cancel()
+                    saver._on_answer(Saved(entity.draft.dbid))
+
+            saver._retry = give_up
+            return entity
+
+        nursery: Any = app.nursery
+        nursery._settle = settle
+
+
+def _lets_everybody_in(app: App) -> None:
+    """A second login takes over at once, whether the first proxy is gone or not."""
+    if isinstance(app, DBApp):
+        log_ons: Any = app.log_ons
+        claimed = log_ons._claimed
+
+        def claim_anyway(attempt: Any, claim: Any) -> None:
+            claimed(attempt, claim._replace(is_new=True))
+
+        log_ons._claimed = claim_anyway
+
+
+LOGIN_MUTATIONS: dict[str, Harm] = {
+    "log-off-once": _says_log_off_once,
+    "confirm-unrecorded": _confirms_unrecorded,
+    "never-settle": _never_settles,
+    "settle-by-clock": _settles_by_the_clock,
+    "conclude-from-silence": _concludes_from_silence,
+    "clear-at-once": _clears_at_once,
+    "go-unsaved": _goes_unsaved,
+    "let-everybody-in": _lets_everybody_in,
+}
