@@ -84,7 +84,7 @@ def test_a_proxy_that_is_gone_is_going(entity):
 def test_an_entity_that_the_game_keeps_without_a_client_stays():
     town = Town()
     proxy, session = silent(town)
-    proxy.part.on_client_lost = lambda: None  # type: ignore[attr-defined]
+    proxy.part.on_client_lost = lambda: None
     town.lose(session)
     take_over(town, proxy.id)
     assert town.replies == [TakenOver(is_going=False)]

@@ -261,3 +261,13 @@ def test_a_transaction_that_breaks_as_a_whole_fails_as_a_whole(tmp_path):
     database._db.execute("PRAGMA query_only = OFF")
     assert run(database, AddLogOn(1)).is_new
     database.close()
+
+
+def test_a_full_disk_fails_the_batch_with_its_own_words(tmp_path):
+    database = SqliteDatabase(tmp_path / "game.db")
+    [pages] = database._db.execute("PRAGMA page_count").fetchone()
+    database._db.execute(f"PRAGMA max_page_count = {pages}")
+    results = database.transact([AddLogOn(1), SaveEntity("Avatar", 0, bytes(100_000))])
+    assert ["disk is full" in str(each) for each in results] == [True, True]
+    assert run(database, ListLogOns()) == []
+    database.close()

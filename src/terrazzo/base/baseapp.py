@@ -31,6 +31,7 @@ from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.nursery import Nursery
 from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
+from terrazzo.base.saving import Unsaved
 from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.game import LoadedGame
@@ -147,7 +148,7 @@ class BaseApp(ClusterApp):
             self.log_offs.on_link_up(peer)
             self.ids.serve()
             for each in list(self.bases.values()):
-                each.saver.on_link_up()
+                each.saver.hurry()
 
     def on_link_lost(self, peer: AppId) -> None:
         """See App."""
@@ -339,11 +340,17 @@ class BaseApp(ClusterApp):
                 each.destroy(Farewell.STOPPING, "the server is stopping")
             else:
                 each.destroy()
+            each.saver.hurry()
         self.alarms.after(STOP_S, self._hurry)
 
     def _hurry(self) -> None:
         for each in list(self.bases.values()):
             each.cell.give_up("the server is stopping")
+
+    def unsaved(self) -> list[Unsaved]:
+        """What would be lost if this app ended now."""
+        left = (each.saver.unsaved() for each in self.bases.values())
+        return [each for each in left if each is not None]
 
     @property
     def is_stopped(self) -> bool:

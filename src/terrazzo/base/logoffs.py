@@ -53,7 +53,11 @@ class LogOffs:
             return  # without a link `on_link_up` asks
         self._asked.add(message.entity)
         self._app.requests.ask(
-            db, message, timeout_s=_ANSWER_S, then=partial(self._on_answer, message), failed=partial(self._fail, message)
+            db,
+            message,
+            timeout_s=_ANSWER_S,
+            then=partial(self._on_answer, message),
+            failed=partial(self._fail, message),
         )
 
     def _on_answer(self, message: LoggedOff, answer: Message) -> None:

@@ -94,7 +94,7 @@ class Nursery:
             self._app.requests.refuse(question, problem)
             return
         self._stored.add((message.type_id, message.dbid))
-        self._make_proxy(question, draft, EntityId(message.entity))
+        self._make_proxy(question, draft, message)
 
     def _why_not(self, message: CreateProxy) -> str:
         if self._app.is_stopping:
@@ -110,9 +110,11 @@ class Nursery:
     def _report(self, schema: EntitySchema, dbid: int, name: str, problem: str) -> None:
         self._app.host.log("bad saved value", type=schema.name, dbid=dbid, name=name, problem=problem)
 
-    def _make_proxy(self, question: Question, draft: Draft, id: EntityId) -> None:
+    def _make_proxy(self, question: Question, draft: Draft, message: CreateProxy) -> None:
+        id = EntityId(message.entity)
         entity = self._settle(id, draft)
         assert isinstance(entity, ProxyEntity)
+        entity.saver.note_stored(message.record)
         key = self._app.keys.make(id, self._app.host.now)
         entity.expect(key)
         entity.run("on_loaded")

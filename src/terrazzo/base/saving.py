@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from terrazzo.base.alarms import Alarm
 from terrazzo.base.cellside import Body
@@ -33,7 +34,21 @@ RETRY_S = 1.0
 RETRY_MAX_S = 30.0
 _ANSWER_S = 10.0
 
+_TRIED_MAX = 64
+
 Then = Callable[[], None]
+
+
+class Unsaved(NamedTuple):
+    """A base that could not be saved, as the next start of the cluster needs it."""
+
+    type_name: str
+    dbid: int
+    record: bytes
+    replaces: list[str]
+    """Digests of every record that the database may hold of it: any other one is newer."""
+    label: str
+    """For people."""
 
 
 class Saving(Enum):
@@ -56,6 +71,29 @@ class Saver:
         self._present: list[Then] = []  # what waits for the save under way
         self._next: list[Then] | None = None  # what waits for the one after, if there is to be one
         self._alarm: Alarm | None = None
+        self._stored: list[str] = []
+
+    def note_stored(self, record: bytes) -> None:
+        """The database holds this record, or may hold it instead of those that were noted before."""
+        digest = sha256(record).hexdigest()
+        if digest not in self._stored:
+            self._stored = [*self._stored[-_TRIED_MAX:], digest]
+
+    def unsaved(self) -> Unsaved | None:
+        """What would be lost if the base ended now; None if nothing would."""
+        entity = self._entity
+        if not entity.is_worth_saving and self.is_idle:
+            return None
+        draft = entity.draft
+        label = f"{entity.schema.name} {self._name() or entity.id}"
+        return Unsaved(entity.schema.name, draft.dbid, save_draft(draft), list(self._stored), label)
+
+    def _name(self) -> str:
+        """The value by which the database knows the entity."""
+        draft = self._entity.draft
+        named = [each.name for each in self._entity.schema.properties if each.identifier]
+        values = [state[name] for name in named for state in (draft.base, draft.cell) if name in state.index]
+        return repr(str(values[0])) if values else ""
 
     def save(self, then: Then | None = None) -> None:
         """Save the entity as it is now or later; `then` is called when that is safe."""
@@ -72,8 +110,8 @@ class Saver:
         """Whether nothing is being saved."""
         return self.state is Saving.IDLE
 
-    def on_link_up(self) -> None:
-        """The link with DBApp is back: what waits to be tried again waits no longer."""
+    def hurry(self) -> None:
+        """The link with DBApp is back, or the server stops: what waits to be tried again waits no longer."""
         if self.state is Saving.RETRYING:
             self._cancel()
             self._gather()
@@ -104,6 +142,7 @@ class Saver:
         draft = self._entity.draft
         try:
             request = Save(self._entity.schema.type_id, draft.dbid, save_draft(draft), self._entity.id)
+            self.note_stored(request.record)
             self._app.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
         except Exception as problem:
             self._retry(words_of(problem))  # too large, most likely: the game may still make it smaller
@@ -118,6 +157,7 @@ class Saver:
             self._retry(f"the DBApp answered {type(message).__name__}")
             return
         self._entity.draft.dbid = message.dbid
+        self._stored = self._stored[-1:]
         self.failures = 0
         self.state = Saving.IDLE
         done, self._present = self._present, []

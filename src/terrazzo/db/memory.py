@@ -23,11 +23,14 @@ from terrazzo.db.store import (
     LoadEntity,
     LogOnRecord,
     Operation,
+    Outcome,
     PlaceLogOn,
     SaveEntity,
     StoreError,
     TakeIds,
+    TakeIn,
     fold_name,
+    outcome_of,
 )
 
 
@@ -42,6 +45,7 @@ class MemoryDatabase:
         """dbid → entity and index of the BaseApp (PLACE_UNKNOWN: not placed yet)."""
         self.next_entity_id = 1
         self._next_dbid = first_dbid
+        self.taken_in: set[str] = set()
         self._acts: dict[type[Operation[Any]], Callable[[Any], Any]] = {
             FindAccount: self._find_account,
             CreateAccount: self._create_account,
@@ -53,6 +57,7 @@ class MemoryDatabase:
             ClearLogOns: self._clear_log_ons,
             ListLogOns: self._list_log_ons,
             TakeIds: self._take_ids,
+            TakeIn: self._take_in,
         }
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -129,6 +134,18 @@ class MemoryDatabase:
 
     def _list_log_ons(self, _: ListLogOns) -> list[LogOnRecord]:
         return [LogOnRecord(dbid, *place) for dbid, place in self.log_ons.items()]
+
+    def _take_in(self, file: TakeIn) -> list[Outcome]:
+        if file.name in self.taken_in:
+            return [Outcome.THERE] * len(file.leftovers)
+        self.taken_in.add(file.name)
+        outcomes = []
+        for each in file.leftovers:
+            outcome = outcome_of(each, self._load_entity(LoadEntity(each.type_name, each.dbid)))
+            if outcome is Outcome.TAKEN:
+                self._save_entity(SaveEntity(each.type_name, each.dbid, each.record))
+            outcomes.append(outcome)
+        return outcomes
 
     def _take_ids(self, wanted: TakeIds) -> int:
         first = self.next_entity_id

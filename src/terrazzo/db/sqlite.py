@@ -9,6 +9,7 @@ server that is given it by mistake is told so instead of sharing it.
     accounts   folded, name, password_hash, dbid     `folded` (`store.fold_name`) makes names unique whatever their case
     log_ons    dbid, entity, base_app                base_app -1: being placed
     counters   name, next                            the next entity id
+    taken_in   name                                  files of leftovers that were taken in
 
 Types are kept by name, since type ids change when a game gets a new type. `PRAGMA user_version` counts the steps of
 MIGRATIONS that the file has seen; a step, once released, is never changed.
@@ -36,11 +37,14 @@ from terrazzo.db.store import (
     LoadEntity,
     LogOnRecord,
     Operation,
+    Outcome,
     PlaceLogOn,
     SaveEntity,
     StoreError,
     TakeIds,
+    TakeIn,
     fold_name,
+    outcome_of,
 )
 from terrazzo.errors import UsageError
 
@@ -55,6 +59,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE TABLE counters (name TEXT PRIMARY KEY, next INTEGER NOT NULL) WITHOUT ROWID",
         "INSERT INTO counters VALUES ('entity', 1)",
     ),
+    ("CREATE TABLE taken_in (name TEXT PRIMARY KEY) WITHOUT ROWID",),
 )
 
 
@@ -74,6 +79,7 @@ class SqliteDatabase:
             ClearLogOns: self._clear_log_ons,
             ListLogOns: self._list_log_ons,
             TakeIds: self._take_ids,
+            TakeIn: self._take_in,
         }
         try:
             self._db = sqlite3.connect(self.path, timeout=lock_timeout_s, isolation_level=None, check_same_thread=False)
@@ -127,6 +133,8 @@ class SqliteDatabase:
         try:
             result = self._acts[type(operation)](operation)
         except (sqlite3.Error, OverflowError, StoreError) as problem:
+            if not self._db.in_transaction:
+                raise  # a full disk, for one, ends the whole transaction
             result = problem if isinstance(problem, StoreError) else StoreError(f"the database refuses: {problem}")
             self._db.execute("ROLLBACK TO operation")
         self._db.execute("RELEASE operation")
@@ -185,6 +193,17 @@ class SqliteDatabase:
 
     def _list_log_ons(self, _: ListLogOns) -> list[LogOnRecord]:
         return [LogOnRecord(*row) for row in self._db.execute("SELECT dbid, entity, base_app FROM log_ons")]
+
+    def _take_in(self, file: TakeIn) -> list[Outcome]:
+        if not self._change("INSERT OR IGNORE INTO taken_in VALUES (?)", file.name):
+            return [Outcome.THERE] * len(file.leftovers)
+        outcomes = []
+        for each in file.leftovers:
+            outcome = outcome_of(each, self._load_entity(LoadEntity(each.type_name, each.dbid)))
+            if outcome is Outcome.TAKEN:
+                self._save_entity(SaveEntity(each.type_name, each.dbid, each.record))
+            outcomes.append(outcome)
+        return outcomes
 
     def _take_ids(self, wanted: TakeIds) -> int:
         [first] = self._db.execute("SELECT next FROM counters WHERE name = 'entity'").fetchone()

@@ -31,6 +31,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from hashlib import sha256
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from terrazzo.errors import TerrazzoError
@@ -158,6 +159,34 @@ class TakeIds(Operation[int]):
     count: int
 
 
+class Outcome(Enum):
+    """What became of a record that a former run could not save."""
+
+    TAKEN = "taken in"
+    THERE = "already there"
+    NEWER = "not taken in: the database has something newer"
+    UNKNOWN = "not taken in: the database has no such entity"
+
+
+class Leftover(NamedTuple):
+    """A record that a former run could not save."""
+
+    type_name: str
+    dbid: int
+    record: bytes
+    replaces: list[str]
+    """SHA-256 digests of the records that it replaces: a record with any other digest is newer."""
+
+
+@dataclass(frozen=True)
+class TakeIn(Operation[list[Outcome]]):
+    """Saves the leftovers of one file, all or none, once for each `name`: of a file that was taken in before, each is
+    THERE."""
+
+    name: str
+    leftovers: tuple[Leftover, ...]
+
+
 @dataclass(frozen=True)
 class HashPassword(Operation[str]):
     """What to keep of a password."""
@@ -282,6 +311,17 @@ class StoreQueue:
             return self._passwords.check(operation.password, operation.password_hash)
         except StoreError as problem:
             return problem
+
+
+def outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
+    """What is to be done with a leftover, given the record that is stored under its dbid."""
+    if leftover.dbid == 0:
+        return Outcome.TAKEN
+    if stored is None:
+        return Outcome.UNKNOWN
+    if stored == leftover.record:
+        return Outcome.THERE
+    return Outcome.TAKEN if sha256(stored).hexdigest() in leftover.replaces else Outcome.NEWER
 
 
 def run(database: Database, operation: Operation[T]) -> T:

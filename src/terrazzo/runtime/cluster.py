@@ -107,6 +107,7 @@ class Cluster:
         self._changed = asyncio.Event()
         self._failed = False
         self._is_populated = False
+        self._fallen: list[_Running] = []
         self._began_at = time.monotonic()
 
     def stop(self) -> None:
@@ -287,6 +288,7 @@ class Cluster:
 
     async def _report_fallen(self, fallen: list[_Running]) -> None:
         self._failed = True
+        self._fallen = fallen
         for member in fallen:
             await self._report(member, "the cluster ends")
 
@@ -321,15 +323,17 @@ class Cluster:
             member.launched.stop()
             done, _ = await asyncio.wait([member.end], timeout=STAGE_S)
             if not done:
-                self._fail(member, f"did not end within {STAGE_S:g} s and was killed")
+                self._fail(member, f"did not end within {STAGE_S:g} s and was killed.")
                 member.launched.kill()
                 await member.end
                 return
         how = await member.end
-        if how and not self._failed and member.step is not Step.FAILED:
-            self._fail(member, f"{how} while the cluster was ending")
+        if how and member.step is Step.FAILED and member not in self._fallen:
+            self._fail(member, member.text, separator=": ")
+        elif how and not self._failed and member.step is not Step.FAILED:
+            self._fail(member, f"{how} while the cluster was ending.")
 
-    def _fail(self, member: _Running, what: str) -> None:
-        """A member has not ended as it should: told, and of all but bots a failure of the cluster."""
-        self._complain(f"{member.order.name} {what}.")
+    def _fail(self, member: _Running, what: str, *, separator: str = " ") -> None:
+        """A member has not ended as it should: reported, and for all members but bots a failure of the cluster."""
+        self._complain(f"{member.order.name}{separator}{what}")
         self._failed = self._failed or member.order.kind != BOTS

@@ -11,6 +11,7 @@ from terrazzo.login.loginapp import LoginApp, LoginLimits
 from terrazzo.runtime import ports
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
+from terrazzo.runtime.leftovers import keep_unsaved
 from terrazzo.runtime.members import AppMember
 from terrazzo.runtime.orders import Report, Step
 from terrazzo.runtime.ports import candidates
@@ -114,4 +115,7 @@ class BaseMember(EntranceMember):
         return self.app.is_stopped
 
     def _left_undone(self) -> str:
-        return f"{len(self.app.bases)} entities are not taken down and saved"
+        unsaved = self.app.unsaved()
+        if not unsaved:
+            return f"{len(self.app.bases)} entities are not taken down"
+        return keep_unsaved(DataFolder(self.order.data).root, self.order.name, unsaved)

@@ -10,7 +10,7 @@ work. How it comes down depends on what others need of it:
     CellApps, managers, DBApp
                   end when no BaseApp is linked with them any more, since it is they who save; DBApp also when nothing
                   is waiting to be written
-    all           within END_S, whatever the others do
+    all           within END_S, whatever the others do; one that is not done by then fails, and says what is undone
 
 So the order of an end is right even when every process is told to stop in the same moment, as happens when the launcher
 dies. A member is the same in a process of its own and in one with all the others. Those with doors for clients are in
@@ -29,12 +29,14 @@ from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.passwords import Hasher
 from terrazzo.db.sqlite import SqliteDatabase
+from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr, State
 from terrazzo.runtime.collector import Aside
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
+from terrazzo.runtime.leftovers import set_reserve_aside, take_in
 from terrazzo.runtime.links import Log
 from terrazzo.runtime.orders import Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
@@ -78,6 +80,8 @@ class AppMember:
         self._waits_for: str | None = None
         self._has_started = False
         self._end_by: float | None = None
+        self._undone: str | None = None
+        """What was not done when the time for an end in order was over."""
 
     async def start(self) -> None:
         """See Member."""
@@ -128,6 +132,8 @@ class AppMember:
             if self.doors is not None:
                 await self.doors.close()
             await self._close()
+        if self._undone is not None:
+            raise UsageError(self._undone)
 
     def _on_ticked(self) -> None:
         assert self.driver is not None
@@ -135,8 +141,9 @@ class AppMember:
             self.doors.flush()
         if self._end_by is not None:
             is_late = time.monotonic() >= self._end_by
-            if is_late:
-                self.log("ended before everything was done", error=f"after {END_S:g} s {self._left_undone()}")
+            if is_late and self._undone is None:
+                self._undone = self._left_undone()
+                self.log("ended before everything was done", error=f"after {END_S:g} s: {self._undone}")
             if is_late or self._may_end():
                 self.driver.stop()
         elif self._has_started:
@@ -195,7 +202,15 @@ class DBMember(AppMember):
     _threads: StoreThreads | None = None
 
     async def _open(self) -> None:
-        database = BotsDatabase(SqliteDatabase(DataFolder(self.order.data).database))
+        folder = DataFolder(self.order.data)
+        stored = SqliteDatabase(folder.database)
+        try:
+            take_in(folder.root, stored, self.log)
+            set_reserve_aside(folder.root)
+        except UsageError:
+            stored.close()
+            raise
+        database = BotsDatabase(stored)
         self._threads = StoreThreads(database, Hasher(os.urandom))
 
     def _make(self, host: Host) -> ClusterApp:

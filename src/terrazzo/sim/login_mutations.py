@@ -18,7 +18,8 @@ from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Question
 
 Harm = Callable[[App], None]
-DOUBT_S = 30.0
+DOUBT_S = 5.0
+"""Shorter than a proxy waits for its client."""
 
 
 def _says_log_off_once(app: App) -> None:
@@ -65,7 +66,7 @@ def _never_settles(app: App) -> None:
 
 
 def _settles_by_the_clock(app: App) -> None:
-    """A record in doubt is cleared after half a minute, whether its proxy exists or not."""
+    """A record in doubt is cleared after a while, whether its proxy exists or not."""
     if isinstance(app, DBApp):
         doubts: Any = app.log_ons.doubts
 
