@@ -7,7 +7,6 @@ import signal
 from hashlib import sha256
 
 import pytest
-from aiohttp import ClientSession
 
 from terrazzo.base.saving import Unsaved
 from terrazzo.client import ClientGame
@@ -129,20 +128,20 @@ def test_what_cannot_be_kept_is_said_to_be_lost(tmp_path):
 
 
 async def change_and_leave(game, cluster, before_leaving):
-    async with ClientSession():
-        visitor = Visitor(game, cluster, "ann")
-        await visitor.enter()
-        visitor.client.player.cell.paint(0x123456)
-        await visitor.until(lambda: visitor.client.player.colour == 0x123456)
-        before_leaving()
-        visitor.player.leave()
-        error = await visitor.leave()
-    return error
+    visitor = Visitor(game, cluster, "ann")
+    await visitor.enter()
+    player = visitor.client.player
+    assert player is not None
+    player.cell.paint(0x123456)
+    await visitor.until(lambda: player.colour == 0x123456)
+    before_leaving()
+    return await visitor.leave()
 
 
 async def come_again(game, cluster):
     visitor = Visitor(game, cluster, "ann")
     await visitor.enter()
+    assert visitor.client.player is not None
     colour = visitor.client.player.colour
     assert await visitor.leave() == ""
     return colour

@@ -22,6 +22,7 @@ from terrazzo.runtime.datafolder import DataFolder, default_folder
 from terrazzo.runtime.launcher import Launcher, LocalLauncher, SingleLauncher
 from terrazzo.runtime.loop import run as run_loop
 from terrazzo.runtime.orders import Bots
+from terrazzo.runtime.privacy import set_umask
 from terrazzo.runtime.running import find_world, noted
 from terrazzo.wire.pairs.login_db import BOT_PREFIX
 
@@ -71,7 +72,10 @@ def run(
         config = _with_options(read_config(config_path), cells=cells, bases=bases, bots=bots)
         loaded = load_game(game)
         folder = DataFolder(data or config.data.folder or default_folder(game))
+        set_umask()
         folder.prepare()
+        if words := folder.tighten():
+            click.echo(words, err=True)
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
     try:

@@ -15,7 +15,8 @@ The rules:
   player after the last save, and the next log-on loads what that save wrote.
 - *One life of the cluster.* The first incarnation of DBApp begins with a cluster in which nobody is logged on: records
   left by a former run are cleared. A later incarnation is a restart in the middle of play: it keeps the records, and
-  asks BaseAppMgr of each whether its proxy is there (`doubts.py`). A new incarnation of a BaseApp has none of the players of the one before.
+  asks BaseAppMgr of each whether its proxy is there (`doubts.py`). A new incarnation of a BaseApp has none
+  of the players of the one before.
 - *Once.* The first save of an entity makes its record, and the answer may be lost: so what was made for which entity id
   is remembered (for the last `made_max`, and as long as this process lives), and the next try finds it. Ids are given
   once and for ever.

@@ -21,6 +21,7 @@ import msgspec
 
 from terrazzo.errors import UsageError
 from terrazzo.runtime.orders import ClusterFile
+from terrazzo.runtime.privacy import tighten
 from terrazzo.wire.client import public_key
 
 KEY_BYTES = 32
@@ -53,7 +54,7 @@ class DataFolder:
         """Makes what is missing and takes the folder for this process."""
         try:
             for folder in (self.root, self.logs, self.cluster_file.parent):
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as problem:
             raise UsageError(f"cannot use the data folder {self.root}: {problem.strerror}") from None
@@ -79,6 +80,16 @@ class DataFolder:
                 f"the data folder {self.root} holds the world of the game {owner}, not of {name}: give another one "
                 f"with --data, or, if {owner} is called {name} now, write {name} into {self._game_file}"
             )
+
+    def tighten(self) -> str:
+        """Closes to others what is open to them; a sentence if something was, or cannot be closed."""
+        try:
+            changed = tighten(self.root)
+        except OSError as problem:
+            return f"Others may read {problem.filename}, and it cannot be closed to them: {problem.strerror}."
+        names = ", ".join(str(each.relative_to(self.root)) for each in changed[:5])
+        more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+        return f"Others could read in {self.root}: {names}{more}. Now they cannot." if changed else ""
 
     def release(self) -> None:
         """Leaves the folder to others."""

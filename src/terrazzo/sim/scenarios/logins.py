@@ -1,8 +1,8 @@
 """The logins scenario: players come, leave, vanish and come again while DBApp is out of reach for minutes.
 
-    DBApp ↔ BaseApps, BaseAppMgr, LoginApp, and BaseAppMgr ↔ BaseApps     links break, clog and are shut, for longer than
-                                                                          every time limit of a log-on
-    the database                                                          fails for a while
+    DBApp ↔ BaseApps, BaseAppMgr, LoginApp      links break, lag, clog and are shut, for longer than every time limit
+    BaseAppMgr ↔ BaseApps                       of a log-on
+    the database                                fails for a while
 
 A player that comes may vanish at any moment, without a word: before it shows its key, while it plays, while it leaves.
 The judge: never two proxies of one player, at any step; a player that was told that everything is saved finds it again
@@ -31,7 +31,9 @@ from terrazzo.sync.view_events import BasePlayer, Event, LoggedOff
 CALM_S = 3.0
 LASTS_S = (0.0, 1.0, 5.0, 20.0, 45.0, 90.0)
 """How long a fault lasts, about: a key is good for 15 s, a silent session ends after 33 s."""
+SHORT_S = (0.0, 1.0, 5.0, 12.0)
 FAULTS = {FaultLevel.NONE: 0, FaultLevel.MILD: 3, FaultLevel.HARSH: 8}
+"""Long ones, at most; short ones are up to ten times as many, in half of the worlds."""
 LOOK_S = 0.05
 
 
@@ -62,14 +64,16 @@ class LongFaults(FaultPlan):
     def draw(self, stream: Callable[[str], Random], level: FaultLevel, duration_s: float) -> list[Fault]:
         """See FaultPlan."""
         rng = stream("login faults")
-        drawn = [self._long(rng, duration_s) for _ in range(rng.randrange(FAULTS[level] + 1))]
+        drawn = [self._one(rng, duration_s, LASTS_S) for _ in range(rng.randrange(FAULTS[level] + 1))]
+        short = rng.randrange(10 * FAULTS[level] + 1) if rng.random() < 0.5 else 0
+        drawn += [self._one(rng, duration_s, SHORT_S) for _ in range(short)]
         return sorted(drawn, key=lambda fault: fault.at)
 
-    def _long(self, rng: Random, duration_s: float) -> Fault:
+    def _one(self, rng: Random, duration_s: float, lasts_s: tuple[float, ...]) -> Fault:
         kind = rng.choice([FaultKind.BREAK, FaultKind.CLOG, FaultKind.PARTITION, FaultKind.PARTITION, FaultKind.LAG])
         a, b = rng.choice(self.pairs)
         at = rng.uniform(CALM_S, duration_s * 0.9)
-        lasts = min(rng.choice(LASTS_S) * rng.uniform(0.5, 1.5), duration_s - at)
+        lasts = min(rng.choice(lasts_s) * rng.uniform(0.5, 1.5), duration_s - at)
         is_one_way = kind is FaultKind.CLOG and rng.random() < 0.5
         if is_one_way and rng.random() < 0.5:
             a, b = b, a
@@ -92,7 +96,7 @@ class Player:
         self._scenario = scenario
         self._clock = scenario.world.clock
         self._rng = scenario.world.rng(f"player {name}")
-        self._haste = self._rng.choice([0.2, 2.0, 8.0])
+        self._haste = self._rng.choice([0.2, 0.2, 2.0, 8.0])
         self._loss = self._rng.choice([0.0, 0.2, 0.6])
         self._seat: Seat | None = None
         self._until = 0.0
@@ -154,7 +158,7 @@ class Logins:
         game = Game(player=Traveller, spaces=[Space("plaza", bounds=(-20.0, -20.0, 20.0, 20.0))])
         loaded = LoadedGame(build([Traveller]).checked(), game, parts_of([Traveller]))
         self.cluster = Cluster(
-            world, loaded, cells=1, bases=rng.choice([1, 2, 3]), on_start=lambda _, app: self._mutation.app(app)
+            world, loaded, cells=1, bases=rng.choice([1, 2, 2, 3]), on_start=lambda _, app: self._mutation.app(app)
         )
         self.players = [Player(self, f"player-{number}") for number in range(1, rng.randrange(2, 5))]
         if world.level is not FaultLevel.NONE:

@@ -65,7 +65,8 @@ class Home(NamedTuple):
 
 @message(45, max_size=256)
 class Locate(Message, frozen=True):
-    """Request, BaseApp, CellApp or DBApp → BaseAppMgr, and BaseAppMgr → each BaseApp: where do the parts of this entity live.
+    """Request, BaseApp, CellApp or DBApp → BaseAppMgr, and BaseAppMgr → each BaseApp: where do the parts of this
+    entity live.
 
     Answered by Located; refused, when nobody can say it for sure now.
     """
