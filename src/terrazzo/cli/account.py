@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from http.client import HTTPException
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import click
 import msgspec
@@ -66,7 +66,9 @@ def fetch(data: DataFolder) -> list[Line]:
     if page is None:
         raise UsageError("the cluster has no console that could be asked: run it with --console, or wait for it")
     try:
-        with urlopen(f"{page}api/snapshot", timeout=ANSWER_S) as answer:
+        token = data.console_token() if data.token_file.exists() else ""
+        request = Request(f"{page}api/snapshot", headers={"Authorization": f"Bearer {token}"})
+        with urlopen(request, timeout=ANSWER_S) as answer:
             return msgspec.json.decode(answer.read(), type=_Picture).bandwidth
     except (OSError, HTTPException, msgspec.DecodeError, ValueError) as problem:
         raise UsageError(f"the console at {page} does not answer as it should: {problem}") from None

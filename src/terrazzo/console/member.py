@@ -7,8 +7,10 @@ from pathlib import Path
 from aiohttp import web
 
 from terrazzo.console.consoleapp import ConsoleApp
+from terrazzo.console.guard import Guard
 from terrazzo.console.server import ClusterInfo, make_web_app
 from terrazzo.runtime import ports
+from terrazzo.runtime.config import near_host
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import serve_http
 from terrazzo.runtime.members import AppMember
@@ -35,11 +37,14 @@ class ConsoleMember(AppMember):
             public_key=DataFolder(self.order.data).public_key(),
             login_url=lambda: self.order.login_url,
         )
-        listen = self.config.listen
-        application = make_web_app(self.app, cluster_info=info)
-        usual = candidates(listen.console_port, ports.CONSOLE)
-        self._runner, port = await serve_http(application, listen.host, usual)
-        host = f"[{listen.near_host}]" if ":" in listen.near_host else listen.near_host
+        console = self.config.console
+        token = DataFolder(self.order.data).console_token() if console.needs_token else ""
+        guard = Guard(token=token, names=console.names)
+        application = make_web_app(self.app, cluster_info=info, guard=guard)
+        usual = candidates(self.config.listen.console_port, ports.CONSOLE)
+        self._runner, port = await serve_http(application, console.host, usual)
+        near = near_host(console.host)
+        host = f"[{near}]" if ":" in near else near
         self._page = f"http://{host}:{port}/"
 
     def _words(self) -> str:

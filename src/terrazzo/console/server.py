@@ -8,9 +8,8 @@
 The server owns no state: it reads a `ConsoleApp` that somebody drives on the same event loop. The picture is made and
 encoded once for each moment of the console's clock, however many look at it.
 
-Who looks says nothing: a page that talks on `/api/live` is sent away, and so is one of another site (browsers let any
-page open a WebSocket anywhere, so the server must look at the origin itself). A connection that does not read holds
-up nobody but itself; it gets the picture of the moment when it is ready for one.
+Who may look is checked before anything else (`guard.py`). A page that talks on `/api/live` is sent away. A connection
+that does not read holds up nobody but itself; it gets the picture of the moment when it is ready for one.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from terrazzo.console.consoleapp import ConsoleApp
+from terrazzo.console.guard import Guard
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.export import export_schema
@@ -39,6 +38,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",  # the pages and the cluster belong together: never one of yesterday's
     "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:",
     "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
 }
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -82,12 +82,15 @@ def find_client_js() -> Path:
     )
 
 
-def make_web_app(console: ConsoleApp, *, cluster_info: ClusterInfo, client_js: Path | None = None) -> web.Application:
-    """The application, for a runner; `client_js` is found by itself where nothing is given."""
+def make_web_app(
+    console: ConsoleApp, *, cluster_info: ClusterInfo, client_js: Path | None = None, guard: Guard | None = None
+) -> web.Application:
+    """The application, for a runner; `client_js` is found by itself where nothing is given. Without a guard of its own
+    it asks for no token, and answers to numeric addresses and `localhost`."""
     client = client_js or find_client_js()
     schema = export_schema(cluster_info.game.schema)
     look = _Look(console)
-    app = web.Application(middlewares=[_with_headers])
+    app = web.Application(middlewares=[(guard or Guard()).middleware, _with_headers])
     app.router.add_get("/", _file(STATIC / "map.html"))
     app.router.add_get("/play", _file(STATIC / "play.html"))
     app.router.add_get("/client/terrazzo.js", _file(client))
@@ -115,8 +118,6 @@ class _Look:
 
     async def on_live(self, request: web.Request) -> web.StreamResponse:
         """GET /api/live, until the page goes."""
-        if not _is_same_site(request):
-            raise web.HTTPForbidden(text="This page belongs to another site: open the console's own.")
         if len(self._sockets) >= LOOKERS_MAX:
             raise web.HTTPServiceUnavailable(text="Too many pages look at this console: close some, then reload.")
         ws = web.WebSocketResponse(max_msg_size=1024, timeout=CLOSE_S, heartbeat=20.0)
@@ -152,11 +153,6 @@ class _Look:
             self._json = msgspec.json.encode(self._console.snapshot())
             self._made_at = now
         return self._json
-
-
-def _is_same_site(request: web.Request) -> bool:
-    origin = request.headers.get("Origin")
-    return origin is None or urlsplit(origin).netloc == request.host
 
 
 @web.middleware

@@ -214,7 +214,8 @@ class Cluster:
         self._say(f"The world is ready after {time.monotonic() - self._began_at:.1f} s.")
         for console in [each.report for each in self._members if each.order.kind == CONSOLE]:
             if console is not None:
-                self._say(f"Look at it: {console.text}  Play: {console.text}play  End it: Ctrl-C")
+                token = f"?token={self._data.console_token()}" if self._config.console.needs_token else ""
+                self._say(f"Look at it: {console.text}{token}  Play: {console.text}play  End it: Ctrl-C")
         self._say_other_ports()
         if self._config.apps.bots:
             await self._launch(self._order(BOTS, 0, sockets, self._bots()))

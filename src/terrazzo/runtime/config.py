@@ -7,6 +7,7 @@ holds the two together. `terrazzo run --print-config` prints it.
 from __future__ import annotations
 
 import tomllib
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -35,6 +36,10 @@ login_ws_port = 0            # 7310
 base_udp_port = 0            # 7320, of the first BaseApp; the others take the ports after it
 base_ws_port = 0             # 7320
 console_port = 0             # 7300, of the web page
+
+[console]                    # the web pages: /play for players, and the map for those who run the world
+host = "127.0.0.1"           # a numeric address; beyond this machine the map needs the token that `run` prints
+names = []                   # names by which browsers may ask for the pages, such as "play.example.org"
 
 [data]
 folder = ""                  # the database, the key of the cluster, logs; "" is GAME-data, beside the game GAME
@@ -85,7 +90,22 @@ class Listen(_Part, frozen=True, kw_only=True):
     @property
     def near_host(self) -> str:
         """What reaches it from this machine."""
-        return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return near_host(self.host)
+
+
+class ConsolePart(_Part, frozen=True, kw_only=True):
+    """The web pages."""
+
+    host: str = "127.0.0.1"
+    names: list[str] = []
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether others than this machine reach the map."""
+        try:
+            return not ip_address(self.host).is_loopback
+        except ValueError:
+            return True
 
 
 class Data(_Part, frozen=True, kw_only=True):
@@ -121,6 +141,7 @@ class Config(_Part, frozen=True, kw_only=True):
     tick_hz: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 10.0
     apps: Apps = Apps()
     listen: Listen = Listen()
+    console: ConsolePart = ConsolePart()
     data: Data = Data()
     login: Login = Login()
     cell: CellPart = CellPart()
@@ -130,6 +151,11 @@ class Config(_Part, frozen=True, kw_only=True):
     def tick_s(self) -> float:
         """Seconds between two ticks."""
         return 1.0 / self.tick_hz
+
+
+def near_host(host: str) -> str:
+    """What reaches a listener from this machine."""
+    return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 class _Loads(Protocol):

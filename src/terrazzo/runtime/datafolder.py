@@ -4,6 +4,7 @@ It belongs to one game, and without --data it lies beside that game's package (`
 
 world.sqlite        everything that is saved
 cluster.key         the private key by which clients know the cluster, hex, for its owner's eyes only
+console.token       what opens the console's map from elsewhere, for its owner's eyes only
 lock                held by the launcher that runs with this folder
 game                the name of the game whose world this is
 logs/NAME.log       of each app
@@ -25,6 +26,7 @@ from terrazzo.runtime.privacy import tighten
 from terrazzo.wire.client import public_key
 
 KEY_BYTES = 32
+TOKEN_CHARS = 32
 
 
 def name_of(game: str | Path) -> str:
@@ -45,6 +47,7 @@ class DataFolder:
         self.root = Path(root).resolve()
         self.database = self.root / "world.sqlite"
         self.key_file = self.root / "cluster.key"
+        self.token_file = self.root / "console.token"
         self.logs = self.root / "logs"
         self.cluster_file = self.root / "run" / "cluster.json"
         self._game_file = self.root / "game"
@@ -119,6 +122,19 @@ class DataFolder:
                 f"{self.key_file} does not hold a key: put the right one back, or delete it (clients need the new one)"
             )
         return key
+
+    def console_token(self) -> str:
+        """What opens the console's map from elsewhere; made when it is asked for the first time."""
+        try:
+            made = os.open(self.token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            token = self.token_file.read_text().strip()
+            if len(token) < TOKEN_CHARS:
+                raise UsageError(f"{self.token_file} holds no token: delete it, and a new one is made") from None
+            return token
+        with os.fdopen(made, "w") as file:
+            file.write(os.urandom(TOKEN_CHARS // 2).hex() + "\n")
+        return self.console_token()
 
     def public_key(self) -> str:
         """What clients must know, hex."""
