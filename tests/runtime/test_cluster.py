@@ -9,6 +9,7 @@ import pytest
 from aiohttp import ClientSession
 
 from terrazzo.client import ClientGame
+from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from terrazzo.runtime.datafolder import DataFolder
 from tests.runtime.worlds import LIMIT_S, PLAZA, Visitor, Watch, World, call, homes, play
@@ -170,5 +171,10 @@ def test_no_process_outlives_its_launcher(tmp_path):
         cluster = world.folder.read_cluster()
         watch = Watch([each.pid for each in cluster.apps])
         world.process.kill()
+        world.process.wait()
+        with pytest.raises(UsageError, match=rf"dead: its launcher \(pid {cluster.pid}\) ended"):
+            world.folder.read_cluster()
         assert watch.wait_gone(LIMIT_S) == [], "they end by themselves"
+        with pytest.raises(UsageError, match="no cluster is running"):
+            world.folder.read_cluster()
         assert not os.path.exists(cluster.sockets)

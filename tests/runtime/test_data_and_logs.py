@@ -1,6 +1,7 @@
 """What a cluster keeps on disk: its key, its lock, its logs; and the threads that write for DBApp."""
 
 import json
+import os
 import threading
 
 import pytest
@@ -54,6 +55,27 @@ def test_a_running_cluster_is_found_by_its_folder(tmp_path):
     assert folder.read_cluster().login == apps[1]
     folder.release()
     assert not folder.cluster_file.exists()
+
+
+def test_a_cluster_whose_launcher_was_killed_is_said_to_be_dead(tmp_path):
+    folder = DataFolder(tmp_path)
+    folder.prepare()
+    folder.write_cluster(ClusterFile("plaza", 6, "beef", "digest", "sockets", True, []))
+    assert folder._lock is not None
+    os.close(folder._lock)  # as the system does with a process that is killed
+    with pytest.raises(UsageError, match=r"is dead: its launcher \(pid 6\) ended without stopping it"):
+        DataFolder(tmp_path).read_cluster()
+    DataFolder(tmp_path).forget_dead_cluster()
+    assert not folder.cluster_file.exists()
+
+
+def test_a_cluster_that_runs_is_not_forgotten(tmp_path):
+    folder = DataFolder(tmp_path)
+    folder.prepare()
+    folder.write_cluster(ClusterFile("plaza", 6, "beef", "digest", "sockets", True, []))
+    DataFolder(tmp_path).forget_dead_cluster()
+    assert DataFolder(tmp_path).read_cluster().pid == 6
+    folder.release()
 
 
 def logged(tmp_path, *, as_json):

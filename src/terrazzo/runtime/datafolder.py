@@ -5,10 +5,10 @@ It belongs to one game, and without --data it lies beside that game's package (`
 world.sqlite        everything that is saved
 cluster.key         the private key by which clients know the cluster, hex, for its owner's eyes only
 console.token       what opens the console's map from elsewhere, for its owner's eyes only
-lock                held by the launcher that runs with this folder
+lock                held by the launcher that runs with this folder, until its process ends
 game                the name of the game whose world this is
 logs/NAME.log       of each app
-run/cluster.json    while a cluster runs: where it is, for other tools (`orders.ClusterFile`)
+run/cluster.json    while a cluster runs: where it is, for other tools (`orders.ClusterFile`); true while `lock` is held
 """
 
 from __future__ import annotations
@@ -153,7 +153,33 @@ class DataFolder:
     def read_cluster(self) -> ClusterFile:
         """The cluster that runs with this folder."""
         try:
-            return msgspec.json.decode(self.cluster_file.read_bytes(), type=ClusterFile)
+            cluster = msgspec.json.decode(self.cluster_file.read_bytes(), type=ClusterFile)
         except (OSError, msgspec.DecodeError):
             problem = f"no cluster is running with the data folder {self.root}"
             raise UsageError(f"{problem}: start one, or name its folder with --data") from None
+        if not self._is_in_use():
+            raise UsageError(
+                f"the cluster of the data folder {self.root} is dead: its launcher (pid {cluster.pid}) ended without "
+                f"stopping it; start it again"
+            )
+        return cluster
+
+    def forget_dead_cluster(self) -> None:
+        """Removes what a launcher that was killed has left behind, unless another one is running meanwhile."""
+        if not self._is_in_use():
+            self.cluster_file.unlink(missing_ok=True)
+
+    def _is_in_use(self) -> bool:
+        """Whether a launcher holds the lock, which it loses with its process, however that ends."""
+        try:
+            lock = os.open(self.root / "lock", os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        else:
+            return False
+        finally:
+            os.close(lock)

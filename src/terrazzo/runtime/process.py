@@ -94,6 +94,7 @@ def main() -> int:
     is_well = run(_live_until_told(order, game, log, tell))
     if os.getppid() != launcher:
         with suppress(OSError):  # the launcher can no longer tidy up: the last one out does, when the folder is empty
+            DataFolder(order.data).forget_dead_cluster()
             os.rmdir(order.sockets)
     return 0 if is_well else 1
 
