@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from terrazzo.db.dbapp import DBLimits
+from terrazzo.db.logon import LogOnLimits
 from terrazzo.db.refusals import Refused
 from terrazzo.wire.common import Reply, Request
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, TakenOver, TakeOver
-from terrazzo.wire.pairs.login_db import LoggedOn
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
 from tests.db.harness import BASE, LOGIN, Office
 
 
@@ -74,3 +76,34 @@ def test_a_wrong_password_asks_nothing_of_the_base_app():
     office.log_on("Ada", "wrong")
     office.ticks()
     assert not [each for each in office.said.get(BASE, []) if isinstance(each, Request)]
+
+
+def test_wrong_passwords_from_strangers_do_not_keep_a_known_player_out():
+    office = Office(limits=DBLimits(log_on=LogOnLimits(in_work_max=3)))
+    office.arrive()
+    office.leave()
+    strangers = [office.log_on(name, "wrong") for name in ("Ada", "Bob", "Cid")]
+    held_up = office.log_on("Ada")
+    office.tick(works=False)
+    assert office.answer(LOGIN, held_up) == Refused.LOGGING_ON.value, "a stranger to the address has to wait"
+    owner = office.ask(LOGIN, LogOn("ADA", "secret", "192.0.2.7", is_known=True))
+    second = office.ask(LOGIN, LogOn("ada", "secret", "192.0.2.7", is_known=True))
+    office.ticks()
+    placements = office.placements()
+    for asked, place in placements:
+        office.place(asked, place.entity)
+    office.ticks(2)
+    assert isinstance(office.answer(LOGIN, owner), LoggedOn)
+    assert office.answer(LOGIN, second) == Refused.LOGGING_ON.value
+    assert office.answer(LOGIN, strangers[0]) == Refused.WRONG.value
+
+
+def test_two_attempts_with_the_right_password_make_one_proxy():
+    office = Office()
+    office.arrive()
+    office.leave()
+    one = office.log_on()
+    two = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", is_known=True))
+    office.ticks()
+    assert len(office.placements()) == 1
+    assert [office.answer(LOGIN, each) for each in (one, two)].count(Refused.LOGGING_ON.value) == 1

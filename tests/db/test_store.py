@@ -105,3 +105,17 @@ def test_what_is_submitted_in_a_callback_waits_for_the_next_poll():
 
 def test_a_password_is_in_no_repr():
     assert "secret" not in repr(HashPassword("secret")) + repr(CheckPassword("secret", None))
+
+
+def test_a_password_that_goes_first_does_not_wait_for_those_before_it():
+    desk = Desk()
+    desk.submit(HashPassword("secret"))
+    desk.store.work(Lane.PASSWORDS)
+    desk.store.poll()
+    [hashed] = desk.got
+    for _ in range(5):
+        desk.submit(CheckPassword("wrong", str(hashed)))
+    desk.submit(CheckPassword("secret", str(hashed), goes_first=True))
+    desk.store.work(Lane.PASSWORDS, limit=1)
+    desk.store.poll()
+    assert desk.got[1:] == [True]

@@ -7,4 +7,5 @@ store.py      what is asked of a database, as operations; and the queue between 
 sqlite.py     the database in one file
 memory.py     the database of tests and of the simulator
 passwords.py  scrypt
+names.py      what a new player may be called; name_table.py is generated for it
 """

@@ -25,7 +25,9 @@ The rules:
   (YIELDING, at most `yield_s`). A client that answers stays, and the attempt is refused.
 - *Bots are no players.* A name that is reserved for bots needs no password here, since LoginApp has checked it, and its
   account is made whether or not new players are welcome; `bots.py` keeps it apart.
-- *Bounded.* No more than `in_work_max` at a time, and one for each name. A LoginApp whose link is lost takes its
+- *Bounded.* No more than `in_work_max` at a time, and one for each name. Attempts from an address at which the player
+  has logged in before have a budget of their own (`known_max`, one more for each name) and go first to the password
+  check, so that wrong passwords from elsewhere do not keep a player out. A LoginApp whose link is lost takes its
   players with it, as long as nothing was claimed for them.
 """
 
@@ -37,6 +39,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from terrazzo.db.doubts import AGAIN_S, Doubts
+from terrazzo.db.names import normal_name, why_not
 from terrazzo.db.refusals import Refused
 from terrazzo.db.store import (
     Account,
@@ -82,6 +85,7 @@ class LogOnLimits:
     """How much and how long."""
 
     in_work_max: int = 100
+    known_max: int = 50
     place_s: float = 5.0
     yield_s: float = 5.0
     """How long an attempt waits for the former proxy to be saved and gone."""
@@ -95,7 +99,10 @@ class _Attempt:
     name: str
     password: str = field(repr=False)
     address: str
+    is_known: bool = False
     account: Account | None = None
+    new_name: str = ""
+    """What the account that is made for this attempt is called."""
     entity: int = 0
     """The proxy that is claimed and not placed."""
     is_gone: bool = False
@@ -103,6 +110,11 @@ class _Attempt:
     is_abandoned: bool = False
     yields_until: float | None = None
     """The BaseApp of the former proxy was asked to let it go; how long that is waited for."""
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """One attempt of each key is in work."""
+        return fold_name(self.name), self.is_known
 
 
 class Player(NamedTuple):
@@ -141,7 +153,7 @@ class LogOns:
         self._player = player
         self._allow_new_players = allow_new_players
         self._limits = limits
-        self._in_work: dict[str, _Attempt] = {}
+        self._in_work: dict[tuple[str, bool], _Attempt] = {}
         self._claiming: dict[int, _Attempt] = {}
         """By dbid, from CLAIMING to the end of PLACING."""
         self._yielding: dict[int, _Attempt] = {}
@@ -157,16 +169,16 @@ class LogOns:
         """Somebody knocks."""
         message = question.message
         assert isinstance(message, LogOn)
-        attempt = _Attempt(question, message.name, message.password, message.address)
-        folded = fold_name(message.name)
+        attempt = _Attempt(question, message.name, message.password, message.address, message.is_known)
+        in_work = sum(each.is_known is attempt.is_known for each in self._in_work.values())
         if self.manager is None:
             self._refuse(attempt, Refused.NOT_READY)
-        elif folded in self._in_work:
+        elif attempt.key in self._in_work:
             self._refuse(attempt, Refused.LOGGING_ON)
-        elif len(self._in_work) >= self._limits.in_work_max:
+        elif in_work >= (self._limits.known_max if attempt.is_known else self._limits.in_work_max):
             self._refuse(attempt, Refused.TOO_MANY)
         else:
-            self._in_work[folded] = attempt
+            self._in_work[attempt.key] = attempt
             self._store.submit(FindAccount(attempt.name), self._step(attempt, self._found), self._stuck(attempt))
 
     def on_logged_off(self, question: Question, message: LoggedOff) -> None:
@@ -224,10 +236,15 @@ class LogOns:
         if is_bot_name(attempt.name):
             self._let_bot_in(attempt)
         elif account is None and self._allow_new_players:
+            attempt.new_name = normal_name(attempt.name)
+            problem = why_not(attempt.new_name)
+            if problem:
+                self._end(attempt, Refused.NAME, problem)
+                return
             hashed = self._step(attempt, self._hashed)
             self._store.submit(HashPassword(attempt.password), hashed, self._stuck(attempt))
         else:
-            check = CheckPassword(attempt.password, account.password_hash if account else None)
+            check = CheckPassword(attempt.password, account.password_hash if account else None, attempt.is_known)
             self._store.submit(check, self._step(attempt, self._checked), self._stuck(attempt))
 
     def _checked(self, attempt: _Attempt, is_right: bool) -> None:
@@ -239,17 +256,18 @@ class LogOns:
     def _let_bot_in(self, attempt: _Attempt) -> None:
         """LoginApp has checked the bots' password (`login_db`), so there is nothing to hash or to check here."""
         if attempt.account is None:
+            attempt.new_name = attempt.name
             self._hashed(attempt, "")
         else:
             self._claim(attempt)
 
     def _hashed(self, attempt: _Attempt, password_hash: str) -> None:
         try:
-            record = new_record(self._player, attempt.name)
+            record = new_record(self._player, attempt.new_name)
         except ValueRejected as problem:
             self._end(attempt, Refused.NAME, problem.problem)
             return
-        create = CreateAccount(attempt.name, password_hash, self._player.name, record)
+        create = CreateAccount(attempt.new_name, password_hash, self._player.name, record)
         self._store.submit(create, self._step(attempt, self._created), self._stuck(attempt))
 
     def _created(self, attempt: _Attempt, account: Account | None) -> None:
@@ -266,6 +284,9 @@ class LogOns:
         _, _, type_name, dbid = attempt.account
         if type_name not in self._schema.by_name:
             self._end(attempt, Refused.TYPE, type_name)
+            return
+        if dbid in self._claiming or dbid in self._yielding:
+            self._end(attempt, Refused.LOGGING_ON)
             return
         self._claiming[dbid] = attempt
         self._store.submit(AddLogOn(dbid), self._step(attempt, self._claimed), self._stuck(attempt))
@@ -349,7 +370,7 @@ class LogOns:
         if not is_there:
             self._end(attempt, Refused.LEFT)
             return
-        del self._in_work[fold_name(attempt.name)]
+        del self._in_work[attempt.key]
         self.players[dbid] = Player(attempt.name, reply.entity, base_app)
         self._host.log("logged on", name=attempt.name, entity=reply.entity, address=attempt.address)
         if not attempt.is_abandoned:
@@ -361,7 +382,7 @@ class LogOns:
         """The next step, unless the attempt has ended meanwhile."""
 
         def go_on(result: T) -> None:
-            if self._in_work.get(fold_name(attempt.name)) is attempt:
+            if self._in_work.get(attempt.key) is attempt:
                 then(attempt, result)
 
         return go_on
@@ -371,13 +392,13 @@ class LogOns:
 
         def stop(reason: str) -> None:
             self._host.log("store failed", reason=reason, name=attempt.name)
-            if self._in_work.get(fold_name(attempt.name)) is attempt:
+            if self._in_work.get(attempt.key) is attempt:
                 self._end(attempt, Refused.NOT_STORED)
 
         return stop
 
     def _end(self, attempt: _Attempt, why: Refused, detail: str = "") -> None:
-        del self._in_work[fold_name(attempt.name)]
+        del self._in_work[attempt.key]
         if attempt.account is not None:
             if self._claiming.get(attempt.account.dbid) is attempt:
                 del self._claiming[attempt.account.dbid]

@@ -13,7 +13,7 @@ database and somebody who works:
 There are two lanes, because a password costs some fifty milliseconds of pure computing, and no save should wait for it:
 
     DATABASE    operations take effect and complete in the order submitted; a batch is one transaction
-    PASSWORDS   hashing and checking; no order is promised
+    PASSWORDS   hashing and checking; no order is promised, except that some go first
 
 Of every `submit` exactly one of `then` and `failed` is called, once, from inside `poll` and nowhere else; if the
 process dies first, the operation was done as a whole or not at all. `then` means durable (P5). `failed` means that
@@ -200,6 +200,8 @@ class CheckPassword(Operation[bool]):
 
     password: str = field(repr=False)
     password_hash: str | None = field(repr=False)
+    goes_first: bool = False
+    """Before all that wait in its lane."""
 
 
 class Lane(Enum):
@@ -273,7 +275,11 @@ class StoreQueue:
         """See Store."""
         lane = Lane.PASSWORDS if isinstance(operation, HashPassword | CheckPassword) else Lane.DATABASE
         self._outstanding += 1
-        self._waiting[lane].append(_Job(operation, then, failed))
+        job = _Job(operation, then, failed)
+        if isinstance(operation, CheckPassword) and operation.goes_first:
+            self._waiting[lane].appendleft(job)
+        else:
+            self._waiting[lane].append(job)
         self._on_work(lane)
 
     def poll(self) -> None:
@@ -291,17 +297,19 @@ class StoreQueue:
     def work(self, lane: Lane, limit: int = BATCH_MAX) -> bool:
         """Runs what waits in a lane, at most `limit` of it; False when there was nothing."""
         waiting = self._waiting[lane]
-        jobs = [waiting.popleft() for _ in range(min(len(waiting), limit))]
-        if lane is Lane.DATABASE and jobs:
+        count = min(len(waiting), limit)
+        if lane is Lane.PASSWORDS:
+            for _ in range(count):  # one by one: what goes first may come meanwhile
+                job = waiting.popleft()
+                job.outcome = self._compute(job.operation)
+                self._done.append(job)
+        elif count:
+            jobs = [waiting.popleft() for _ in range(count)]
             outcomes = self._database.transact([job.operation for job in jobs])
             for job, outcome in zip(jobs, outcomes, strict=True):
                 job.outcome = outcome
                 self._done.append(job)
-        elif jobs:
-            for job in jobs:
-                job.outcome = self._compute(job.operation)
-                self._done.append(job)
-        return bool(jobs)
+        return count > 0
 
     def _compute(self, operation: Operation[Any]) -> Any:
         try:

@@ -6,7 +6,8 @@
                        ended                                            after a reply: the session ends gracefully
 
 The checks, cheapest first, each with a sentence of its own: size and form, name, password length (`checks.py`); the
-digest of the entity definitions; attempts from this address (`rates.py`); players in work here; a link with DBApp. Only
+digest of the entity definitions; attempts from this address (`rates.py`); players in work here, where those who come
+from an address of theirs have places of their own (`known.py`); a link with DBApp. Only
 then is DBApp asked, which looks at the password. A session that says a second thing while the first is in work is
 ended. A name that is reserved for bots needs the bots' password of the cluster, which is checked here; bots come in a
 crowd from one address, so their attempts are not counted by it.
@@ -30,6 +31,7 @@ from typing import Protocol
 import msgspec
 
 from terrazzo.login.checks import Refused, read_request
+from terrazzo.login.known import KnownAddresses
 from terrazzo.login.rates import RateLimit
 from terrazzo.sync.protocol import LoginReply, LoginRequest
 from terrazzo.wire.app import Host
@@ -59,6 +61,8 @@ class LoginLimits:
     """How much and how long."""
 
     asked_max: int = 200
+    known_max: int = 50
+    """Attempts in work of players at an address from which they logged in before, beside `asked_max` of strangers."""
     request_s: float = 10.0
     log_on_s: float = 15.0
     attempts_per_s: float = 1.0
@@ -97,7 +101,9 @@ class LoginApp(ClusterApp):
         self._rate = RateLimit(per_s=self._limits.attempts_per_s, burst=self._limits.attempts_burst)
         self._waiting: dict[Session, float] = {}
         """Sessions that have said nothing yet, and when their time is over; in the order of it."""
-        self._asked: dict[Session, LoginRequest] = {}
+        self._asked: dict[Session, bool] = {}
+        """Sessions whose request is in work, and whether the player is known at that address."""
+        self._known = KnownAddresses()
         self._database: AppId | None = None
         self._is_joining = False
 
@@ -174,10 +180,11 @@ class LoginApp(ClusterApp):
             self._turn_away(session, request)
             return
         assert self._database is not None
-        self._asked[session] = request
+        address = self._host_of(session.address)
+        is_known = self._asked[session] = self._known.has(request.name, address)
         self.requests.ask(
             self._database,
-            LogOn(request.name, request.password, self._host_of(session.address)),
+            LogOn(request.name, request.password, address, is_known),
             timeout_s=self._limits.log_on_s,
             then=lambda answer: self._on_answer(session, request, answer),
             failed=lambda failure, why: self._on_failure(session, request, failure, why),
@@ -194,7 +201,9 @@ class LoginApp(ClusterApp):
                 return Refused.RESERVED
         elif not self._rate.take(self._host_of(session.address), self.host.now):
             return Refused.RATE
-        if len(self._asked) >= self._limits.asked_max:
+        is_known = self._known.has(request.name, self._host_of(session.address))
+        in_work = sum(each is is_known for each in self._asked.values())
+        if in_work >= (self._limits.known_max if is_known else self._limits.asked_max):
             return Refused.TOO_MANY
         if self._database is None:
             return Refused.NOT_READY
@@ -208,7 +217,9 @@ class LoginApp(ClusterApp):
         if not isinstance(answer, LoggedOn):
             self.host.log("unexpected answer", kind=type(answer).__name__, to="LogOn")
             self._on_failure(session, request, Failure.TIMEOUT, "")
-        elif self._asked.pop(session, None) is not None:
+            return
+        self._known.note(request.name, self._host_of(session.address))
+        if self._asked.pop(session, None) is not None:
             self.let_in += 1
             self.host.log("let in", name=request.name, entity=answer.entity, address=self._host_of(session.address))
             reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())

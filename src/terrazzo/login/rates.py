@@ -8,7 +8,7 @@ has.
 
 from __future__ import annotations
 
-import ipaddress
+from terrazzo.wire.addresses import subscriber
 
 ADDRESSES_MAX = 10_000
 
@@ -35,16 +35,3 @@ class RateLimit:
         if len(self._buckets) > self._addresses_max:
             del self._buckets[next(iter(self._buckets))]
         return is_allowed
-
-
-def subscriber(address: str) -> str:
-    """What of an address counts: all of an IPv4 address, the /64 of an IPv6 address, anything else as it is."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return str(parsed)
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.IPv6Address(int(parsed) >> 64 << 64))

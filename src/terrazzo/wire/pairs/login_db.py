@@ -27,6 +27,8 @@ class LogOn(Message, frozen=True):
     password: str
     address: str
     """Where the client speaks from, for logs and limits."""
+    is_known: bool = False
+    """Whether this player has logged in from there before: then strangers do not hold it up."""
 
 
 @message(21, max_size=4096)

@@ -1,0 +1,18 @@
+"""Which part of a network address stands for one subscriber: what limits are counted by."""
+
+from __future__ import annotations
+
+import ipaddress
+
+
+def subscriber(address: str) -> str:
+    """What of an address counts: all of an IPv4 address, the /64 of an IPv6 address, anything else as it is."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.IPv6Address(int(parsed) >> 64 << 64))
