@@ -1,0 +1,32 @@
+"""A client that died without a word, and its player who logs in again: real processes, real sockets."""
+
+from terrazzo.client import ClientGame
+from terrazzo.game import load_game
+from tests.runtime.worlds import PLAZA, Visitor, World, play
+
+
+async def die_and_come_again(game, cluster):
+    first = Visitor(game, cluster, "ann")
+    await first.enter()
+    player = first.client.player
+    assert player is not None
+    player.cell.paint(0x123456)
+    await first.until(lambda: player.colour == 0x123456)
+    await first.close()  # its socket is gone, and nothing was said
+    second = Visitor(game, cluster, "ann")
+    await second.enter()
+    assert second.client.player is not None
+    assert second.client.player.colour == 0x123456, "the first one was saved before the second came in"
+    third = Visitor(game, cluster, "ann")
+    await third.player.over()
+    await third.close()
+    assert third.client.error == "This player is already logged on."
+    assert second.client.has_body
+    return await second.leave()
+
+
+def test_a_silent_client_makes_room_for_the_next_login_and_a_living_one_does_not(tmp_path):
+    game = ClientGame.of(load_game(PLAZA))
+    with World(tmp_path / "data", "--cells", 1, "--no-console") as world:
+        assert play(die_and_come_again(game, world.wait_ready())) == ""
+        assert (world.terminate(), world.errors) == (0, [])
