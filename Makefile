@@ -2,6 +2,7 @@
 # make run    the plaza, with its page          make test   the whole suite, compiled and plain forms
 # make check  lint, types, import rules       make bench  the benchmarks                 make clean
 # make coverage  300 simulated worlds, and how often each transition of each state machine was taken
+# make attack what a player notices while strangers attack the doors of a cluster on this machine
 
 PYTHON ?= python3
 VENV := .venv
@@ -14,7 +15,7 @@ TYPED := $(wildcard src/terrazzo/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
 
-.PHONY: run test browser check bench coverage clean setup traces traces-compare
+.PHONY: run test browser check bench coverage attack clean setup traces traces-compare
 
 setup: $(READY)
 
@@ -88,6 +89,9 @@ traces: $(READY)
 
 traces-compare: $(READY)
 	$(BIN)/python -m tests.tools.traces compare build/traces.json
+
+attack: $(READY)
+	$(BIN)/terrazzo attack
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
 $(VENV)/.rivals: $(LIBRARIES)

@@ -1,0 +1,274 @@
+"""`terrazzo attack`: what a player notices while somebody without a login attacks the doors of a real cluster.
+
+A small cluster of real processes runs on loopback. A player is in the world all the time (`attack_player.py`); first
+nothing disturbs it, then one attack after the other does (`attackers.py`, each in a process of its own, from another
+address than the player's). During each, a new player logs in over UDP and one over WebSocket. The report has, for each
+attack: update gaps and times of actions (and how many times longer they were than undisturbed), the logins, memory and
+open files of the processes, and what the doors refused, by reason.
+
+Nothing is asserted of times: a slow machine is slow. `is_sound` is: every honest login succeeded, the player stayed in,
+every process lived, and the cluster ended in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+from aiohttp import ClientError, ClientSession, ClientTimeout
+
+from terrazzo.bench import attack_game
+from terrazzo.bench.attack_player import Login, Watcher, log_in
+from terrazzo.bench.attackers import Attack
+from terrazzo.client import ClientGame
+from terrazzo.errors import UsageError
+from terrazzo.game import load_game
+from terrazzo.runtime.cluster import Cluster
+from terrazzo.runtime.config import Apps, Config
+from terrazzo.runtime.datafolder import DataFolder
+from terrazzo.runtime.launcher import LocalLauncher
+from terrazzo.runtime.orders import CONSOLE, WS_PATH, ClusterFile
+
+FILES_MAX = 1024
+"""Open files that a process may have, as many systems give it: what the attackers try to use up."""
+READY_S = 60.0
+REST_S = 1.5
+"""Between two attacks."""
+
+
+class Plan(NamedTuple):
+    """One attack: which, at which app's door, and how much of it."""
+
+    attack: str
+    app: str
+    most: int
+
+
+PLANS = {
+    "A1 sessions, one WebSocket, LoginApp": Plan("sessions_ws", "login_app-0", 10_000),
+    "A1 sessions, one WebSocket, BaseApp": Plan("sessions_ws", "base_app-0", 10_000),
+    "A1 sessions, many WebSockets, LoginApp": Plan("sessions_many_ws", "login_app-0", 400),
+    "A1 sessions, UDP, LoginApp": Plan("sessions_udp", "login_app-0", 10_000),
+    "A2 half-sent requests, LoginApp": Plan("requests", "login_app-0", 1100),
+    "A2 half-sent requests, BaseApp": Plan("requests", "base_app-0", 1100),
+    "A2 half-sent requests, console": Plan("requests", "console-0", 1100),
+    "A3 forged OPENs, one cookie, BaseApp": Plan("opens", "base_app-0", 8700),
+    "A3 forged OPENs, new cookies, BaseApp": Plan("fresh", "base_app-0", 50),
+    "A8 unfinished streams, LoginApp": Plan("streams", "login_app-0", 400),
+    "HELLOs and noise, BaseApp": Plan("hellos", "base_app-0", 5000),
+    "replayed packets, BaseApp": Plan("replays", "base_app-0", 5000),
+    "empty WebSocket messages and pings, BaseApp": Plan("frames", "base_app-0", 2),
+    "pipelined requests and endless headers, BaseApp": Plan("pages", "base_app-0", 4),
+    "connections in and out, BaseApp": Plan("churn", "base_app-0", 8),
+}
+
+Say = Callable[[str], None]
+
+
+async def measure(
+    *, seconds: float, only: tuple[str, ...], sources: int, same_address: bool, say: Say
+) -> dict[str, Any]:
+    """The whole report."""
+    plans = choose(only)
+    game_path = Path(attack_game.__file__)
+    game = load_game(game_path)
+    with tempfile.TemporaryDirectory(prefix="terrazzo-attack-") as root:
+        folder = DataFolder(Path(root) / "data")
+        folder.prepare()
+        _, files_hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES_MAX, files_hard), files_hard))
+        complaints: list[str] = []
+        config = Config(apps=Apps(cells=2, bases=1))
+        cluster = Cluster(
+            game_path, game, config, folder, LocalLauncher(), say=lambda line: None, complain=complaints.append,
+            with_console=True,
+        )  # fmt: skip
+        running = asyncio.create_task(cluster.run())
+        try:
+            await _wait_ready(cluster, running, complaints)
+            addresses = ["127.0.0.1"] if same_address else [f"127.0.0.{2 + number}" for number in range(sources)]
+            stage = Stage(ClientGame.of(game), folder.read_cluster(), addresses, seconds, say)
+            rounds = await stage.play(plans)
+        finally:
+            cluster.stop()
+            code = await running
+            folder.release()
+        return _report(rounds, code, complaints)
+
+
+def choose(only: tuple[str, ...]) -> dict[str, Plan]:
+    """The attacks whose names begin with one of the words; all of them without any."""
+    chosen = {name: plan for name, plan in PLANS.items() if not only or name.startswith(only)}
+    if not chosen:
+        raise UsageError(f"no attack begins with {' or '.join(only)}; there are: {'; '.join(PLANS)}")
+    return chosen
+
+
+async def _wait_ready(cluster: Cluster, running: asyncio.Task[int], complaints: list[str]) -> None:
+    async with asyncio.timeout(READY_S):
+        while not cluster.is_ready:
+            if running.done():
+                raise UsageError(f"the cluster did not start: {' '.join(complaints)}")
+            await asyncio.sleep(0.05)
+
+
+class Stage:
+    """The cluster, the player in it, and one attack after the other."""
+
+    def __init__(self, game: ClientGame, cluster: ClusterFile, addresses: list[str], seconds: float, say: Say) -> None:
+        self._game, self._cluster = game, cluster
+        self._addresses, self._seconds, self._say = addresses, seconds, say
+        self._pids = {app.name: app.pid for app in cluster.apps}
+
+    async def play(self, plans: dict[str, Plan]) -> dict[str, dict[str, Any]]:
+        """All rounds, the undisturbed one first."""
+        watcher = Watcher(self._game, self._cluster)
+        await watcher.wait_until_in()
+        rounds: dict[str, dict[str, Any]] = {}
+        try:
+            for name, plan in {"undisturbed": None, **plans}.items():
+                await asyncio.sleep(REST_S)
+                watcher.take()
+                rounds[name] = await self._round(watcher, plan)
+                self._say(f"{name}: {_summary(rounds[name])}")
+        finally:
+            await watcher.leave()
+        return rounds
+
+    async def _round(self, watcher: Watcher, plan: Plan | None) -> dict[str, Any]:
+        refused = await self._refused()
+        before = {name: _memory_mib(pid) for name, pid in self._pids.items()}
+        files = {name: _files(pid) for name, pid in self._pids.items()}
+        done, logins, most_files = await asyncio.gather(
+            self._attack(plan), self._logins(), self._most_files(asyncio.get_running_loop().time() + self._seconds)
+        )
+        gaps, actions = watcher.take()
+        after = {name: _memory_mib(pid) for name, pid in self._pids.items()}
+        now_refused = await self._refused()
+        return {
+            "attacker": done,
+            "update_gap_s": _spread(gaps),
+            "action_s": _spread(actions),
+            "logins": logins,
+            "memory_mib": {name: [before[name], after[name]] for name in before},
+            "files": {name: [files[name], most_files[name]] for name in files},
+            "refused": {what: n - refused.get(what, 0) for what, n in now_refused.items() if n > refused.get(what, 0)},
+            "is_playing": watcher.is_playing,
+            "error": watcher.error,
+        }
+
+    async def _attack(self, plan: Plan | None) -> dict[str, int]:
+        if plan is None:
+            await asyncio.sleep(self._seconds)
+            return {}
+        app = next(each for each in self._cluster.apps if each.name == plan.app)
+        page = urlsplit(app.text) if plan.app.startswith(CONSOLE) else None
+        order = Attack(
+            name=plan.attack,
+            host=page.hostname or "" if page else app.host,
+            udp_port=app.udp_port,
+            tcp_port=page.port or 0 if page else app.ws_port,
+            path="/api/live" if page else WS_PATH,
+            public_key=self._cluster.public_key,
+            sources=self._addresses,
+            seconds=self._seconds,
+            most=plan.most,
+        )
+        order.target()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "terrazzo.bench.attackers",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, _ = await process.communicate(msgspec.json.encode(order))
+        return msgspec.json.decode(out, type=dict[str, int]) if out else {}
+
+    async def _logins(self) -> list[Login]:
+        await asyncio.sleep(self._seconds / 3)
+        return [await log_in(self._game, self._cluster, is_udp=is_udp) for is_udp in (True, False)]
+
+    async def _most_files(self, until: float) -> dict[str, int]:
+        most = dict.fromkeys(self._pids, 0)
+        while asyncio.get_running_loop().time() < until:
+            for name, pid in self._pids.items():
+                most[name] = max(most[name], _files(pid))
+            await asyncio.sleep(0.25)
+        return most
+
+    async def _refused(self) -> dict[str, int]:
+        """What the doors have refused so far, as the console shows it; nothing while the console does not answer."""
+        page = next(each.text for each in self._cluster.apps if each.name.startswith(CONSOLE))
+        try:
+            async with (
+                ClientSession(timeout=ClientTimeout(total=5.0)) as http,
+                http.get(f"{page}api/snapshot") as answer,
+            ):
+                told = await answer.json()
+        except (ClientError, OSError, TimeoutError):
+            return {}
+        return {f"{each['app']} {each['door']} {each['reason']}": each["count"] for each in told.get("refusals", [])}
+
+
+def _spread(values: list[float]) -> dict[str, float]:
+    if len(values) < 2:
+        return {"count": len(values), "p50": 0.0, "p99": 0.0, "max": max(values, default=0.0)}
+    cuts = quantiles(values, n=100, method="inclusive")
+    return {"count": len(values), "p50": cuts[49], "p99": cuts[98], "max": max(values)}
+
+
+def _memory_mib(pid: int) -> float:
+    """Resident memory; 0 of a process that is gone, or on a system without /proc."""
+    try:
+        text = Path(f"/proc/{pid}/statm").read_text()
+    except OSError:
+        return 0.0
+    return round(int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20), 1)
+
+
+def _files(pid: int) -> int:
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except OSError:
+        return 0
+
+
+def _summary(result: dict[str, Any]) -> str:
+    gaps, actions = result["update_gap_s"], result["action_s"]
+    logins = ", ".join(
+        f"{login.over} {login.seconds:.2f} s" if login.is_in else f"{login.over} NOT IN ({login.error})"
+        for login in result["logins"]
+    )
+    return (
+        f"gap p50 {gaps['p50']:.3f} p99 {gaps['p99']:.3f} max {gaps['max']:.3f} s; "
+        f"action p50 {actions['p50']:.3f} p99 {actions['p99']:.3f} max {actions['max']:.3f} s; logins: {logins}"
+    )
+
+
+def _report(rounds: dict[str, dict[str, Any]], code: int, complaints: list[str]) -> dict[str, Any]:
+    calm = rounds["undisturbed"]
+    for name, each in rounds.items():
+        if name != "undisturbed":
+            each["ratios"] = {
+                f"{what} {cut}": round(each[what][cut] / calm[what][cut], 2)
+                for what in ("update_gap_s", "action_s")
+                for cut in ("p50", "p99", "max")
+                if calm[what][cut]
+            }
+    failures = [
+        f"{name}: {login.over} login failed: {login.error}"
+        for name, each in rounds.items()
+        for login in each["logins"]
+        if not login.is_in
+    ]
+    failures += [f"{name}: the player is out: {it['error']}" for name, it in rounds.items() if not it["is_playing"]]
+    if code or complaints:
+        failures.append(f"the cluster ended with {code}: {' '.join(complaints)}")
+    return {"is_sound": not failures, "failures": failures, "rounds": rounds}
