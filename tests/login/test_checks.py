@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from terrazzo.login.checks import NAME_MAX, PASSWORD_MAX, REQUEST_BYTES_MAX, Refused, read_request
-from terrazzo.login.rates import RateLimit
 from terrazzo.sync.protocol import LoginRequest
 from terrazzo.wire.addresses import subscriber
+from terrazzo.wire.rates import RateLimit
 
 
 def packed(name="Ada", password="secret", digest="d", **more):

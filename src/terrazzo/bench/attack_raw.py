@@ -56,6 +56,11 @@ class RawSession:
         self._number = 0
         self._socket = udp_socket(source) if source else None
 
+    @property
+    def client_id(self) -> int:
+        """What answers bear."""
+        return self._hello.client_id
+
     def close(self) -> None:
         """Gives up the socket, without a word to the server."""
         if self._socket is not None:

@@ -228,17 +228,30 @@ async def sessions_ws(attacker: Attacker) -> None:
         except OSError:
             await asyncio.sleep(0.1)
             continue
-        gone = asyncio.create_task(_drain(reader))
+        waiting: dict[int, RawSession] = {}
+        gone = asyncio.create_task(_go_on(attacker, reader, writer, waiting))
         interval_s = attacker.order.seconds / attacker.order.most
         due_at = time.monotonic()
         while attacker.goes_on and not gone.done():
             session = RawSession(attacker.target, "")
+            waiting[session.client_id] = session
             writer.write(_frame(session.open_packet(handshake.NO_COOKIE)))
             attacker.count("OPENs")
             due_at += interval_s
             await asyncio.sleep(max(due_at - time.monotonic(), 0.0))
         gone.cancel()
         writer.transport.abort()
+
+
+async def _go_on(
+    attacker: Attacker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, waiting: dict[int, RawSession]
+) -> None:
+    """Answers each WELCOME with the DATA that opens the session."""
+    while (packet := await _read_message(reader)) is not None:
+        session = waiting.pop(int.from_bytes(packet[2:6], "little"), None)
+        if session is not None and session.on_welcome(packet):
+            writer.write(_frame(session.seal_body(b"\x04")))
+            attacker.count("opened")
 
 
 async def sessions_many_ws(attacker: Attacker) -> None:

@@ -32,7 +32,6 @@ import msgspec
 
 from terrazzo.login.checks import Refused, read_request
 from terrazzo.login.known import KnownAddresses
-from terrazzo.login.rates import RateLimit
 from terrazzo.sync.protocol import LoginReply, LoginRequest
 from terrazzo.wire.app import Host
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
@@ -42,6 +41,7 @@ from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
+from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)

@@ -38,9 +38,16 @@ SAYS = {
         f"{limits.HELLO_RETRY_S:g} s, {limits.HELLO_RETRY_S_MAX:g} s, {Settings().handshake_timeout_s:g} s"
     ),
     "cookie": f"{handshake.COOKIE_BYTES} bytes, {limits.COOKIE_LIFE_S:g} s",
-    "half-open": (
-        f"{SERVER.half_open_s:g} s, {SERVER.half_open_max} at a time, {SERVER.opens_per_poll_max} agreements a poll"
+    "half-open": f"{SERVER.half_open_s:g} s",
+    "strangers": f"{SERVER.strangers_max}, of one address {SERVER.source_strangers_max}",
+    "what a stranger may send": (
+        f"{limits.STRANGER_STREAM_BYTES_MAX} bytes of the stream, {limits.STRANGER_RANGES_MAX} held pieces"
     ),
+    "OPENs looked at": (
+        f"{SERVER.opens_per_s:g} a second; of one address {SERVER.source_opens_per_s:g} a second, "
+        f"{SERVER.source_opens_burst} at once"
+    ),
+    "HELLOs answered": f"{SERVER.hellos_per_s:g} a second",
     "packets per key": "2^48 ChaCha20-Poly1305, 2^28 AES-256-GCM",
     "forgeries per key": "2^36",
 }

@@ -136,12 +136,27 @@ def test_a_welcome_that_was_changed_is_dropped():
 def test_an_open_that_was_changed_is_dropped():
     host, guest = server(), client(app_data=b"login key")
     packet = opening(host, guest)
-    for i in range(2, len(packet)):
+    for i in range(2, handshake.OPEN_HEAD_BYTES):
         changed = bytearray(packet)
         changed[i] ^= 1
         assert all(answer[0] == handshake.REFUSE for answer in ask(host, bytes(changed)))
     assert memory_of(host) == (0, 0, 0, 0, 0)
     assert len(ask(host, packet)) == 1
+
+
+def test_an_open_with_another_seal_spends_its_cookie_and_no_other():
+    host, guest, other = server(), client(seed=1), client(seed=2)
+    packet, honest = opening(host, guest), opening(host, other)
+    for i in range(handshake.OPEN_HEAD_BYTES, len(packet)):
+        changed = bytearray(packet)
+        changed[i] ^= 1
+        assert ask(host, bytes(changed)) == []
+    assert host.drops == {Drop.FORGED: 1, Drop.SPENT: len(packet) - handshake.OPEN_HEAD_BYTES - 1}
+    assert ask(host, packet) == []
+    assert len(ask(host, honest)) == 1
+    assert len(ask(host, opening(host, client(seed=3)))) == 1
+    host.poll(limits.COOKIE_LIFE_S)
+    assert not host._greeter._spent
 
 
 def test_the_same_open_gets_the_same_welcome_and_costs_nothing_more():
@@ -177,7 +192,7 @@ def test_a_replayed_open_never_reaches_the_application():
 
 
 def test_half_open_sessions_are_bounded_and_the_oldest_gives_way():
-    host = server(half_open_max=3)
+    host = server(strangers_max=3)
     guests = [client(seed=i) for i in range(5)]
     welcomes = [ask(host, opening(host, guest))[0] for guest in guests]
     assert memory_of(host) == (0, 3, 3, 0, 0)
@@ -186,7 +201,7 @@ def test_half_open_sessions_are_bounded_and_the_oldest_gives_way():
         (ping,) = guest.poll(0.0)
         ask(host, ping)
     assert len(host.sessions) == 3
-    assert host.drops == {Drop.UNKNOWN: 2}
+    assert host.drops == {Drop.CROWDED: 2, Drop.UNKNOWN: 2}
 
 
 def test_half_open_sessions_do_not_last():
@@ -199,13 +214,13 @@ def test_half_open_sessions_do_not_last():
     assert memory_of(host) == (0, 0, 0, 0, 0)
 
 
-def test_agreements_between_two_polls_are_bounded():
-    host = server(opens_per_poll_max=2)
+def test_agreements_of_one_source_are_bounded_by_time_and_not_by_polls():
+    host = server(source_opens_per_s=1.0, source_opens_burst=2)
     packets = [opening(host, client(seed=i)) for i in range(5)]
-    for packet in packets:
-        host.on_datagram(HOME, packet, 0.0)
-    assert len(host.poll(0.0)) == 2
-    assert host.drops == {Drop.BUSY: 3}
+    assert sum(len(ask(host, packet)) for packet in packets) == 2
+    assert host.drops == {Drop.RATE: 3}
+    assert len(ask(host, packets[4], now=1.0)) == 1
+    assert len(ask(host, packets[3], now=1.0)) == 0
 
 
 def test_answers_between_two_polls_are_bounded():

@@ -4,6 +4,9 @@ Bytes up to `expected` have come without a gap. What came beyond a gap is held, 
 closes: at most STREAM_WINDOW_BYTES and HELD_RANGES_MAX pieces. A packet that would break this is refused as
 a whole before it is acknowledged, as if it had been lost. The piece that closes the gap is never refused,
 so the stream always goes on.
+
+A stranger's stream (`confine`) is held to STRANGER_STREAM_BYTES_MAX in all: what is beyond is refused in the same way,
+and comes again when the peer has logged in (`set_free`).
 """
 
 from __future__ import annotations
@@ -26,6 +29,26 @@ class Assembly:
         self._held: list[Chunk] = []
         self._partial = bytearray()
         self._message_bytes_max = message_bytes_max
+        self._free_message_bytes_max = message_bytes_max
+        self._ranges_max = limits.HELD_RANGES_MAX
+        self._stream_end_max: int | None = None
+
+    def confine(self) -> None:
+        """The peer has not logged in."""
+        self._message_bytes_max = min(limits.STRANGER_MESSAGE_BYTES_MAX, self._free_message_bytes_max)
+        self._ranges_max = limits.STRANGER_RANGES_MAX
+        self._stream_end_max = limits.STRANGER_STREAM_BYTES_MAX
+
+    def set_free(self) -> None:
+        """The peer has logged in."""
+        self._message_bytes_max = self._free_message_bytes_max
+        self._ranges_max = limits.HELD_RANGES_MAX
+        self._stream_end_max = None
+
+    def is_early(self, placed: list[Chunk]) -> bool:
+        """Whether a chunk is beyond what a peer may send before it has logged in."""
+        end_max = self._stream_end_max
+        return end_max is not None and any(start + len(data) > end_max for start, data in placed)
 
     def place(self, chunks: list[Chunk]) -> list[Chunk]:
         """The chunks of a packet with full offsets; DecodeError for one that no sender may send."""
@@ -42,7 +65,7 @@ class Assembly:
         early = [len(data) for start, data in placed if start > self.expected]
         return not early or (
             self.held_bytes + sum(early) <= limits.STREAM_WINDOW_BYTES
-            and len(self._held) + len(early) <= limits.HELD_RANGES_MAX
+            and len(self._held) + len(early) <= self._ranges_max
         )
 
     def add(self, placed: list[Chunk]) -> list[bytes]:

@@ -74,6 +74,7 @@ class Channel:
         self.assembly = Assembly(settings.receive_message_bytes_max)
         self.next_number = 0
         self.blocked = False  # the last poll's budget held something back
+        self.is_confined = False  # the peer has not logged in
         self.answered: bytes | None = None  # the peer's last answer to a challenge of ours
         self._packet_bytes_max = transport.packet_bytes_max
         self._settings = settings
@@ -128,6 +129,16 @@ class Channel:
         """End at once: one CLOSE goes out, nothing else."""
         self._finish(reason)
 
+    def confine(self) -> None:
+        """The peer has not logged in: take only what it needs for that."""
+        self.is_confined = True
+        self.assembly.confine()
+
+    def set_free(self) -> None:
+        """The peer has logged in."""
+        self.is_confined = False
+        self.assembly.set_free()
+
     def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[int, bytes]]:
         """The packets to send now, as (number, body); overhead included, never more bytes than the budget."""
         self._on_time(now)
@@ -180,6 +191,9 @@ class Channel:
                 self._after_end(number, parsed)
                 return []
             placed = self.assembly.place(parsed.chunks) if parsed.chunks else []
+            if placed and self.assembly.is_early(placed):
+                self.drops[Drop.EARLY] += 1
+                return []
             if placed and not self.assembly.admits(placed):
                 self.drops[Drop.HELD_FULL] += 1
                 return []
@@ -203,7 +217,10 @@ class Channel:
             raise DecodeError("the stream goes on behind its end")
         if parsed.messages and number > self._unreliable_newest:
             self._unreliable_newest = number
-            messages += parsed.messages
+            if self.is_confined:
+                self.drops[Drop.EARLY] += 1
+            else:
+                messages += parsed.messages
         if parsed.challenge is not None:
             self.control.answer = parsed.challenge
         if parsed.answer is not None:

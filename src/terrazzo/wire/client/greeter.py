@@ -1,8 +1,12 @@
 """The server's side of the handshake: what an unknown address may cost, and how a session begins.
 
 What an address costs before it has proved itself: nothing kept, one MAC, one answer smaller than the
-question. What it costs after OPEN: two X25519 and a half-open session; so many between two polls, so many
-at a time, for so long. When half-open sessions are full the oldest gives way.
+question; so many a second. An OPEN is looked at in the order of what that costs: its form, its cookie, whether it has
+come before, whether its cookie is spent, whether there is room, whether its source may open one now; then one X25519
+and the seal, which an OPEN that is not honest does not pass, and which spends its cookie; and only then the second
+X25519. So a cookie is good for one forged OPEN, and the next one costs a HELLO, which is sixteen times as large.
+
+What is kept after OPEN: a half-open session for so long, which is a stranger (`strangers.py`).
 
         HELLO            OPEN with cookie            first authentic DATA
     ·  ───────►  RETRY  ──────────────────►  half-open  ───────────────►  the server's session
@@ -19,9 +23,11 @@ from typing import NamedTuple
 from terrazzo.errors import DecodeError
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.cipher import Cipher
-from terrazzo.wire.client.handshake import Hello, Refuse, Retry, Welcome
+from terrazzo.wire.client.handshake import Hello, KeyPair, Refuse, Retry, Welcome
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
 from terrazzo.wire.client.session import Address, Entropy, Session
+from terrazzo.wire.client.strangers import KnownSources, Strangers
+from terrazzo.wire.rates import Bucket, RateLimit
 
 
 class HalfOpen(NamedTuple):
@@ -46,13 +52,20 @@ class Greeter:
         settings: Settings,
         suites: Iterable[Suite],
         address_bytes: Callable[[Address], bytes],
+        source_of: Callable[[Address], str],
+        known: KnownSources,
         is_taken: Callable[[int], bool],
         is_full: Callable[[], bool],
+        give_up: Callable[[int], None],
         drops: Drops,
     ) -> None:
-        self.public_key = handshake.public_key(private_key)
+        """`give_up` ends a session that is a stranger and not half-open any more."""
+        self._keys = KeyPair(private_key)
+        self.public_key = self._keys.public
         self.half_open: dict[int, HalfOpen] = {}
-        self._private_key = private_key
+        self.strangers: Strangers[int] = Strangers(
+            total_max=settings.strangers_max, per_source_max=settings.source_strangers_max, known=known
+        )
         self._entropy = entropy
         self._transport = transport
         self._settings = settings
@@ -60,11 +73,18 @@ class Greeter:
         self._address_bytes = address_bytes
         self._is_taken = is_taken
         self._is_full = is_full
+        self._source_of = source_of
+        self._known = known
+        self._give_up = give_up
         self._drops = drops
         self._secret = entropy(handshake.KEY_BYTES)
         self._by_client: dict[bytes, int] = {}  # client's key to session id, until `release`
+        self._by_path: dict[Address, int | None] = {}  # over ordered transports: a connection has one OPEN in its life
+        self._spent: dict[bytes, float] = {}  # cookies that came with a wrong seal, until they do not hold any more
         self._answers: list[tuple[Address, bytes]] = []
-        self._opens_left = settings.opens_per_poll_max
+        self._hellos = _bucket(settings.hellos_per_s)
+        self._opens = {is_known: _bucket(settings.opens_per_s) for is_known in (False, True)}
+        self._source_opens = RateLimit(per_s=settings.source_opens_per_s, burst=settings.source_opens_burst)
 
     def on_packet(self, address: Address, data: bytes, now: float) -> None:
         """A HELLO or an OPEN."""
@@ -89,27 +109,37 @@ class Greeter:
             self._drops[Drop.TRUNCATED] += 1
 
     def take_answers(self) -> list[tuple[Address, bytes]]:
-        """The answers to send now; from here on new OPENs are welcome."""
-        self._opens_left = self._settings.opens_per_poll_max
+        """The answers to send now."""
         answers, self._answers = self._answers, []
         return answers
 
     def forget(self, now: float) -> None:
-        """Half-open sessions whose time is over are gone; the table is in order of time."""
+        """Half-open sessions and spent cookies whose time is over are gone; both tables are in order of time."""
         while self.half_open and (half := next(iter(self.half_open.values()))).until <= now:
             self.drop(half)
+        while self._spent and next(iter(self._spent.values())) <= now:
+            del self._spent[next(iter(self._spent))]
 
     def drop(self, half: HalfOpen) -> None:
         """Keep nothing of this half-open session."""
         del self.half_open[half.session.id]
+        self.strangers.remove(half.session.id)
         self.release(half.hello)
+
+    def on_path_lost(self, address: Address) -> int | None:
+        """A connection is gone; gives the id of the session that it had."""
+        return self._by_path.pop(address, None)
 
     def release(self, hello: Hello) -> None:
         """Nothing is left of the session that this client opened."""
         self._by_client.pop(hello.client_key, None)
 
     def _on_hello(self, address: Address, hello: Hello, now: float) -> None:
+        if not self._hellos.take(now):
+            self._drops[Drop.BUSY] += 1
+            return
         if self._is_full():
+            self._drops[Drop.FULL] += 1
             self._refuse(address, hello, Reason.SERVER_FULL)
             return
         cookie = handshake.make_cookie(self._secret, self._address_bytes(address), hello, now)
@@ -121,13 +151,26 @@ class Greeter:
             self._drops[Drop.COOKIE] += 1
         elif hello.client_key in self._by_client:
             self._on_open_again(address, hello)
+        elif cookie in self._spent:
+            self._drops[Drop.SPENT] += 1
+        elif address in self._by_path:
+            self._drops[Drop.SECOND] += 1
         elif self._is_full():
+            self._drops[Drop.FULL] += 1
             self._refuse(address, hello, Reason.SERVER_FULL)
-        elif self._opens_left <= 0:
-            self._drops[Drop.BUSY] += 1
+        elif (too_many := self._is_too_many(source := self._source_of(address), now)) is not None:
+            self._drops[too_many] += 1
+            if not self._transport.datagram:  # where nothing is lost, nothing is sent again
+                self._refuse(address, hello, Reason.SERVER_FULL)
         else:
-            self._opens_left -= 1
-            self._open(address, hello, data, now)
+            self._open(address, source, hello, data, now)
+
+    def _is_too_many(self, source: str, now: float) -> Drop | None:
+        """Whether this source, or all together, open more sessions than they may. Known sources have a share of their
+        own, so that a player can come back while others attack."""
+        if not self._source_opens.take(source, now):
+            return Drop.RATE
+        return None if self._opens[source in self._known].take(now) else Drop.BUSY
 
     def _cookie_holds(self, address: Address, hello: Hello, cookie: bytes, now: float) -> bool:
         if not self._transport.datagram:
@@ -143,24 +186,25 @@ class Greeter:
         half.session.address = address
         self._answer(address, half.welcome)
 
-    def _open(self, address: Address, hello: Hello, data: bytes, now: float) -> None:
-        """The address is proved: spend the two agreements and answer with WELCOME."""
+    def _open(self, address: Address, source: str, hello: Hello, data: bytes, now: float) -> None:
+        """The address is proved and there is room: see whether the seal opens, and answer with WELCOME."""
         head, seal = data[: handshake.OPEN_HEAD_BYTES], data[handshake.OPEN_HEAD_BYTES :]
         suite = Suite(hello.suite)
-        ephemeral = self._entropy(handshake.KEY_BYTES)
+        peer = handshake.read_public_key(hello.client_key)
         try:
-            es = handshake.agree(self._private_key, hello.client_key)
-            ee = handshake.agree(ephemeral, hello.client_key)
+            es = self._keys.agree(peer)
         except DecodeError:
-            self._drops[Drop.KEY] += 1
+            self._spend(address, head, Drop.KEY, now)
             return
         open_hash = handshake.hash_open(self.public_key, head)
         app_data = Cipher(suite, handshake.derive_open_key(es, open_hash)).open(0, seal, head)
         if app_data is None:
-            self._drops[Drop.FORGED] += 1
+            self._spend(address, head, Drop.FORGED, now)
             return
+        ephemeral = KeyPair(self._entropy(handshake.KEY_BYTES))
+        ee = ephemeral.agree(peer)
         own_id = self._new_id()
-        welcome = handshake.encode_welcome_head(Welcome(hello.client_id, own_id, handshake.public_key(ephemeral)))
+        welcome = handshake.encode_welcome_head(Welcome(hello.client_id, own_id, ephemeral.public))
         keys = handshake.derive_session_keys(es, ee, handshake.hash_session(open_hash, seal, welcome))
         welcome += Cipher(suite, keys.welcome).seal(0, b"", welcome)
         session = Session(
@@ -175,15 +219,42 @@ class Greeter:
             entropy=self._entropy,
             drops=self._drops,
             now=now,
+            source=source,
         )
-        self._keep(HalfOpen(session, hello, welcome, app_data, now + self._settings.half_open_s))
+        if self._settings.needs_admission:
+            session.channel.confine()
         self._answer(address, welcome)
+        self._keep(HalfOpen(session, hello, welcome, app_data, now + self._settings.half_open_s), now)
 
-    def _keep(self, half: HalfOpen) -> None:
-        if len(self.half_open) >= self._settings.half_open_max:
-            self.drop(next(iter(self.half_open.values())))
-        self.half_open[half.session.id] = half
-        self._by_client[half.hello.client_key] = half.session.id
+    def _spend(self, address: Address, head: bytes, why: Drop, now: float) -> None:
+        """What came with this cookie, or over this connection, was not honest: no other OPEN is looked at there. The
+        table is bounded by how many OPENs are looked at in a cookie's life."""
+        self._drops[why] += 1
+        if self._transport.datagram:
+            self._spent[head[-handshake.COOKIE_BYTES :]] = now + limits.COOKIE_LIFE_S
+        else:
+            self._by_path[address] = None
+
+    def _keep(self, half: HalfOpen, now: float) -> None:
+        session = half.session
+        self.half_open[session.id] = half
+        self._by_client[half.hello.client_key] = session.id
+        if not self._transport.datagram:
+            self._by_path[session.address] = session.id
+        other = self.strangers.add(session.id, session.source)
+        if other is not None:
+            self._drops[Drop.CROWDED] += 1
+            if other in self.half_open:
+                self._end(self.half_open[other], now)
+            else:
+                self._give_up(other)
+
+    def _end(self, half: HalfOpen, now: float) -> None:
+        """A half-open session gives way; if its client is honest, it learns of that."""
+        half.session.abort(Reason.SERVER_FULL)
+        for datagram in half.session.poll(now):
+            self._answer(half.session.address, datagram)
+        self.drop(half)
 
     def _new_id(self) -> int:
         while True:
@@ -201,3 +272,8 @@ class Greeter:
             self._answers.append((address, data))
         else:
             self._drops[Drop.ANSWERS_FULL] += 1
+
+
+def _bucket(per_s: float) -> Bucket:
+    """So many a second, and a second's worth at once."""
+    return Bucket(per_s=per_s, burst=max(int(per_s), 1))

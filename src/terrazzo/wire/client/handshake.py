@@ -197,7 +197,29 @@ def _sign_cookie(secret: bytes, address: bytes, hello: Hello, stamp: bytes) -> b
 
 def public_key(private_key: bytes) -> bytes:
     """The public key that belongs to a private one."""
-    return X25519PrivateKey.from_private_bytes(private_key).public_key().public_bytes_raw()
+    return KeyPair(private_key).public
+
+
+class KeyPair:
+    """A private key, ready to agree: making one of its bytes costs more than half as much as an agreement."""
+
+    __slots__ = ("_private", "public")
+
+    def __init__(self, private_key: bytes) -> None:
+        self._private = X25519PrivateKey.from_private_bytes(private_key)
+        self.public = self._private.public_key().public_bytes_raw()
+
+    def agree(self, peer: X25519PublicKey) -> bytes:
+        """The X25519 secret of both; DecodeError for a peer's key that gives none."""
+        try:
+            return self._private.exchange(peer)
+        except ValueError as error:
+            raise DecodeError(f"a public key that leads nowhere: {error}") from None
+
+
+def read_public_key(peer_key: bytes) -> X25519PublicKey:
+    """A peer's key, ready to agree with."""
+    return X25519PublicKey.from_public_bytes(peer_key)
 
 
 def agree(private_key: bytes, peer_key: bytes) -> bytes:

@@ -65,6 +65,12 @@ HELLO_RETRY_S = 0.25
 HELLO_RETRY_S_MAX = 1.0
 APP_DATA_BYTES_MAX = 1024
 
+# What a client may send before it has logged in, where a server asks for that: the stream up to here, so one request of
+# this many bytes behind its length, in so many pieces that came too early. No message that may be lost.
+STRANGER_MESSAGE_BYTES_MAX = 4096
+STRANGER_STREAM_BYTES_MAX = STRANGER_MESSAGE_BYTES_MAX + 4
+STRANGER_RANGES_MAX = 16
+
 # The end.
 LAST_CALL_S = 1.0
 LINGER_S = 3.0
@@ -105,24 +111,39 @@ class Reason(IntEnum):
 
 
 class Drop(Enum):
-    """Why a packet was dropped without a word."""
+    """Why a packet was dropped, or a session given up, and the sentence that a console shows for it."""
 
-    TRUNCATED = "truncated"  # shorter than its kind can be
-    OVERSIZED = "oversized"  # longer than a packet may be
-    KIND = "kind"  # no such kind of packet, or not one for this end or this state
-    UNPADDED = "unpadded"  # a HELLO too short to be answered
-    VERSION = "version"
-    SUITE = "suite"
-    COOKIE = "cookie"  # a cookie that is forged, expired or another address's
-    KEY = "key"  # a public key that leads nowhere
-    UNKNOWN = "unknown"  # no session with this connection id
-    FORGED = "forged"  # does not authenticate: wrong key or damaged
-    REPLAYED = "replayed"  # this number has come before, or is too old to tell
-    DUPLICATE = "duplicate"  # a handshake packet that has done its work
-    ADDRESS = "address"  # another connection's packet on a transport that cannot move
-    HELD_FULL = "held_full"  # no room to hold what came out of order; it will be sent again
-    BUSY = "busy"  # more handshakes than are allowed between two polls
-    ANSWERS_FULL = "answers_full"  # more handshake answers than are kept between two polls
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> Drop:
+        """The sentence goes along with the member."""
+        made = object.__new__(cls)
+        made._value_ = value
+        made.sentence = sentence
+        return made
+
+    TRUNCATED = "truncated", "A packet is shorter than its kind can be."
+    OVERSIZED = "oversized", "A packet is longer than a packet may be."
+    KIND = "kind", "There is no such kind of packet, or it is not one for this end or this state."
+    UNPADDED = "unpadded", "A HELLO is too short to be answered."
+    VERSION = "version", "The client speaks another version of the protocol."
+    SUITE = "suite", "The client asks for a cipher that the server does not have."
+    COOKIE = "cookie", "The cookie of an OPEN is forged, expired or another address's."
+    SPENT = "spent", "The cookie of an OPEN has already come with a seal that did not open."
+    KEY = "key", "A public key leads nowhere."
+    UNKNOWN = "unknown", "There is no session with this number."
+    FORGED = "forged", "A packet does not authenticate: its key is wrong, or it is damaged."
+    REPLAYED = "replayed", "A packet with this number has come before, or is too old to tell."
+    DUPLICATE = "duplicate", "A handshake packet has already done its work."
+    SECOND = "second", "A second session was asked for on one WebSocket."
+    ADDRESS = "address", "A packet for one connection's session came over another connection."
+    HELD_FULL = "held_full", "There is no room to hold what came out of order; it will be sent again."
+    EARLY = "early", "A client sent more than it may before it has logged in."
+    RATE = "rate", "One address opens more sessions a second than it may."
+    BUSY = "busy", "All addresses together open more sessions a second than this server takes in."
+    FULL = "full", "The server has as many sessions as it may have."
+    CROWDED = "crowded", "A session without a login gave way to a newer one."
+    ANSWERS_FULL = "answers_full", "There are more handshake answers than are kept between two polls."
 
 
 Drops = Counter[Drop]
@@ -151,9 +172,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     send_message_bytes_max: int = MESSAGE_BYTES_MAX
     receive_message_bytes_max: int = MESSAGE_BYTES_MAX
     sessions_max: int = 10_000
-    half_open_max: int = 1024
     half_open_s: float = 10.0
-    opens_per_poll_max: int = 64
+    needs_admission: bool = False
+    """Whether a session is a stranger until the application admits it; otherwise, until its first authentic DATA."""
+    strangers_max: int = 1024
+    source_strangers_max: int = 256
+    opens_per_s: float = 1000.0
+    """For unknown addresses together, and again for known ones together; a second's worth at once."""
+    source_opens_per_s: float = 100.0
+    source_opens_burst: int = 200
+    hellos_per_s: float = 5000.0
     answers_max: int = 4096
 
 

@@ -7,13 +7,15 @@ bears.
 
 The owner hears Connected, Received and Closed, in this order. A session that is over lingers to repeat its
 CLOSE to a peer that missed it. Sessions are polled when something happened to them or their timer is due,
-not all of them each time. No more sessions than `sessions_max`: who comes then is refused.
+not all of them each time. No more sessions than `sessions_max`: a client that comes then is refused. Strangers
+(`strangers.py`) do not count there: they have limits of their own, and nobody who plays is refused because of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.channel import State
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
@@ -21,12 +23,18 @@ from terrazzo.wire.client.greeter import Greeter, HalfOpen
 from terrazzo.wire.client.handshake import Hello
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
 from terrazzo.wire.client.session import Address, Entropy, Session
+from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.client.timers import Timers
 
 
 def address_to_bytes(address: Address) -> bytes:
     """The bytes that stand for an address in a cookie: any form that tells one from another will do."""
     return repr(address).encode()
+
+
+def address_to_source(address: Address) -> str:
+    """What of an address counts for limits: of a tuple (host, port, …) the host, and of an IPv6 address its /64."""
+    return subscriber(str(address[0] if isinstance(address, tuple) and address else address))
 
 
 class ServerEndpoint:
@@ -41,9 +49,16 @@ class ServerEndpoint:
         settings: Settings = limits.SERVER,
         suites: Iterable[Suite] = tuple(Suite),
         address_bytes: Callable[[Address], bytes] = address_to_bytes,
+        source_of: Callable[[Address], str] = address_to_source,
+        known: KnownSources | None = None,
     ) -> None:
+        """`known` may be shared by several endpoints: a player that was at one of them is known at all."""
         self.drops = Drops()
         self.sessions: dict[int, Session] = {}
+        self.on_vouched: Callable[[Address], None] = _nobody
+        """Told of each session that is no stranger any more."""
+        self._admitted = 0
+        self._known = KnownSources() if known is None else known
         self._transport = transport
         self._settings = settings
         self._hellos: dict[int, Hello] = {}  # of sessions and of those that linger
@@ -58,8 +73,11 @@ class ServerEndpoint:
             settings=settings,
             suites=suites,
             address_bytes=address_bytes,
+            source_of=source_of,
+            known=self._known,
             is_taken=self._hellos.__contains__,
             is_full=self._is_full,
+            give_up=self._give_up,
             drops=self.drops,
         )
         self.public_key = self._greeter.public_key
@@ -79,11 +97,11 @@ class ServerEndpoint:
 
     def on_path_lost(self, address: Address) -> None:
         """The connection under an ordered transport has closed: its session is over."""
-        for half in [half for half in self._greeter.half_open.values() if half.session.address == address]:
-            self._greeter.drop(half)
-        for session in self.sessions.values():
-            if session.address == address:
-                session.abort(Reason.PATH_LOST)
+        session_id = self._greeter.on_path_lost(address)
+        if session_id in self._greeter.half_open:
+            self._greeter.drop(self._greeter.half_open[session_id])
+        elif session_id in self.sessions:
+            self.sessions[session_id].abort(Reason.PATH_LOST)
 
     def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[Address, bytes]]:
         """Everything to send now; `budget_bytes` is for each session."""
@@ -110,7 +128,23 @@ class ServerEndpoint:
         return self._timers.next_at
 
     def _is_full(self) -> bool:
-        return len(self.sessions) >= self._settings.sessions_max
+        return self._admitted >= self._settings.sessions_max
+
+    def _give_up(self, session_id: int) -> None:
+        """A stranger gives way to another one."""
+        if session_id in self.sessions:
+            self.sessions[session_id].abort(Reason.SERVER_FULL)
+
+    def _on_vouched(self, session: Session) -> None:
+        self._greeter.strangers.remove(session.id)
+        self.on_vouched(session.address)
+
+    def _on_admitted(self, session: Session) -> None:
+        self._on_vouched(session)
+        if self._settings.needs_admission:
+            self._known.add(session.source)
+        if session.id in self.sessions:
+            self._admitted += 1
 
     def _on_data(self, address: Address, data: bytes, now: float) -> None:
         session_id = int.from_bytes(data[1:5], "little")
@@ -146,11 +180,16 @@ class ServerEndpoint:
         self._hellos[session.id] = half.hello
         self._touch(session)
         if self._is_full():
+            self.drops[Drop.FULL] += 1
+            self._greeter.strangers.remove(session.id)
             session.abort(Reason.SERVER_FULL)
             self._linger(session, now)
             return
         self.sessions[session.id] = session
         session.on_touched = self._touch
+        session.on_vouched, session.on_admitted = self._on_vouched, self._on_admitted
+        if not self._settings.needs_admission:
+            session.admit()
         self._events.append(Connected(session, half.app_data))
         if messages:
             self._events.append(Received(session, messages))
@@ -160,6 +199,8 @@ class ServerEndpoint:
     def _retire(self, session: Session, now: float) -> None:
         """The session is over: tell the owner."""
         if session.reason is not None and self.sessions.pop(session.id, None) is not None:
+            self._admitted -= session.is_admitted
+            self._greeter.strangers.remove(session.id)
             self._events.append(Closed(session, session.reason, session.channel.closed_by_peer))
             self._linger(session, now)
 
@@ -193,3 +234,7 @@ class ServerEndpoint:
         due_at = session.next_timeout()
         if due_at is not None:
             self._timers.set(session.id, due_at)
+
+
+def _nobody(address: Address) -> None:
+    """Nobody has to know."""

@@ -9,6 +9,10 @@ The path. Packets go to the address that the newest authentic packet came from, 
 address changes goes on playing. The new address has not proved that anybody there wants our packets:
 somebody may have sent on a captured one from a false address. Until it answers a random challenge, no more
 bytes go there than came from it.
+
+A session begins as a stranger (`strangers.py`) where the server's settings say so: it may be given up in favour of
+others, and may send only what a login needs. The application calls `vouch` when it has begun to work for the session,
+which is not given up from then on, and `admit` when the peer has logged in.
 """
 
 from __future__ import annotations
@@ -46,11 +50,17 @@ class Session:
         entropy: Entropy,
         drops: Drops,
         now: float,
+        source: str = "",
     ) -> None:
+        """`source` is where the peer came from, as far as limits by address are concerned."""
         self.id = own_id
         self.address = address
+        self.source = source
+        self.is_admitted = False
         self.channel = Channel(transport, settings, now, drops)
         self.on_touched: Callable[[Session], None] = _nobody
+        self.on_vouched: Callable[[Session], None] = _nobody
+        self.on_admitted: Callable[[Session], None] = _nobody
         self._peer_id = peer_id
         self._seal = Cipher(suite, send_key).seal
         self._open = Cipher(suite, receive_key).open
@@ -106,6 +116,17 @@ class Session:
         """End at once."""
         self.on_touched(self)
         self.channel.abort(reason)
+
+    def vouch(self) -> None:
+        """The application works for this session: it is not given up in favour of others."""
+        self.on_vouched(self)
+
+    def admit(self) -> None:
+        """The peer has logged in: it may send everything from now on."""
+        if not self.is_admitted and self.state is not State.CLOSED:
+            self.is_admitted = True
+            self.channel.set_free()
+            self.on_admitted(self)
 
     def on_datagram(self, address: Address, data: bytes, now: float) -> list[bytes] | None:
         """A DATA packet with this session's id: the messages it delivers, or None if it was dropped."""

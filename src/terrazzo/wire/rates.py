@@ -1,0 +1,57 @@
+"""Rates by time: a bucket of tokens, and a table of buckets by address that cannot grow without end.
+
+A bucket holds `burst` tokens and fills at `per_s`; an attempt takes one. In the table addresses stand in the order of
+their last attempt, so the one that is forgotten when the table is full is the one whose bucket has had the longest time
+to fill: as a rule it is full, and forgetting it changes nothing. An IPv6 address counts by its /64, which is what one
+subscriber has.
+"""
+
+from __future__ import annotations
+
+from terrazzo.wire.addresses import subscriber
+
+ADDRESSES_MAX = 10_000
+
+
+class Bucket:
+    """One bucket; full at the start."""
+
+    __slots__ = ("_burst", "_per_s", "_since", "_tokens")
+
+    def __init__(self, *, per_s: float, burst: int) -> None:
+        self._per_s = per_s
+        self._burst = float(burst)
+        self._tokens = float(burst)
+        self._since: float | None = None
+
+    def take(self, now: float) -> bool:
+        """Whether one more is within the rate; if so, it is counted."""
+        if self._since is not None:
+            self._tokens = min(self._tokens + (now - self._since) * self._per_s, self._burst)
+        self._since = now
+        if self._tokens < 1.0:
+            return False
+        self._tokens -= 1.0
+        return True
+
+
+class RateLimit:
+    """Buckets by address."""
+
+    def __init__(self, *, per_s: float, burst: int, addresses_max: int = ADDRESSES_MAX) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._addresses_max = addresses_max
+        self._buckets: dict[str, Bucket] = {}
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, address: str, now: float) -> bool:
+        """Whether this address may try now; if so, it has one try less."""
+        key = subscriber(address)
+        bucket = self._buckets.pop(key, None) or Bucket(per_s=self._per_s, burst=self._burst)
+        self._buckets[key] = bucket
+        if len(self._buckets) > self._addresses_max:
+            del self._buckets[next(iter(self._buckets))]
+        return bucket.take(now)
