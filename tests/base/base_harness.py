@@ -168,6 +168,10 @@ class FakeSession:
         self.heard_at = 0.0
         self.probes = 0
         self._is_closed = False
+        self.is_admitted = False
+
+    def admit(self) -> None:
+        self.is_admitted = True
 
     def probe(self) -> None:
         self.probes += 1

@@ -10,9 +10,12 @@ from terrazzo.db.store import (
     ClearLogOns,
     CreateAccount,
     FindAccount,
+    ListLogOns,
     LoadEntity,
     PlaceLogOn,
     SaveEntity,
+    StoreError,
+    TakeIds,
     run,
 )
 from terrazzo.wire.pairs.login_db import is_bot_name
@@ -28,12 +31,32 @@ def database(players):
     return BotsDatabase(players)
 
 
-def log_on(database, name, base_app=0, entity=7):
+def log_on(database, name, base_app=0):
     account = run(database, CreateAccount(name, "", "Avatar", b"new"))
     assert account is not None
-    assert run(database, AddLogOn(account.dbid))
-    assert run(database, PlaceLogOn(account.dbid, entity, base_app))
+    claim = run(database, AddLogOn(account.dbid))
+    assert claim.is_new
+    assert run(database, PlaceLogOn(account.dbid, claim.record.entity, base_app))
     return account.dbid
+
+
+def entity_of(database, dbid):
+    return next(each.entity for each in run(database, ListLogOns()) if each.dbid == dbid)
+
+
+def test_entities_of_bots_and_players_share_one_row_of_ids(database):
+    dbids = [log_on(database, name) for name in ("bot-1", "ann", "bot-2", "ben")]
+    ids = [entity_of(database, dbid) for dbid in dbids]
+    assert len(set(ids)) == 4
+    assert run(database, TakeIds(10)) not in ids
+
+
+def test_bot_without_an_id_is_refused_as_a_player_is(database, players):
+    account = run(database, CreateAccount("bot-1", "", "Avatar", b"new"))
+    assert account is not None
+    players.failing = "the disk is full"
+    with pytest.raises(StoreError, match="disk is full"):
+        run(database, AddLogOn(account.dbid))
 
 
 def test_bot_is_not_among_the_players(database, players):
@@ -46,9 +69,10 @@ def test_bot_is_not_among_the_players(database, players):
 
 def test_bot_is_forgotten_when_it_logs_off(database):
     dbid = log_on(database, "bot-1")
-    assert not run(database, ClearLogOn(dbid, 8)), "the record of another proxy stays"
+    entity = entity_of(database, dbid)
+    assert not run(database, ClearLogOn(dbid, entity + 1)), "the record of another proxy stays"
     assert run(database, FindAccount("bot-1")) is not None
-    assert run(database, ClearLogOn(dbid, 7))
+    assert run(database, ClearLogOn(dbid, entity))
     assert run(database, FindAccount("bot-1")) is None
     assert (database.bots.accounts, database.bots.entities, database.bots.log_ons) == ({}, {}, {})
     assert log_on(database, "bot-1") != dbid, "a dbid is not given twice"

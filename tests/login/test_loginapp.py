@@ -31,6 +31,13 @@ class FakeSession:
         self.sent: list[dict] = []
         self.closed_at: float | None = None
         self.aborted: Reason | None = None
+        self.steps: list[str] = []
+
+    def vouch(self) -> None:
+        self.steps.append("vouched")
+
+    def admit(self) -> None:
+        self.steps.append("admitted")
 
     def send(self, message: bytes, *, reliable: bool = True) -> bool:
         assert self.closed_at is None

@@ -18,6 +18,7 @@ call, then the two ends follow each other. Bases that move, and backups, come wi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -27,7 +28,7 @@ from terrazzo.base.api import Server
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.idstock import IdStock
 from terrazzo.base.keys import Entropy, KeyRing
-from terrazzo.base.limits import KEY_S, KEYS_MAX
+from terrazzo.base.limits import KEY_S, KEYS_MAX, Refused
 from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.nursery import Nursery
 from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
@@ -48,6 +49,7 @@ from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
+from terrazzo.wire.sentences import tell_refusals
 from terrazzo.wire.switchboard import Switchboard
 
 NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
@@ -115,6 +117,7 @@ class BaseApp(ClusterApp):
         self.on_ready_error: str | None = None
         """What the game's `on_ready` raised here, in words; nothing: it went well; None: it was not run here."""
         self.bad_messages = 0
+        self.refused: Counter[Refused] = Counter()
         self.old_mail = 0
         self.failures = 0
         """How often the work for an entity raised something."""
@@ -208,17 +211,25 @@ class BaseApp(ClusterApp):
         id = self.keys.take(key, self.host.now)
         proxy = None if id is None else self.bases.get(id)
         if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
-            self.count_bad()
-            self.host.log("wrong login key", note="used, expired or invented")
+            count = self.count_bad(Refused.WRONG_KEY)
+            if count & (count - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
+                self.host.log("wrong login key", note="used, expired or invented", count=count)
             session.send(encode_logged_off(Farewell.WRONG_KEY, "this login key is not valid (any more): log in again"))
             session.close(self.host.now)
             return
         self.sessions[number, session.id] = proxy
+        session.admit()
         self.confine(proxy, "begin of its session", proxy.attach, session, (number, session.id))
 
-    def count_bad(self) -> None:
-        """Somebody outside sent what is not acceptable."""
+    def count_bad(self, why: Refused) -> int:
+        """A client sent what is not acceptable; gives how often that has happened."""
         self.bad_messages += 1
+        self.refused[why] += 1
+        return self.refused[why]
+
+    def refused_clients(self) -> list[dict[str, Any]]:
+        """See ClusterApp."""
+        return super().refused_clients() + tell_refusals("players", self.refused)
 
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
         for update in message.updates:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from terrazzo._speed.movers import Row, pack_row
 from terrazzo.base.cellside import Body
-from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, RateLimit
+from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, RateLimit, Refused
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.indexes import METHOD_IDS
 from terrazzo.schema.model import EntitySchema, Exposed, Side
@@ -75,6 +75,10 @@ class ClientMail:
         else:
             raise DecodeError(f"there is no message {number}", 0)
 
+    def _count_late(self) -> None:
+        self.dropped["late"] += 1
+        self._app.refused[Refused.LATE] += 1
+
     def _expect_end(self, rest: bytes) -> None:
         if rest:
             raise DecodeError(f"{len(rest)} bytes too many", 1)
@@ -87,14 +91,14 @@ class ClientMail:
             row = pack_row(Row(self._proxy.id, self._proxy.moves_made, position, direction))
             self._app.moves[self._proxy.id] = row
         else:
-            self.dropped["late"] += 1
+            self._count_late()
 
     def _on_want(self, body: bytes) -> None:
         for entity, number in decode_want(body):
             if self._proxy.shown.want(entity, number):
                 self._app.wanting[self._proxy.id] = self._proxy
             else:
-                self.dropped["late"] += 1
+                self._count_late()
 
     def _on_released(self, body: bytes) -> None:
         for alias in decode_released(body):
@@ -114,7 +118,7 @@ class ClientMail:
         entity, data = take_entity(body)
         schema = self._proxy.schema_of(entity)
         if schema is None:
-            self.dropped["late"] += 1
+            self._count_late()
             return
         call = self._app.methods.find(schema, Side.CELL, number, data)
         is_own = entity == self._proxy.id
@@ -124,13 +128,13 @@ class ClientMail:
         if not self._is_within_rate(schema, Side.CELL, call):
             return
         if self._proxy.cell.state is not Body.THERE:
-            self.dropped["late"] += 1
+            self._count_late()
             return
         index = schema.methods(Side.CELL).index(call.method)
         try:
             self._proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, call.data, caller=self._proxy.id)
         except UsageError as problem:  # thousands wait already: it takes nothing
-            self.dropped["late"] += 1
+            self._count_late()
             self._app.host.log("call dropped", entity=str(self._proxy), method=call.method.name, problem=str(problem))
 
     def _is_within_rate(self, schema: EntitySchema, side: Side, call: Call) -> bool:
@@ -141,6 +145,7 @@ class ClientMail:
         if rate.allow(self._app.host.now):
             return True
         self.dropped["rate"] += 1
+        self._app.refused[Refused.OVER_RATE] += 1
         if self.dropped["rate"] & (self.dropped["rate"] - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
             name, count = call.method.name, self.dropped["rate"]
             self._app.host.log("call over its rate", entity=str(self._proxy), method=name, count=count)

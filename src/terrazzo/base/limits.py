@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from terrazzo.wire.sentences import Sentence
+
 KEYS_MAX = 4096
 """Proxies that wait for their client at one time."""
 
@@ -31,6 +33,15 @@ REASON_MAX = 1000
 
 WAITING_MAX = 4096
 """Creations that wait for entity ids."""
+
+
+class Refused(Sentence):
+    """What a client was refused, and the sentence that a console shows for it."""
+
+    WRONG_KEY = "wrong_key", "A client showed a login key that was used, has expired or never was."
+    BAD_MESSAGE = "bad_message", "A client sent a message that no client of this game sends."
+    OVER_RATE = "over_rate", "A client called a method more often than it may."
+    LATE = "late", "A client spoke of an entity that had just left, or moved a body that it had no more."
 
 
 class RateLimit:

@@ -33,7 +33,7 @@ from terrazzo.base.cellside import AGAIN_S, Body
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.drafts import Draft
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, UPDATES_MAX, WANTS_MAX
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, UPDATES_MAX, WANTS_MAX, Refused
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected, printable
 from terrazzo.schema.flags import Receiver
@@ -65,6 +65,7 @@ class ClientSession(Protocol):
 
     def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
     def close(self, now: float) -> None: ...
+    def admit(self) -> None: ...
 
 
 class Presence(Enum):
@@ -171,7 +172,7 @@ class ProxyEntity(BaseEntity):
 
     def _on_bad(self, problem: DecodeError) -> None:
         self.bad += 1
-        self.app.count_bad()
+        self.app.count_bad(Refused.BAD_MESSAGE)
         self.app.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
         if self.bad >= BAD_MAX:
             text = f"{self.bad} messages that no client of this game sends; the last: {problem}"

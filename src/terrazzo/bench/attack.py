@@ -41,6 +41,8 @@ from terrazzo.runtime.orders import CONSOLE, WS_PATH, ClusterFile
 FILES_MAX = 1024
 """Open files that a process may have, as many systems give it: what the attackers try to use up."""
 READY_S = 60.0
+LOGINS_AT = 0.5
+"""When new players log in, as a part of the attack's time."""
 REST_S = 1.5
 """Between two attacks."""
 
@@ -192,7 +194,7 @@ class Stage:
         return msgspec.json.decode(out, type=dict[str, int]) if out else {}
 
     async def _logins(self) -> list[Login]:
-        await asyncio.sleep(self._seconds / 3)
+        await asyncio.sleep(self._seconds * LOGINS_AT)
         return [await log_in(self._game, self._cluster, is_udp=is_udp) for is_udp in (True, False)]
 
     async def _most_files(self, until: float) -> dict[str, int]:

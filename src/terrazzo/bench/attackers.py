@@ -29,6 +29,7 @@ import resource
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from itertools import count, cycle
 from struct import Struct
 
@@ -230,12 +231,12 @@ async def sessions_ws(attacker: Attacker) -> None:
             continue
         waiting: dict[int, RawSession] = {}
         gone = asyncio.create_task(_go_on(attacker, reader, writer, waiting))
-        interval_s = attacker.order.seconds / attacker.order.most
+        interval_s = attacker.order.seconds / attacker.order.most / 2
         due_at = time.monotonic()
         while attacker.goes_on and not gone.done():
             session = RawSession(attacker.target, "")
             waiting[session.client_id] = session
-            writer.write(_frame(session.open_packet(handshake.NO_COOKIE)))
+            _write(writer, _frame(session.open_packet(handshake.NO_COOKIE)))
             attacker.count("OPENs")
             due_at += interval_s
             await asyncio.sleep(max(due_at - time.monotonic(), 0.0))
@@ -250,7 +251,7 @@ async def _go_on(
     while (packet := await _read_message(reader)) is not None:
         session = waiting.pop(int.from_bytes(packet[2:6], "little"), None)
         if session is not None and session.on_welcome(packet):
-            writer.write(_frame(session.seal_body(b"\x04")))
+            _write(writer, _frame(session.seal_body(b"\x04")))
             attacker.count("opened")
 
 
@@ -292,7 +293,7 @@ async def requests(attacker: Attacker) -> None:
             gone = asyncio.create_task(_drain(reader))
             while not gone.done() and attacker.goes_on:
                 await asyncio.sleep(1.0)
-                writer.write(b"x")
+                _write(writer, b"x")
             gone.cancel()
             writer.transport.abort()
 
@@ -312,7 +313,7 @@ async def frames(attacker: Attacker) -> None:
                 continue
             gone = asyncio.create_task(_drain(reader))
             while attacker.goes_on and not gone.done():
-                writer.write(block)
+                _write(writer, block)
                 attacker.count("frames", 10_000)
                 await asyncio.sleep(0.05)
             gone.cancel()
@@ -322,21 +323,22 @@ async def frames(attacker: Attacker) -> None:
 
 
 async def pages(attacker: Attacker) -> None:
-    """Many requests in one write, then a header without an end."""
+    """Many requests in one write; on the next connection, headers without an end."""
     block = b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n" * 100
+    turns = cycle((False, True))
 
     async def one() -> None:
         while attacker.goes_on:
             try:
                 reader, writer = await attacker.connect()
                 gone = asyncio.create_task(_drain(reader))
-                for _ in range(20):
-                    writer.write(block)
-                    attacker.count("requests", 100)
-                    await asyncio.sleep(0.02)
-                for number in range(2000):
-                    writer.write(b"X-%d: %s\r\n" % (number, b"y" * 500))
-                await asyncio.wait([gone], timeout=0.5)
+                is_headers = next(turns)
+                for number in range(200):
+                    if gone.done():
+                        break
+                    _write(writer, b"X-%d: %s\r\n" % (number, b"y" * 500) if is_headers else block)
+                    attacker.count("headers" if is_headers else "requests", 1 if is_headers else 100)
+                    await asyncio.sleep(0.005)
                 gone.cancel()
                 writer.transport.abort()
             except OSError:
@@ -379,6 +381,12 @@ async def _web_socket(attacker: Attacker) -> tuple[asyncio.StreamReader, asyncio
         writer.transport.abort()
         raise ConnectionRefusedError(head[:40])
     return reader, writer
+
+
+def _write(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Writes, unless the server has closed the connection meanwhile."""
+    with suppress(RuntimeError, OSError):
+        writer.write(data)
 
 
 def _frame(data: bytes) -> bytes:

@@ -25,7 +25,7 @@ from typing import Any
 
 import msgspec
 
-from terrazzo.console.snapshot import Heard, make_snapshot, read_view
+from terrazzo.console.snapshot import Heard, RefusalSeen, make_snapshot, read_view
 from terrazzo.wire.app import Host
 from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
@@ -93,7 +93,8 @@ class ConsoleApp(ClusterApp):
 
     def snapshot(self) -> dict[str, Any]:
         """The whole cluster as plain data (what JSON can hold), as of now."""
-        return make_snapshot(self._apps.values(), self.host.now)
+        own = msgspec.convert(self.refused_clients(), list[RefusalSeen])
+        return make_snapshot(self._apps.values(), self.host.now, own)
 
     def view(self) -> dict[str, Any]:
         """For whoever looks at the console itself."""

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aiohttp import web
-
 from terrazzo.console.consoleapp import ConsoleApp
 from terrazzo.console.guard import Guard
 from terrazzo.console.server import ClusterInfo, make_web_app
 from terrazzo.runtime import ports
 from terrazzo.runtime.config import near_host
 from terrazzo.runtime.datafolder import DataFolder
-from terrazzo.runtime.doors import serve_http
+from terrazzo.runtime.doors import HttpServer, serve_http
 from terrazzo.runtime.members import AppMember
 from terrazzo.runtime.ports import candidates
 from terrazzo.wire.app import Host
 from terrazzo.wire.cluster_app import ClusterApp
+from terrazzo.wire.sentences import tell_refusals
 
 
 class ConsoleMember(AppMember):
     """See the module."""
 
-    _runner: web.AppRunner | None = None
+    _runner: HttpServer | None = None
     _page = ""
 
     def _make(self, host: Host) -> ClusterApp:
@@ -43,6 +42,8 @@ class ConsoleMember(AppMember):
         application = make_web_app(self.app, cluster_info=info, guard=guard)
         usual = candidates(self.config.listen.console_port, ports.CONSOLE)
         self._runner, port = await serve_http(application, console.host, usual)
+        refused = self._runner.gate.refused
+        self.app.refused_outside = lambda: tell_refusals("connections", refused)
         near = near_host(console.host)
         host = f"[{near}]" if ":" in near else near
         self._page = f"http://{host}:{port}/"

@@ -25,6 +25,7 @@ from terrazzo.console.consoleapp import ConsoleApp
 from terrazzo.console.guard import Guard
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
+from terrazzo.runtime.gate import vouch_for
 from terrazzo.schema.export import export_schema
 
 PUSH_S = 0.2
@@ -122,6 +123,7 @@ class _Look:
             raise web.HTTPServiceUnavailable(text="Too many pages look at this console: close some, then reload.")
         ws = web.WebSocketResponse(max_msg_size=1024, timeout=CLOSE_S, heartbeat=20.0)
         await ws.prepare(request)
+        vouch_for(request)
         self._sockets[ws] = None
         try:
             await self._push(ws)

@@ -14,7 +14,8 @@ The picture:
                               "reals", "ghosts", "is_lost"} …],
                  "entities": [{"id", "type", "x", "z", "real", "app"} …]} …],
      "apps": [{"app", "kind", "index", "is_up", "age_s" (or None), "load" (or None), "facts"} …],
-     "bandwidth": [{"type", "what", "to", "messages", "bytes"} …]}    of all CellApps, most first (`cell/account.py`)
+     "bandwidth": [{"type", "what", "to", "messages", "bytes"} …],    of all CellApps, most first (`cell/account.py`)
+     "refusals": [{"app", "door", "reason", "count", "sentence"} …]}  what clients were refused, most first
 
 A rectangle is [least x, least z, greatest x, greatest z]. An entity is listed once for its real and once for each
 ghost, with the app that has it. The parts were not taken in the same moment: an entity may be seen real twice, or not
@@ -101,6 +102,21 @@ class BaseAppView(msgspec.Struct, frozen=True):
     clients: int
 
 
+class RefusalSeen(msgspec.Struct, frozen=True):
+    """What a door has refused to clients, for one reason (`wire.sentences`)."""
+
+    door: str
+    reason: str
+    count: int
+    sentence: str
+
+
+class _Refusing(msgspec.Struct, frozen=True):
+    """What is in the view of every app."""
+
+    refused_clients: list[RefusalSeen] = []
+
+
 class OtherView(msgspec.Struct, frozen=True):
     """Any other app has nothing but facts."""
 
@@ -114,7 +130,7 @@ SHAPES: dict[AppKind, type[AppView]] = {
     AppKind.BASE_APP: BaseAppView,
 }
 
-_NO_FACTS = frozenset({"app", "apps", "spaces", "load", "tick", "state", "progress", "bandwidth"})
+_NO_FACTS = frozenset({"app", "apps", "spaces", "load", "tick", "state", "progress", "bandwidth", "refused_clients"})
 """What of a view is shown elsewhere in the picture, or too large for a list."""
 
 
@@ -125,6 +141,7 @@ class Heard(msgspec.Struct, frozen=True):
     shape: AppView
     load: float | None
     facts: dict[str, Any]
+    refused: list[RefusalSeen] = []
 
 
 def read_view(kind: AppKind, json: bytes, now: float) -> Heard:
@@ -132,7 +149,8 @@ def read_view(kind: AppKind, json: bytes, now: float) -> Heard:
     plain = msgspec.json.decode(json, type=dict[str, Any])
     shape = msgspec.convert(plain, SHAPES.get(kind, OtherView))
     load = msgspec.convert(plain.get("load"), float | None)
-    return Heard(now, shape, load, {name: value for name, value in plain.items() if name not in _NO_FACTS})
+    refused = msgspec.convert(plain, _Refusing).refused_clients
+    return Heard(now, shape, load, {name: value for name, value in plain.items() if name not in _NO_FACTS}, refused)
 
 
 class Watched(Protocol):
@@ -151,8 +169,8 @@ class Watched(Protocol):
         """Its latest view."""
 
 
-def make_snapshot(apps: Iterable[Watched], now: float) -> dict[str, Any]:
-    """The picture, as plain data."""
+def make_snapshot(apps: Iterable[Watched], now: float, own: Iterable[RefusalSeen] = ()) -> dict[str, Any]:
+    """The picture, as plain data; `own` is what the console itself has refused."""
     apps = list(apps)
     mgr = next((shape for _, shape in _shapes(apps, CellAppMgrView)), None)
     bodies = {str(app.name): shape for app, shape in _shapes(apps, CellAppView) if app.is_up}
@@ -164,6 +182,7 @@ def make_snapshot(apps: Iterable[Watched], now: float) -> dict[str, Any]:
         "spaces": [_space(space, bodies) for space in mgr.spaces] if mgr else [],
         "apps": [_app(app, now) for app in apps],
         "bandwidth": _bandwidth(shape for _, shape in _shapes(apps, CellAppView)),
+        "refusals": _refusals(apps, own),
     }
 
 
@@ -213,6 +232,14 @@ def _bandwidth(views: Iterable[CellAppView]) -> list[dict[str, Any]]:
         {"type": type, "what": what, "to": to, "messages": messages, "bytes": size}
         for (type, what, to), (messages, size) in sorted(sums.items(), key=lambda each: (-each[1][1], each[0]))
     ]
+
+
+def _refusals(apps: Iterable[Watched], own: Iterable[RefusalSeen]) -> list[dict[str, Any]]:
+    """What every door has refused, most first; since the app started."""
+    told = [(str(app.name), each) for app in apps if app.heard is not None for each in app.heard.refused]
+    told += [("console", each) for each in own]
+    ranked = sorted(told, key=lambda line: (-line[1].count, line[0], line[1].door, line[1].reason))
+    return [{"app": app, **msgspec.structs.asdict(each)} for app, each in ranked]
 
 
 def _app(app: Watched, now: float) -> dict[str, Any]:

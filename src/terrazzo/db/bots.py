@@ -21,10 +21,13 @@ from terrazzo.db.store import (
     CreateAccount,
     Database,
     FindAccount,
+    ListLogOns,
     LoadEntity,
     Operation,
     PlaceLogOn,
     SaveEntity,
+    StoreError,
+    TakeIds,
 )
 from terrazzo.wire.pairs.login_db import is_bot_name
 
@@ -35,7 +38,7 @@ class BotsDatabase:
     """See the module."""
 
     def __init__(self, players: Database) -> None:
-        self.bots = MemoryDatabase(first_dbid=FIRST_DBID)
+        self.bots = MemoryDatabase(first_dbid=FIRST_DBID, take_ids=self._take_ids)
         self._players = players
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -54,8 +57,18 @@ class BotsDatabase:
             self.bots.forget(operation.dbid)
         return result
 
+    def _take_ids(self, wanted: TakeIds) -> int:
+        """Entities of bots and of players have ids of one row, which the database of the players gives."""
+        [result] = self._players.transact([wanted])
+        if isinstance(result, StoreError):
+            raise result
+        assert isinstance(result, int)
+        return result
+
     def _both(self, operation: Operation[Any], result: Any) -> Any:
-        """ClearLogOns names no entity: it concerns players and bots."""
+        """ClearLogOns and ListLogOns name no entity: they concern players and bots."""
+        if isinstance(operation, ListLogOns) and isinstance(result, list):
+            return [*result, *self.bots.transact([operation])[0]]
         if not isinstance(operation, ClearLogOns) or not isinstance(result, int):
             return result
         before = set(self.bots.log_ons)

@@ -37,7 +37,8 @@ from terrazzo.db.store import (
 class MemoryDatabase:
     """See the module."""
 
-    def __init__(self, *, first_dbid: int = 1) -> None:
+    def __init__(self, *, first_dbid: int = 1, take_ids: Callable[[TakeIds], int] | None = None) -> None:
+        """`take_ids` gives entity ids where they are not this database's own to give."""
         self.failing = ""
         self.accounts: dict[str, Account] = {}
         self.entities: dict[int, tuple[str, bytes]] = {}
@@ -45,6 +46,7 @@ class MemoryDatabase:
         """dbid → entity and index of the BaseApp (PLACE_UNKNOWN: not placed yet)."""
         self.next_entity_id = 1
         self._next_dbid = first_dbid
+        self._take_ids = take_ids or self._take_own_ids
         self.taken_in: set[str] = set()
         self._acts: dict[type[Operation[Any]], Callable[[Any], Any]] = {
             FindAccount: self._find_account,
@@ -147,7 +149,7 @@ class MemoryDatabase:
             outcomes.append(outcome)
         return outcomes
 
-    def _take_ids(self, wanted: TakeIds) -> int:
+    def _take_own_ids(self, wanted: TakeIds) -> int:
         first = self.next_entity_id
         if first + wanted.count - 1 > ENTITY_ID_MAX:
             raise StoreError("there are no more entity ids")

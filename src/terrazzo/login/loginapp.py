@@ -26,7 +26,7 @@ import hmac
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -117,6 +117,14 @@ class LoginApp(ClusterApp):
             "has_database": self._database is not None,
         }
 
+    def refused_clients(self) -> list[dict[str, Any]]:
+        """See ClusterApp."""
+        own = [
+            {"door": "login", "reason": why.name.lower(), "count": count, "sentence": why.value}
+            for why, count in self.refused.items()
+        ]
+        return super().refused_clients() + own
+
     # App.
 
     def on_link_up(self, peer: AppId) -> None:
@@ -180,6 +188,7 @@ class LoginApp(ClusterApp):
             self._turn_away(session, request)
             return
         assert self._database is not None
+        session.vouch()
         address = self._host_of(session.address)
         is_known = self._asked[session] = self._known.has(request.name, address)
         self.requests.ask(
@@ -221,6 +230,7 @@ class LoginApp(ClusterApp):
         self._known.note(request.name, self._host_of(session.address))
         if self._asked.pop(session, None) is not None:
             self.let_in += 1
+            session.admit()
             self.host.log("let in", name=request.name, entity=answer.entity, address=self._host_of(session.address))
             reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())
             self._reply(session, reply)

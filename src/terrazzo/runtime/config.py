@@ -49,6 +49,13 @@ attempts_per_s = 1.0         # from one address, once its burst is used up
 attempts_burst = 20
 players_max = 10000          # who comes then is told that the game is full
 
+[strangers]                  # connections and sessions without a login; IPv6 addresses count by their /64
+total_max = 1024             # at one time, at each door; then the address that has the most loses its oldest one
+address_max = 256            # of one address; then its own oldest one is closed
+address_per_s = 100.0        # that one address may open, once its burst is used up
+address_burst = 200
+login_s = 10.0               # how long a connection may be without a login
+
 [cell]
 offload_margin_m = 3.0       # how far over a border a body may be before the next cell takes it; 0: at once
 client_kbit_s = 20.0         # what is sent to one client in the long run; what is far away waits for what is near
@@ -122,6 +129,16 @@ class Login(_Part, frozen=True, kw_only=True):
     players_max: Annotated[int, msgspec.Meta(ge=1)] = 10_000
 
 
+class Strangers(_Part, frozen=True, kw_only=True):
+    """What connections and sessions without a login may cost; players that are in do not count."""
+
+    total_max: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1024
+    address_max: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 256
+    address_per_s: Annotated[float, msgspec.Meta(gt=0)] = 100.0
+    address_burst: Annotated[int, msgspec.Meta(ge=1)] = 200
+    login_s: Annotated[float, msgspec.Meta(gt=0)] = 10.0
+
+
 class CellPart(_Part, frozen=True, kw_only=True):
     """What CellApps are told."""
 
@@ -144,6 +161,7 @@ class Config(_Part, frozen=True, kw_only=True):
     console: ConsolePart = ConsolePart()
     data: Data = Data()
     login: Login = Login()
+    strangers: Strangers = Strangers()
     cell: CellPart = CellPart()
     launch: Launch = Launch()
 

@@ -4,6 +4,9 @@ An app takes what happened at its doors once per tick (`events()`), the shells t
 `Mailbox` stands between the two. After each tick the shells are told to send what the app has said (`flush`).
 
     UdpServer, WebSocketServer ──on_turn(events)──▶ Mailbox ──events()──▶ LoginApp, BaseApp, in its tick
+
+What strangers may cost at them is in the settings (`config.Strangers`): the same numbers hold for sessions over UDP,
+for sessions over WebSocket, and for connections (`gate.py`). A connection serves one request, which is the WebSocket's.
 """
 
 from __future__ import annotations
@@ -12,19 +15,32 @@ import asyncio
 import errno
 import os
 from contextlib import suppress
+from typing import Any
 
+import msgspec
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from terrazzo.errors import UsageError
+from terrazzo.runtime.config import Strangers
+from terrazzo.runtime.gate import GATE, Gate, GateLimits
 from terrazzo.runtime.orders import WS_PATH
 from terrazzo.runtime.ports import first_free, is_taken
 from terrazzo.runtime.udp import UdpServer
 from terrazzo.runtime.websocket import WebSocketServer
-from terrazzo.wire.client import UDP, WEBSOCKET, Event, ServerEndpoint
+from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, Event, ServerEndpoint, Settings, Transport
 from terrazzo.wire.client.session import Address
+from terrazzo.wire.client.strangers import KnownSources
+from terrazzo.wire.sentences import tell_refusals
 
 CLOSE_S = 0.5
 """How long sessions may take to end gracefully: what was said last gets one round trip or two."""
+IDLE_S = 15.0
+"""How long a connection may do nothing between two requests."""
+BACKLOG = 512
+"""Connections that the system keeps for a server which is busy."""
+PAGES = GateLimits(login_s=60.0, stranger_bytes_max=1 << 20)
+"""The gate before pages, whose connections serve many requests and need no login."""
 
 
 class Mailbox:
@@ -43,32 +59,66 @@ class Mailbox:
         return events
 
 
+def session_settings(strangers: Strangers) -> Settings:
+    """The client channel's settings of a server that asks for a login."""
+    return msgspec.structs.replace(
+        SERVER,
+        needs_admission=True,
+        strangers_max=strangers.total_max,
+        source_strangers_max=strangers.address_max,
+        source_opens_per_s=strangers.address_per_s,
+        source_opens_burst=strangers.address_burst,
+    )
+
+
+def gate_limits(strangers: Strangers) -> GateLimits:
+    """The limits of connections."""
+    return GateLimits(
+        strangers_max=strangers.total_max,
+        source_strangers_max=strangers.address_max,
+        source_per_s=strangers.address_per_s,
+        source_burst=strangers.address_burst,
+        login_s=strangers.login_s,
+    )
+
+
 class Doors:
     """Both doors of one app."""
 
-    def __init__(self, private_key: bytes) -> None:
+    def __init__(self, private_key: bytes, strangers: Strangers | None = None) -> None:
         self.by_udp = Mailbox()
         self.by_ws = Mailbox()
         self.udp_port = 0
         self.ws_port = 0
         self._private_key = private_key
+        self._strangers = strangers or Strangers()
+        self._known = KnownSources()
         self._udp: UdpServer | None = None
         self._ws: WebSocketServer | None = None
-        self._runner: web.AppRunner | None = None
+        self._runner: HttpServer | None = None
 
     async def open(self, host: str, udp_ports: list[int], ws_ports: list[int]) -> None:
         """Listens at the first of these ports that is free; 0 is any. UsageError in one sentence when none is."""
-        udp = ServerEndpoint(self._private_key, entropy=os.urandom, transport=UDP)
+        udp = self._endpoint(UDP)
         try:
             self._udp = first_free(udp_ports, lambda port: UdpServer(udp, self.by_udp.add, host=host, port=port))
         except OSError as problem:
             raise UsageError(_explain("UDP", host, udp_ports[-1], problem)) from None
         self.udp_port = self._udp.address[1]
-        over_ws = ServerEndpoint(self._private_key, entropy=os.urandom, transport=WEBSOCKET)
-        self._ws = WebSocketServer(over_ws, self.by_ws.add)
-        application = web.Application()
+        self._ws = WebSocketServer(self._endpoint(WEBSOCKET), self.by_ws.add)
+        application = web.Application(middlewares=[_one_request])
         application.router.add_get(WS_PATH, self._ws.handle)
-        self._runner, self.ws_port = await serve_http(application, host, ws_ports)
+        gate = Gate(gate_limits(self._strangers), self._known)
+        self._runner, self.ws_port = await serve_http(application, host, ws_ports, gate)
+
+    def _endpoint(self, transport: Transport) -> ServerEndpoint:
+        return ServerEndpoint(
+            self._private_key,
+            entropy=os.urandom,
+            transport=transport,
+            settings=session_settings(self._strangers),
+            known=self._known,
+        )
 
     def flush(self) -> None:
         """What the app has said shall leave."""
@@ -78,9 +128,17 @@ class Doors:
 
     def host_of(self, address: Address) -> str:
         """The machine a session comes from."""
-        if isinstance(address, tuple):
-            return str(address[0])
-        return self._ws.host_of(address) if self._ws is not None else ""
+        return str(address[0]) if isinstance(address, tuple) else ""
+
+    def refusals(self) -> list[dict[str, Any]]:
+        """What was refused at both, by reason."""
+        told: list[dict[str, Any]] = []
+        if self._udp is not None:
+            told += tell_refusals("udp", self._udp.endpoint.drops)
+        if self._ws is not None and self._runner is not None:
+            told += tell_refusals("websocket", self._ws.endpoint.drops)
+            told += tell_refusals("connections", self._runner.gate.refused + self._ws.refused)
+        return told
 
     async def close(self) -> None:
         """Sessions end gracefully, if their clients are quick; then nobody listens any more."""
@@ -95,20 +153,55 @@ class Doors:
                 await shell.close()
 
 
-async def serve_http(application: web.Application, host: str, ports: list[int]) -> tuple[web.AppRunner, int]:
+class HttpServer:
+    """A web server behind its gate."""
+
+    def __init__(self, runner: web.AppRunner, listener: asyncio.Server, gate: Gate) -> None:
+        self.gate = gate
+        self._runner = runner
+        self._listener = listener
+
+    async def cleanup(self) -> None:
+        """Nobody listens any more."""
+        self._listener.close()
+        await self._runner.cleanup()
+
+
+async def serve_http(
+    application: web.Application, host: str, ports: list[int], gate: Gate | None = None
+) -> tuple[HttpServer, int]:
     """Serves it; what to clean up in the end, and the port. UsageError in one sentence when no port is free."""
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=CLOSE_S)
+    gate = gate or Gate(PAGES)
+    application[GATE] = gate
+    runner = web.AppRunner(
+        application, access_log=None, shutdown_timeout=CLOSE_S, keepalive_timeout=IDLE_S, auto_decompress=False
+    )
     await runner.setup()
+    assert runner.server is not None, "the runner was set up a moment ago"
+    guarded = gate.guard(runner.server)
     for port in ports:
         try:
-            await web.TCPSite(runner, host, port).start()
+            listener = await asyncio.get_running_loop().create_server(guarded, host, port, backlog=BACKLOG)
             break
         except OSError as problem:
             if port != ports[-1] and is_taken(problem):
                 continue
             await runner.cleanup()
             raise UsageError(_explain("TCP", host, port, problem)) from None
-    return runner, runner.addresses[0][1]
+    return HttpServer(runner, listener, gate), listener.sockets[0].getsockname()[1]
+
+
+@web.middleware
+async def _one_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """A connection that asked for anything but the WebSocket is closed with the answer."""
+    try:
+        response = await handler(request)
+    except web.HTTPException as problem:
+        problem.force_close()
+        raise
+    if not response.prepared:
+        response.force_close()
+    return response
 
 
 def _explain(protocol: str, host: str, port: int, problem: OSError) -> str:

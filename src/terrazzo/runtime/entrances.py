@@ -26,7 +26,7 @@ class EntranceMember(AppMember):
     """An app with doors."""
 
     async def _open_doors(self, udp_ports: list[int], ws_ports: list[int]) -> Doors:
-        self.doors = Doors(DataFolder(self.order.data).read_key())
+        self.doors = Doors(DataFolder(self.order.data).read_key(), self.config.strangers)
         await self.doors.open(self.config.listen.host, udp_ports, ws_ports)
         return self.doors
 
@@ -52,6 +52,7 @@ class LoginMember(EntranceMember):
             limits=limits,
             host_of=doors.host_of,
         )
+        self.app.refused_outside = doors.refusals
         return self.app
 
     def _missing(self) -> str:
@@ -89,6 +90,7 @@ class BaseMember(EntranceMember):
         address = Address(self.config.listen.told_host, doors.udp_port, doors.ws_port)
         endpoints = [doors.by_udp, doors.by_ws]
         self.app = BaseApp(self.order.id, host, self.game, endpoints, entropy=os.urandom, address=address)
+        self.app.refused_outside = doors.refusals
         return self.app
 
     def _missing(self) -> str:

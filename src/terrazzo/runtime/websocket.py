@@ -6,28 +6,35 @@
 A connection is a *pipe*: a task that reads and one that writes. The channel bounds what is in flight, so a pipe whose
 queue grows beyond PIPE_BYTES_MAX has a peer that does not read: it is cut. What the transport itself refuses (text, a
 message over the size of a packet, broken framing) ends the connection; what is inside a message is the endpoint's
-business.
+business. A client that sends more than FRAMES_PER_S messages and pings a second is cut: messages that are in one read
+are worked off in one go, so without a limit a read full of empty ones would hold up everything else.
 
-A session belongs to its connection: the end of one is the end of the other. Who connects and does not open a session
-within OPENING_S, or comes when there are `connections_max` already, is sent away.
+A session belongs to its connection: the end of one is the end of the other. A client that connects and does not open a
+session within OPENING_S, or comes when there are `connections_max` already, is sent away. What a connection may cost
+before that is the gate's business (`gate.py`), which is told of each session that is no stranger any more.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 
 from aiohttp import ClientSession, ClientWebSocketResponse, ClientWSTimeout, WSMsgType, web
 
+from terrazzo.runtime.gate import Cut, vouch_for
 from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Pace, ServerShell
 from terrazzo.wire.client import WEBSOCKET, ClientEndpoint, Closed, Connected, Event, ServerEndpoint
 from terrazzo.wire.client.session import Address
+from terrazzo.wire.rates import Bucket
 
 PIPE_BYTES_MAX = 8 << 20
 """Bytes that wait for one connection."""
+
+FRAMES_PER_S = 600.0
+"""Messages and pings of one client, a second and at once: more than the 400 a second that a BaseApp takes."""
 
 OPENING_S = 10.0
 CLOSE_S = 2.0
@@ -40,8 +47,17 @@ Socket = web.WebSocketResponse | ClientWebSocketResponse
 class Pipe:
     """One connection: reads until it ends, writes what is queued, ends when told to."""
 
-    def __init__(self, ws: Socket, on_packet: Callable[[bytes], None], abort: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        ws: Socket,
+        on_packet: Callable[[bytes], None],
+        abort: Callable[[], None],
+        frames: Bucket | None = None,
+    ) -> None:
+        """`frames` is how often the peer may send something."""
+        self.is_flooded = False
         self._ws = ws
+        self._frames = frames
         self._abort = abort
         self._on_packet = on_packet
         self._queue: deque[bytes] = deque()
@@ -87,9 +103,18 @@ class Pipe:
         """Until the connection has ended, from either side."""
         try:
             async for message in self._ws:
-                if message.type is not WSMsgType.BINARY:
+                if self._frames is not None and not self._frames.take(asyncio.get_running_loop().time()):
+                    self.is_flooded = True
+                    self.cut()
                     break
-                self._on_packet(message.data)
+                if message.type is WSMsgType.BINARY:
+                    self._on_packet(message.data)
+                elif message.type is WSMsgType.PING:
+                    await self._ws.pong(message.data)
+                elif message.type is not WSMsgType.PONG:
+                    break
+        except ConnectionError:
+            pass  # the peer has gone while it was answered
         finally:
             self.finish()
             await asyncio.wait([self._writer])
@@ -121,8 +146,10 @@ class WebSocketServer(ServerShell):
         super().__init__(endpoint, self._watch, pace=pace)
         self._tell_owner = on_turn
         self._connections_max = connections_max
+        self.refused: Counter[Cut] = Counter()
         self._pipes: dict[Address, Pipe] = {}
-        self._hosts: dict[Address, str] = {}
+        self._requests: dict[Address, web.Request] = {}
+        endpoint.on_vouched = self._on_vouched
         self._numbers = count(1)
         self._gone = asyncio.Event()
         self._gone.set()
@@ -131,34 +158,38 @@ class WebSocketServer(ServerShell):
         """Serves one connection to its end."""
         if self._closing or len(self._pipes) >= self._connections_max:
             raise web.HTTPServiceUnavailable
-        ws = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, compress=False, timeout=CLOSE_S)
+        ws = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, compress=False, timeout=CLOSE_S, autoping=False)
         await ws.prepare(request)
-        number = next(self._numbers)
         transport = request.transport
-        assert transport is not None, "the connection was prepared a moment ago"
-        pipe = Pipe(ws, lambda packet: self._on_packet(number, packet), transport.abort)
+        if transport is None:
+            return ws  # the peer has gone already
+        address = (request.remote or "", next(self._numbers))
+        frames = Bucket(per_s=FRAMES_PER_S, burst=int(FRAMES_PER_S))
+        pipe = Pipe(ws, lambda packet: self._on_packet(address, packet), transport.abort, frames)
         pipe.finish_in(OPENING_S)
-        self._pipes[number] = pipe
-        self._hosts[number] = request.remote or ""
+        self._pipes[address] = pipe
+        self._requests[address] = request
         self._gone.clear()
         try:
             await pipe.run()
         finally:
-            self._pipes.pop(number)
-            self._hosts.pop(number)
+            self.refused[Cut.FRAMES] += pipe.is_flooded
+            self._pipes.pop(address)
+            self._requests.pop(address)
             if not self._pipes:
                 self._gone.set()
-            self.endpoint.on_path_lost(number)
+            self.endpoint.on_path_lost(address)
             self._hear_soon()
         return ws
 
-    def host_of(self, address: Address) -> str:
-        """The machine behind a session's address, which is the number of its connection; empty when it has gone."""
-        return self._hosts.get(address, "")
-
-    def _on_packet(self, number: int, packet: bytes) -> None:
-        self.endpoint.on_datagram(number, packet, self._clock())
+    def _on_packet(self, address: Address, packet: bytes) -> None:
+        self.endpoint.on_datagram(address, packet, self._clock())
         self._hear_soon()
+
+    def _on_vouched(self, address: Address) -> None:
+        request = self._requests.get(address)
+        if request is not None:
+            vouch_for(request)
 
     def _watch(self, events: list[Event]) -> None:
         for event in events:
@@ -171,8 +202,8 @@ class WebSocketServer(ServerShell):
         self._tell_owner(events)
 
     def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
-        for number, packet in packets:
-            pipe = self._pipes.get(number)
+        for address, packet in packets:
+            pipe = self._pipes.get(address)
             if pipe is not None:
                 pipe.send(packet)
 

@@ -17,10 +17,13 @@ from terrazzo.base.cellside import CellSide
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.saving import Saver
 from terrazzo.base.shown import Shown
+from terrazzo.db.doubts import Doubts
 from terrazzo.db.logon import LogOns
 from terrazzo.db.refusals import Refused
+from terrazzo.db.store import Claim
 from terrazzo.sim.coverage import Table, Watch
 from terrazzo.sync.protocol import ToClient, split_message, take_alias
+from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.db_basemgr import ProxyPlaced
 from terrazzo.wire.requests import Failure
 
@@ -166,13 +169,13 @@ def _watch_log_ons(watch: Watch) -> None:
 
         return run
 
-    def claimed(before: Any, own: LogOns, attempt: Any, is_new: bool) -> None:
-        take("log-on", "claimed" if is_new else "logged on already")
-        before(own, attempt, is_new)
+    def claimed(before: Any, own: LogOns, attempt: Any, claim: Claim) -> None:
+        take("log-on", "claimed" if claim.is_new else "logged on already")
+        before(own, attempt, claim)
 
     def placed(before: Any, own: LogOns, attempt: Any, dbid: int, answer: Any) -> None:
         if isinstance(answer, ProxyPlaced):
-            take("log-on", "placed, and left already" if answer.entity in attempt.gone else "placed")
+            take("log-on", "placed, and left already" if attempt.is_gone else "placed")
         before(own, attempt, dbid, answer)
 
     def not_placed(before: Any, own: LogOns, attempt: Any, dbid: int, failure: Failure, why: str) -> None:
@@ -184,15 +187,14 @@ def _watch_log_ons(watch: Watch) -> None:
             take("log-on", refusals[why])
         before(own, attempt, why, detail)
 
-    def note_gone(before: Any, own: LogOns, dbid: int, entity: int) -> None:
-        take("log-on", "logged off while one is claimed" if dbid in own._claiming else "logged off")
-        before(own, dbid, entity)
+    def on_logged_off(before: Any, own: LogOns, question: Any, message: LoggedOff) -> None:
+        take("log-on", "logged off while one is claimed" if message.dbid in own._claiming else "logged off")
+        before(own, question, message)
 
-    def on_tick(before: Any, own: LogOns) -> None:
-        doubts = len(own._doubts)
-        before(own)
-        if len(own._doubts) < doubts:
+    def forget(before: Any, own: Doubts, entity: int) -> None:
+        if entity in own._doubts:
             take("log-on", "the doubt is over")
+        before(own, entity)
 
     watch.method(LogOns, "_found", found)
     watch.method(LogOns, "_checked", checked)
@@ -203,5 +205,5 @@ def _watch_log_ons(watch: Watch) -> None:
     watch.method(LogOns, "_not_placed", not_placed)
     watch.method(LogOns, "_recorded", noting("recorded"))
     watch.method(LogOns, "_refuse", refuse)
-    watch.method(LogOns, "_note_gone", note_gone)
-    watch.method(LogOns, "on_tick", on_tick)
+    watch.method(LogOns, "on_logged_off", on_logged_off)
+    watch.method(Doubts, "forget", forget)

@@ -35,6 +35,8 @@ class ClusterApp:
         self.outbox = Outbox()
         self.requests = Requests(host, self.outbox)
         self.refusals = Refusals()
+        self.refused_outside: Callable[[], list[dict[str, Any]]] = list
+        """What the driver's doors have refused (`wire.sentences`)."""
         self._handlers: dict[type[Message], Callable[[AppId, Any], object]] = {}
         self._answerers: dict[type[Message], Callable[[Question], None]] = {}
         self.answers(WantView, self._on_want_view)
@@ -51,6 +53,10 @@ class ClusterApp:
         """What the console and tests may see of this app: plain data."""
         return {}
 
+    def refused_clients(self) -> list[dict[str, Any]]:
+        """What clients were refused, by door and reason; an app that refuses something itself adds that."""
+        return self.refused_outside()
+
     def tallies(self) -> dict[str, int]:
         """What was counted because it should be rare: shown with every view, where it is not 0. A subclass that counts
         more adds that."""
@@ -63,7 +69,12 @@ class ClusterApp:
     def _on_want_view(self, question: Question) -> None:
         try:
             counted = {what: count for what, count in self.tallies().items() if count}
-            view = {**self.view(), "load": self.host.cpu_load(), "counted": counted}
+            view = {
+                **self.view(),
+                "load": self.host.cpu_load(),
+                "counted": counted,
+                "refused_clients": self.refused_clients(),
+            }
             self.requests.answer(question, View(msgspec.json.encode(view)))
         except UsageError as problem:
             self.requests.refuse(question, f"the view is too large to be sent: {problem}")

@@ -19,6 +19,7 @@ from terrazzo.cell.haunts import CONFIRM_S, LINGER_S, LOOK_S
 from terrazzo.cell.mending import ARRIVAL_S, ASKED_MAX, GAP_S
 from terrazzo.cell.offload import STAY_S
 from terrazzo.cell.teleport import TELEPORT_S
+from terrazzo.db import doubts
 from terrazzo.db.logon import LogOnLimits
 from terrazzo.sim.rest import Bound
 from terrazzo.wire.channel import ChannelLimits
@@ -60,7 +61,7 @@ CLIENT_S = 12.0
 _GAPS_S = GAP_S * (ASKED_MAX + 1)
 _GHOSTS_S = CONFIRM_S + LINGER_S + LOOK_S + GAP_S + QUEUE_S
 _CALLS_S = LINK_S + RESENDS_S + ANSWER_S + _CHANNEL.locate_s + _CHANNEL.resend_max_s
-_PLAYERS_S = _LOG_ON.doubt_s + _LOG_ON.place_s + KEY_S + GATHER_S
+_PLAYERS_S = doubts.AGAIN_S + doubts.ANSWER_S + _LOG_ON.place_s + KEY_S + GATHER_S
 _ON_ITS_WAY = (Kind.KEPT, Kind.ARRIVAL)
 
 BOUNDS: dict[Enum, Bound] = {
@@ -78,7 +79,7 @@ BOUNDS: dict[Enum, Bound] = {
     Kind.CALLS: Bound(
         _CALLS_S, "LINK; three resends; locator.ANSWER_S; locate_s; resend_max_s", (*_ON_ITS_WAY, Kind.BASES)
     ),
-    Kind.PLAYERS: Bound(_PLAYERS_S, "log-on doubt_s and place_s; KEY_S; saving.GATHER_S"),
+    Kind.PLAYERS: Bound(_PLAYERS_S, "doubts.AGAIN_S and ANSWER_S; log-on place_s; KEY_S; saving.GATHER_S"),
     Kind.VIEWS: Bound(CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS)),
     Kind.GAME: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.GHOSTS)),
 }

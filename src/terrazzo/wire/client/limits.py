@@ -8,11 +8,12 @@ itself is a field of `Settings`.
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum, IntEnum
+from enum import IntEnum
 
 import msgspec
 
 from terrazzo._speed import packet
+from terrazzo.wire.sentences import Sentence
 
 VERSION = 1
 
@@ -110,17 +111,8 @@ class Reason(IntEnum):
     PATH_LOST = 129  # the connection under a WebSocket session closed
 
 
-class Drop(Enum):
+class Drop(Sentence):
     """Why a packet was dropped, or a session given up, and the sentence that a console shows for it."""
-
-    sentence: str
-
-    def __new__(cls, value: str, sentence: str) -> Drop:
-        """The sentence goes along with the member."""
-        made = object.__new__(cls)
-        made._value_ = value
-        made.sentence = sentence
-        return made
 
     TRUNCATED = "truncated", "A packet is shorter than its kind can be."
     OVERSIZED = "oversized", "A packet is longer than a packet may be."

@@ -1,0 +1,32 @@
+"""Reasons that people read: an enum whose members have a short name and a sentence, and how counts of them are told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, TypeVar
+
+
+class Sentence(Enum):
+    """Members are written `NAME = "short name", "One sentence."`."""
+
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> Sentence:
+        """The sentence goes along with the member."""
+        made = object.__new__(cls)
+        made._value_ = value
+        made.sentence = sentence
+        return made
+
+
+S = TypeVar("S", bound=Sentence)
+
+
+def tell_refusals(door: str, counts: Mapping[S, int]) -> list[dict[str, Any]]:
+    """What a door has refused, as plain data for a console."""
+    return [
+        {"door": door, "reason": why.value, "count": count, "sentence": why.sentence}
+        for why, count in counts.items()
+        if count
+    ]
