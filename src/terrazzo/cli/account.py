@@ -6,9 +6,7 @@ It asks the console of the cluster, whose page is in the data folder's cluster.j
 from __future__ import annotations
 
 from collections.abc import Sequence
-from http.client import HTTPException
 from pathlib import Path
-from urllib.request import Request, urlopen
 
 import click
 import msgspec
@@ -17,12 +15,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from terrazzo.cli.output import json_option, print_json
+from terrazzo.cli.picture import fetch_picture
 from terrazzo.errors import UsageError
 from terrazzo.runtime.datafolder import DataFolder
-from terrazzo.runtime.orders import CONSOLE
 from terrazzo.runtime.running import find_world
-
-ANSWER_S = 5.0
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -61,17 +57,7 @@ def account(as_json: bool, data: Path | None) -> None:
 
 def fetch(data: DataFolder) -> list[Line]:
     """The account of the cluster that runs with this folder."""
-    cluster = data.read_cluster()
-    page = next((app.text for app in cluster.apps if app.name.startswith(f"{CONSOLE}-") and app.text), None)
-    if page is None:
-        raise UsageError("the cluster has no console that could be asked: run it with --console, or wait for it")
-    try:
-        token = data.console_token() if data.token_file.exists() else ""
-        request = Request(f"{page}api/snapshot", headers={"Authorization": f"Bearer {token}"})
-        with urlopen(request, timeout=ANSWER_S) as answer:
-            return msgspec.json.decode(answer.read(), type=_Picture).bandwidth
-    except (OSError, HTTPException, msgspec.DecodeError, ValueError) as problem:
-        raise UsageError(f"the console at {page} does not answer as it should: {problem}") from None
+    return fetch_picture(data, _Picture).bandwidth
 
 
 def _show(lines: Sequence[Line]) -> None:

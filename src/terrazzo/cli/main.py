@@ -15,6 +15,7 @@ COMMANDS = {
     "run": ("terrazzo.cli.run", "run"),
     "bots": ("terrazzo.cli.run", "bots"),
     "account": ("terrazzo.cli.account", "account"),
+    "refusals": ("terrazzo.cli.refusals", "refusals"),
     "attack": ("terrazzo.cli.attack", "attack"),
     "sim": ("terrazzo.cli.sim", "sim_command"),
     "bench": ("terrazzo.cli.bench", "bench"),

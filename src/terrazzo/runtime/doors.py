@@ -171,7 +171,7 @@ async def serve_http(
     application: web.Application, host: str, ports: list[int], gate: Gate | None = None
 ) -> tuple[HttpServer, int]:
     """Serves it; what to clean up in the end, and the port. UsageError in one sentence when no port is free."""
-    gate = gate or Gate(PAGES)
+    gate = Gate(PAGES) if gate is None else gate
     application[GATE] = gate
     runner = web.AppRunner(
         application, access_log=None, shutdown_timeout=CLOSE_S, keepalive_timeout=IDLE_S, auto_decompress=False

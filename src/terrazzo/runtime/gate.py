@@ -74,7 +74,7 @@ class Gate:
         self._strangers: Strangers[GatedConnection] = Strangers(
             total_max=max(min(limits.strangers_max, self._connections_max // 2), 1),
             per_source_max=limits.source_strangers_max,
-            known=known or KnownSources(),
+            known=KnownSources() if known is None else known,
         )
 
     def __len__(self) -> int:

@@ -159,10 +159,13 @@ class WebSocketServer(ServerShell):
         if self._closing or len(self._pipes) >= self._connections_max:
             raise web.HTTPServiceUnavailable
         ws = web.WebSocketResponse(max_msg_size=MESSAGE_BYTES_MAX, compress=False, timeout=CLOSE_S, autoping=False)
-        await ws.prepare(request)
+        try:
+            await ws.prepare(request)
+        except ConnectionError:
+            return ws  # the peer has gone already
         transport = request.transport
         if transport is None:
-            return ws  # the peer has gone already
+            return ws
         address = (request.remote or "", next(self._numbers))
         frames = Bucket(per_s=FRAMES_PER_S, burst=int(FRAMES_PER_S))
         pipe = Pipe(ws, lambda packet: self._on_packet(address, packet), transport.abort, frames)

@@ -1,4 +1,4 @@
-// What stands around the map: the tabs of the spaces, figures, the legend of shapes, and the list of apps.
+// What stands around the map: the tabs of the spaces, figures, the legend of shapes, the list of apps, refusals.
 
 import { colourOf, element, pathOf, shortName } from "./common.js";
 
@@ -11,6 +11,16 @@ export function showSide(snapshot, { space, shapeOf, choose }) {
   showFigures(snapshot, space);
   showLegend(space, shapeOf);
   find("apps").replaceChildren(...snapshot.apps.map(appLine));
+  showRefusals(snapshot.refusals ?? []);
+}
+
+/** What the doors have refused to clients, most first: how often, the reason in a sentence, and where. */
+function showRefusals(refusals) {
+  find("refusals").hidden = !refusals.length;
+  find("refused").replaceChildren(...refusals.flatMap(({ app, door, count, sentence }) => [
+    element("span", { className: "count", text: String(count) }),
+    element("span", { text: `${sentence} (${shortName(app)}, ${door})` }),
+  ]));
 }
 
 function showFigures(snapshot, space) {
