@@ -124,7 +124,9 @@ def test_a_player_is_let_in():
     [(number, asked)] = door.tick()
     assert asked == LogOn("Ada", "secret", "192.0.2.7")
     assert session.sent == []
+    assert session.steps == ["vouched"]
     door.answer(number)
+    assert session.steps == ["vouched", "admitted"]
     assert session.sent == [{"host": "198.51.100.1", "udp_port": 4000, "ws_port": 4001, "key": "01ff"}]
     assert session.closed_at == door.host.now
     assert door.app.view() == {"waiting": 0, "asked": 0, "let_in": 1, "refused": {}, "has_database": True}

@@ -1,0 +1,27 @@
+"""What LoginApp's sessions are to its doors: strangers until a login is under way."""
+
+from __future__ import annotations
+
+import pytest
+
+from terrazzo.login.checks import Refused
+from tests.login.test_loginapp import Door
+
+
+@pytest.mark.parametrize("knock", [{"name": ""}, {"digest": "another"}, {"raw": b"junk"}])
+def test_session_whose_request_is_refused_stays_a_stranger(knock):
+    door = Door()
+    session = door.knock(**knock)
+    door.tick()
+    assert session.steps == []
+
+
+def test_refusals_are_told_with_their_sentences_beside_those_of_the_doors():
+    door = Door()
+    door.app.refused_outside = lambda: [{"door": "udp", "reason": "kind", "count": 2, "sentence": "No such kind."}]
+    door.knock(raw=b"junk")
+    door.tick()
+    assert door.app.refused_clients() == [
+        {"door": "udp", "reason": "kind", "count": 2, "sentence": "No such kind."},
+        {"door": "login", "reason": "malformed", "count": 1, "sentence": Refused.MALFORMED.value},
+    ]
