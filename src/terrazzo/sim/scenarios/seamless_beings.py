@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
+from terrazzo.cell.timers import DRAWN
 from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component
@@ -95,12 +96,16 @@ class Being(Cell):
         self.judge.duties.wind(self.id, self.timer(seconds), seconds)
 
     def on_timer(self, number: int) -> None:
-        """The chain goes on."""
+        """The chain goes on; other timers have numbers of the entity's choice."""
+        if number < DRAWN:
+            self.judge.check(self.judge.timers.fire(self.id, number))
+            return
         self.judge.check(self.judge.duties.fire(self.id, number))
         if self.judge.is_working:
             self.secret += 1
             self.live()
             self.indulge()
+            self.judge.timers.act(self)
             self._wind()
         else:
             self.rest()

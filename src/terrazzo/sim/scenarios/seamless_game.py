@@ -22,6 +22,7 @@ from terrazzo import (
 )
 from terrazzo.game import LoadedGame, parts_of
 from terrazzo.sim.scenarios.seamless_beings import Being, Home, PlayedHome
+from terrazzo.sim.scenarios.seamless_errands import NUMBERS
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_types import (
@@ -223,6 +224,8 @@ class RunnerCell(Being, of=Runner):
             self.cancel(mine[0])
         elif not mine and not self.vehicle:
             self._go()
+        elif mine and self.judge.errands.is_restless(self.id):
+            self._change_its_mind(mine[0])
 
     def _errands(self) -> list[int]:
         return [number for (own, number) in self.judge.duties.errands if own[0] == self.id]
@@ -245,18 +248,30 @@ class RunnerCell(Being, of=Runner):
         what = rng.random()
         if what < 0.6:
             x, z = self.judge.gait(self.id).goal(self.space)
-            self._note(self.move_to((x, self.position.y, z), rng.choice([6.0, 15.0, 40.0])), "move_to")
+            goal = (x, self.position.y, z)
+            self._note(self.move_to(goal, rng.choice([6.0, 15.0, 40.0])), "move_to", goal)
         elif what < 0.8 and near:
             self._note(self.follow(near[0], rng.choice([2.0, 10.0]), distance=2.0), "follow")
         else:
             self._note(self.turn_to(rng.uniform(-pi, pi), 2.0), "turn_to")
 
-    def _note(self, number: int, what: str) -> None:
+    def _change_its_mind(self, number: int) -> None:
+        """Another movement takes the place of the one that is under way, of which nothing more is heard."""
+        own, rng = (self.id, self.judge.life("cell", self.id)), self.judge.errands.rng(self.id)
+        if self.judge.duties.errands.get((own, number)) in ("move_to", "follow"):
+            self.judge.duties.end(self.id, number, "replaced")
+            x, z = self.judge.gait(self.id).goal(self.space)
+            goal = (x, self.position.y, z)
+            self._note(self.move_to(goal, rng.choice([6.0, 15.0, 40.0]), number=rng.choice(NUMBERS)), "move_to", goal)
+
+    def _note(self, number: int, what: str, goal: tuple[float, float, float] | None = None) -> None:
         self.judge.duties.begin(self.id, number, what)
+        self.judge.errands.aim(self.id, number, goal)
         self.goals += 1
 
     def on_reached(self, number: int) -> None:
         """It is where it wanted to be."""
+        self.judge.check(self.judge.errands.reach(self.id, number, tuple(self.position)))
         self.judge.check(self.judge.duties.meet(self.id, number))
 
     def on_turned(self, number: int) -> None:

@@ -16,6 +16,7 @@ from terrazzo import Ref
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_duties import Duties
+from terrazzo.sim.scenarios.seamless_errands import Errands
 from terrazzo.sim.scenarios.seamless_gaps import Gaps
 from terrazzo.sim.scenarios.seamless_haste import Haste
 from terrazzo.sim.scenarios.seamless_hooks import Hooked
@@ -24,10 +25,12 @@ from terrazzo.sim.scenarios.seamless_saves import Saves
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_story import Story
 from terrazzo.sim.scenarios.seamless_thresholds import Thresholds
+from terrazzo.sim.scenarios.seamless_timers import TimerJudge
 from terrazzo.sim.scenarios.seamless_types import schema
 from terrazzo.sim.scenarios.seamless_walk import Gait, Ground
 from terrazzo.sim.scenarios.seamless_whims import Whims
 from terrazzo.sim.world import World
+from terrazzo.wire.app import App
 
 Place = tuple[str, tuple[float, float, float]]
 
@@ -84,6 +87,8 @@ class Judge:
         """When a cell part began or ended last."""
         self.saves: Saves
         """Of the cluster, which is made after its judge."""
+        self.timers = TimerJudge(world, self._cell_life)
+        self.errands = Errands(world, self.story)
         self.pace = Pace(lambda: world.clock.now, self._is_carried)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
@@ -101,6 +106,10 @@ class Judge:
         self._broken: Broken | None = None
         self._unwanted = UNWANTED + (UNWANTED_IN_PEACE if shape.is_peaceful else ())
         world.on_log = self._on_log
+
+    def watch(self, app: App) -> None:
+        """A process has started: its app is watched by those judges that look at apps."""
+        self.timers.watch(app)
 
     # Who lives.
 

@@ -178,3 +178,4 @@ class Torn:
         self._mutation.app(app)
         self.truth.watch(process, app)
         self.saves.watch(app)
+        self.judge.watch(app)

@@ -1,0 +1,159 @@
+"""Broken forms of timers and controllers, each with a name (`mutations.py` has the table).
+
+Each is a patch of one CellApp when it starts. The judges are `seamless_timers.py` and `seamless_errands.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.controllers import Walk
+from terrazzo.cell.real import Real
+from terrazzo.cell.timers import Timers
+from terrazzo.sim.cell_mutations import Harm, _packs, harmed, instead
+from terrazzo.wire.app import App
+from terrazzo.wire.pairs.cell_cell import Offload, PackedController, Timer
+
+IS_NEAR_AT = 26
+"""Where in a packed walk the flag is that a follower has reported its arrival."""
+
+
+def _has(app: CellApp, timers: type[Timers]) -> None:
+    """The timers of all reals of an app are of this class."""
+
+    def settle(before: Any, real: Real) -> None:
+        before(real)
+        real.timers.__class__ = timers
+
+    instead(app, "settle", settle)
+
+
+def _repacks(app: CellApp, change: Callable[[Timer], Timer]) -> None:
+    """The timers of an entity that moves arrive as others."""
+    _packs(app, lambda message: {"timers": tuple(map(change, message.timers))})
+
+
+class _RepeatsOnce(Timers):
+    """A timer that repeats fires once."""
+
+    __slots__ = ()
+
+    def fire(self, number: int, now: float) -> bool:
+        self._repeat[number] = 0.0
+        return super().fire(number, now)
+
+
+class _Drifts(Timers):
+    """The next period begins when the timer fires, not when it was due."""
+
+    __slots__ = ()
+
+    def fire(self, number: int, now: float) -> bool:
+        repeat, has_fired = self._repeat.get(number, 0.0), super().fire(number, now)
+        if has_fired and repeat:
+            self._due[number] = now + repeat
+        return has_fired
+
+
+class _MakesUp(Timers):
+    """A timer that repeats fires as often as it should have, after a pause."""
+
+    __slots__ = ()
+
+    def fire(self, number: int, now: float) -> bool:
+        due, repeat, has_fired = self._due.get(number, 0.0), self._repeat.get(number, 0.0), super().fire(number, now)
+        if has_fired and repeat:
+            self._due[number] = due + repeat
+        return has_fired
+
+
+class _KeepsFormer(Timers):
+    """A timer whose number is set again fires when the former one was due."""
+
+    __slots__ = ()
+
+    def set(self, now: float, seconds: float, repeat: float, number: int | None) -> int:
+        due = self._due.get(-1 if number is None else number)
+        number = super().set(now, seconds, repeat, number)
+        if due is not None:
+            self._due[number] = min(due, self._due[number])
+        return number
+
+
+def _brings_back_cancelled(app: CellApp) -> None:
+    """A timer that was cancelled fires after the next migration."""
+    cancelled: dict[int, dict[int, Timer]] = {}
+
+    class Forgetful(Timers):
+        """Remembers what was cancelled."""
+
+        __slots__ = ()
+
+        def cancel(self, number: int) -> bool:
+            due, repeat = self._due.get(number), self._repeat.get(number, 0.0)
+            if due is not None and due > app.host.now:
+                cancelled.setdefault(id(self), {})[number] = Timer(number, due - app.host.now, repeat)
+            return super().cancel(number)
+
+    def pack(message: Offload) -> dict[str, Any]:
+        mine = cancelled.pop(id(app.reals[message.entity].timers), {})
+        kept = {timer.number for timer in message.timers}
+        return {"timers": (*message.timers, *(timer for number, timer in mine.items() if number not in kept))}
+
+    _has(app, Forgetful)
+    _packs(app, pack)
+
+
+def _arrives_again(app: CellApp) -> None:
+    """A follower that has caught up, and told so, tells it again behind the next border."""
+
+    def change(packed: PackedController) -> PackedController:
+        data = bytearray(packed.data)
+        if packed.kind == Walk.kind:
+            data[IS_NEAR_AT] = False
+        return packed._replace(data=bytes(data))
+
+    _packs(app, lambda message: {"controllers": tuple(map(change, message.controllers))})
+
+
+def _arrives_for_former(app: CellApp) -> None:
+    """A movement that takes the place of another ends where that one would have ended."""
+
+    def settle(before: Any, real: Real) -> None:
+        before(real)
+        start = real.controllers.start
+
+        class Stubborn(type(real.controllers)):  # type: ignore[misc]
+            """Keeps the first goal."""
+
+            __slots__ = ()
+
+            def start(self, controller: Any) -> None:
+                former = self.running.get(controller.category)
+                if isinstance(former, Walk) and isinstance(controller, Walk) and not former.entity:
+                    controller.point = former.point
+                start(controller)
+
+        real.controllers.__class__ = Stubborn
+
+    instead(app, "settle", settle)
+
+
+TIMER_HARMS: dict[str, Harm] = {
+    "repeat-once": lambda app: _has(app, _RepeatsOnce),
+    "repeat-once-moved": lambda app: _repacks(app, lambda timer: timer._replace(repeat=0.0)),
+    "restart-period": lambda app: _repacks(app, lambda t: t._replace(seconds=t.repeat) if t.repeat else t),
+    "drift-periods": lambda app: _has(app, _Drifts),
+    "make-up-periods": lambda app: _has(app, _MakesUp),
+    "keep-former-timer": lambda app: _has(app, _KeepsFormer),
+    "bring-back-cancelled": _brings_back_cancelled,
+    "lose-chosen-timers": lambda app: _packs(
+        app, lambda message: {"timers": tuple(each for each in message.timers if each.number >= 1 << 16)}
+    ),
+    "arrive-again": _arrives_again,
+    "arrive-for-former": _arrives_for_former,
+}
+
+TIMER_MUTATIONS: dict[str, Callable[[App], None]] = {name: harmed(harm) for name, harm in TIMER_HARMS.items()}
