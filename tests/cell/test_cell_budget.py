@@ -150,7 +150,8 @@ def test_places_and_what_is_looked_up_keep_to_the_budget_together():
             land[0].haunts.close_step(land[0].reals[entity])
     shuffle(land, 150, 0)
     land.witness(1)._story.deficit = 0.0
-    reliable, loose = (sum(map(len, each)) for each in land.witness(1).update(land.host.now, land[0].tick, 1000.0))
+    told = land.witness(1).update(land.host.now, land[0].tick, 1000.0, 1000.0)
+    reliable, loose = (sum(map(len, each)) for each in told)
     assert reliable > 400
     assert loose > 400
     assert reliable + loose < 1000 + 150, "one entity may go beyond"

@@ -22,5 +22,5 @@ cdef class Feed:
     cdef bint _is_late(self, double now) except -1
     @cython.locals(most=cython.long)
     cdef long _most(self, long clients) except -1
-    @cython.locals(tick=cython.long, waited=cython.long, allowed=cython.double, messages=list, places=list)
+    @cython.locals(now=cython.double, waited=cython.double, share=cython.double, messages=list, places=list)
     cdef _serve(self, object real, Witness witness)

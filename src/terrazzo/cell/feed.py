@@ -1,6 +1,8 @@
 """What goes from witnesses to clients: reliable messages through the entity channel, places straight to the BaseApp.
 
-Each client is allowed so many bits a second; its witness keeps to that (`cell/witness.py`). When the app has more to do
+Each client is allowed so many bits a second; its witness keeps to that (`cell/story.py`). They are granted by the time
+since the client was last served: ticks of two CellApps come at different times, so a client that goes to and fro over a
+border is served more often than once a tick, and gets no more for that. When the app has more to do
 than it has time for, ticks are not late: clients are told less. Each tick they are served in turn as long as there is
 time, and who was left over is the first in the next one:
 
@@ -130,10 +132,10 @@ class Feed:
             self._send_away(real)
 
     def _serve(self, real: Real, witness: Witness) -> None:
-        app = self._app
-        waited, witness.served = app.tick - witness.served, app.tick
-        allowed = self._tick_bytes * self.throttle * max(1, min(waited, WAITED_MAX))
-        messages, places = witness.update(app.host.now, app.tick, allowed)
+        app, now = self._app, self._app.host.now
+        waited, witness.served_at = min((now - witness.served_at) / app.tick_s, WAITED_MAX), now
+        share = self._tick_bytes * self.throttle
+        messages, places = witness.update(now, app.tick, share * max(waited, 1.0), share * waited)
         if len(places) > LOOSE_MAX:
             app.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
             places = places[-LOOSE_MAX:]

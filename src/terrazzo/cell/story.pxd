@@ -47,7 +47,7 @@ cdef class Story:
         budget=cython.double, room=cython.double, own=cython.longlong, used=cython.longlong,
         news=list, told=list, loose=list, pending=list, entity=cython.int,
     )
-    cpdef tuple update(self, double now, long tick, double allowed, double radius)
+    cpdef tuple update(self, double now, long tick, double allowed, double granted, double radius)
     cdef double _room(self, double room, double allowed) except? -1
     @cython.locals(entity=cython.int, tried=dict, is_granted=cython.bint)
     cdef _grant(self, double room)

@@ -33,7 +33,7 @@ changes now and for those with news that are more than a headline; all others co
 What may be lost is told at once or never. To who could not be told then, a property is told with the next news as it
 is by that time, and as everything that is caught up by stamps it is told so that it arrives.
 
-**The budget** is bytes a tick, in the long run. The own entity's mail and leaves go in any case; announcements,
+**The budget** is bytes a second, in the long run, over all borders: the deficit travels with the witness. The own entity's mail and leaves go in any case; announcements,
 descriptions, news and places as far as it reaches. What is over is owed, what is not used is saved, both for
 CARRY_TICKS at most. A new client begins with all that can be saved: it has much to hear.
 """
@@ -227,9 +227,12 @@ class Story:
     def _tell(self, alias: int, event: Event) -> None:
         self._say(event.row, with_alias(alias, event.told))
 
-    def update(self, now: float, tick: int, allowed: float, radius: float) -> tuple[list[bytes], list[bytes]]:
-        """What is to be said now: reliable messages, and those that may be lost. `allowed` bytes a tick."""
-        budget = allowed - max(self.deficit, -allowed * CARRY_TICKS)
+    def update(
+        self, now: float, tick: int, allowed: float, granted: float, radius: float
+    ) -> tuple[list[bytes], list[bytes]]:
+        """What is to be said now: reliable messages, and those that may be lost. Of bytes, `allowed` a tick, and
+        `granted` since the last time."""
+        budget = granted - max(self.deficit, -allowed * CARRY_TICKS)
         own, self._said = self._said, 0
         room = budget - own
         if room <= 0 or self._starved:

@@ -10,7 +10,7 @@ cdef class Witness:
     cdef public long long number
     cdef public double radius
     cdef public double hysteresis
-    cdef public long served
+    cdef public double served_at
     cdef public Story _story
     cdef public long _interest
     cdef public dict _doubts
@@ -19,7 +19,7 @@ cdef class Witness:
 
     cpdef tell_own(self, object event)
     cpdef say_own(self, object subject, bytes message)
-    cpdef tuple update(self, double now, long tick, double allowed)
+    cpdef tuple update(self, double now, long tick, double allowed, double granted)
     cpdef on_wants(self, object message)
     cpdef enter(self, object other)
     @cython.locals(flags=cython.int)

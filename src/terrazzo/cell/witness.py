@@ -53,7 +53,7 @@ class Witness:
 
     __slots__ = (
         "_awaited", "_doubts", "_interest", "_patience_until", "_story", "body", "hysteresis", "number", "radius",
-        "served",
+        "served_at",
     )  # fmt: skip
 
     def __init__(self, body: Body, number: int, radius: float, hysteresis: float, story: Story) -> None:
@@ -68,8 +68,8 @@ class Witness:
         self._patience_until = 0.0
         self._awaited: Collection[int] | None = None
         """For whom there is patience; None: for all."""
-        self.served = body.app.tick - 1
-        """In which tick (`cell/feed.py`)."""
+        self.served_at = body.app.host.now
+        """When, by the clock of this app (`cell/feed.py`). The time under way from the former cell counts for nothing."""
 
     # Coming and going.
 
@@ -78,6 +78,7 @@ class Witness:
         """A client comes. Its first word is what its own body is at this moment."""
         policy, kind = body.app.game.policy, body.kind
         witness = cls(body, number, policy.area_radius_m, policy.area_hysteresis_m, Story(body, Aliases()))
+        witness.served_at -= body.app.tick_s
         row = kind.player_row(body.state)
         player = encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row)
         witness.say_own(DESCRIPTION, player)
@@ -170,9 +171,10 @@ class Witness:
         """The same, of what is no event: a message about this subject of the account (`cell/account.py`)."""
         self._story.say_own(subject, message)
 
-    def update(self, now: float, tick: int, allowed: float) -> tuple[list[bytes], list[bytes]]:
-        """What it is to hear now: reliable messages, and those that may be lost. `allowed` bytes a tick."""
-        return self._story.update(now, tick, allowed, max(self.radius, 1.0))
+    def update(self, now: float, tick: int, allowed: float, granted: float) -> tuple[list[bytes], list[bytes]]:
+        """What it is to hear now: reliable messages, and those that may be lost. Of bytes, `allowed` a tick, and
+        `granted` since the last time."""
+        return self._story.update(now, tick, allowed, granted, max(self.radius, 1.0))
 
     def on_wants(self, message: ClientWants) -> None:
         """What it says about what it has heard."""

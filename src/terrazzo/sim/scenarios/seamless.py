@@ -31,7 +31,7 @@ from terrazzo.sim.scenarios import seamless_rest
 from terrazzo.sim.scenarios.seamless_bounds import Kind
 from terrazzo.sim.scenarios.seamless_game import game_of
 from terrazzo.sim.scenarios.seamless_players import Player
-from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large, small
+from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large, small, thrifty
 from terrazzo.sim.scenarios.torn import Torn
 from terrazzo.sim.world import FaultLevel, World
 
@@ -69,6 +69,7 @@ class Seamless(Torn):
         is_over = self.judge.is_over
         found = {
             Kind.DUTIES: self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
+            Kind.CALLS: self.judge.rates.unrest(),
             Kind.HOOKS: self.judge.hooked.unrest(self.cluster.cell_apps),
             Kind.AREAS: seamless_rest.unrest(self.judge, self.truth.reals()),
             Kind.BASES: seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
@@ -87,7 +88,7 @@ class Seamless(Torn):
 @scenario("seamless")
 def seamless(world: World, mutation: str | None) -> Seamless:
     """See the module."""
-    return Seamless(world, hastened(world, large(world.rng("seamless"), world.level)), mutation)
+    return Seamless(world, thrifty(world, hastened(world, large(world.rng("seamless"), world.level))), mutation)
 
 
 @scenario("skeleton")

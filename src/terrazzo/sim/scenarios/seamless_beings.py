@@ -18,6 +18,7 @@ from terrazzo.schema.refs import Component
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless_duties import Wish
 from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_rates import RATES
 from terrazzo.sim.scenarios.seamless_types import schema
 from terrazzo.sim.scenarios.seamless_whims import Added
 from terrazzo.sync.riding import encode_ride
@@ -147,16 +148,19 @@ class Being(Cell):
     @remote
     def sniffed(self, source: Int32, number: UInt32) -> None:
         """Somebody near calls."""
+        self.judge.check(self.judge.rates.called("sniffed", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("sniffed", source, self.id, number))
 
     @remote
     def called(self, source: Int32, number: UInt32) -> None:
         """Somebody anywhere calls."""
+        self.judge.check(self.judge.rates.called("called", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("called", source, self.id, number))
 
     @remote
     def noted(self, number: UInt32) -> None:
         """The own base part calls."""
+        self.judge.check(self.judge.rates.called("noted", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
         self.judge.check(self.judge.haste.hear(self.id, number))
 
@@ -316,8 +320,9 @@ class Home(Base):
         self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
-        """The callee is gone."""
-        self.judge.check(self.judge.calls.report(named(method), self.id, entity))
+        """The callee is gone. What its client called within a rate is judged by itself."""
+        if named(method) not in RATES:
+            self.judge.check(self.judge.calls.report(named(method), self.id, entity))
 
     def on_cell_lost(self) -> None:
         """A body that ended gets a successor."""

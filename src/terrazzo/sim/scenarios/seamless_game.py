@@ -24,6 +24,7 @@ from terrazzo.game import LoadedGame, parts_of
 from terrazzo.sim.scenarios.seamless_beings import Being, Home, PlayedHome
 from terrazzo.sim.scenarios.seamless_errands import NUMBERS
 from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_rates import RATES
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_types import (
     TYPES,
@@ -51,6 +52,11 @@ class AvatarBase(PlayedHome, of=Avatar):
         self.judge.check(self.judge.calls.hear("ask", self.id, self.id, number))
         self.client.on_noted(self.judge.answer(self.id))
         self._nod()
+
+    @exposed(rate=RATES["ring"])
+    def ring(self, number: UInt32) -> None:
+        """From the own client, which may call it seldom."""
+        self.judge.check(self.judge.rates.run("ring", self.id, self.id, number))
 
     @remote
     def note(self, number: UInt32) -> None:
@@ -89,6 +95,11 @@ class AvatarCell(Being, of=Avatar):
         """One of many things; the client chooses."""
         self.judge.check(self.judge.calls.hear("do", self.caller, self.id, number))
         DEEDS[deed % len(DEEDS)](self, value)
+
+    @exposed(rate=RATES["rush"])
+    def rush(self, number: UInt32) -> None:
+        """From the own client, which may call it so often."""
+        self.judge.check(self.judge.rates.run("rush", self.id, self.caller, number))
 
     @exposed(to=ALL_CLIENTS)
     def poke(self, number: UInt32, source: Int32) -> None:

@@ -14,6 +14,7 @@ from random import Random
 
 from terrazzo import Ref
 from terrazzo.sim.oracle import Broken, check
+from terrazzo.sim.scenarios.seamless_budget import Budgets
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_duties import Duties
 from terrazzo.sim.scenarios.seamless_errands import Errands
@@ -21,6 +22,7 @@ from terrazzo.sim.scenarios.seamless_gaps import Gaps
 from terrazzo.sim.scenarios.seamless_haste import Haste
 from terrazzo.sim.scenarios.seamless_hooks import Hooked
 from terrazzo.sim.scenarios.seamless_pace import Pace
+from terrazzo.sim.scenarios.seamless_rates import Rates
 from terrazzo.sim.scenarios.seamless_saves import Saves
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_story import Story
@@ -89,7 +91,9 @@ class Judge:
         """Of the cluster, which is made after its judge."""
         self.timers = TimerJudge(world, self._cell_life)
         self.errands = Errands(world, self.story)
+        self.budgets = Budgets(lambda: world.clock.now, shape.client_bits_s)
         self.pace = Pace(lambda: world.clock.now, self._is_carried)
+        self.rates = Rates(world, self._cell_life, self.is_over)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
         self.looked: dict[int, float] = {}
@@ -110,6 +114,8 @@ class Judge:
     def watch(self, app: App) -> None:
         """A process has started: its app is watched by those judges that look at apps."""
         self.timers.watch(app)
+        self.budgets.watch(app)
+        self.rates.watch(app)
 
     # Who lives.
 
@@ -220,4 +226,5 @@ class Judge:
     def _on_log(self, where: str, event: str, facts: dict[str, object]) -> None:
         if event == "game error":
             raise self._broken or Broken("invariant", f"game code failed: {facts}", where)
-        check(event not in self._unwanted, "invariant", f"{where}: {event} {facts}", where, facts.get("entity", ""))
+        is_fine = event not in self._unwanted or self.rates.is_due(event, facts)
+        check(is_fine, "invariant", f"{where}: {event} {facts}", where, facts.get("entity", ""))

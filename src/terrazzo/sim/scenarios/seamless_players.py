@@ -15,6 +15,7 @@ from enum import Enum
 from terrazzo.sim.cluster import Cluster, Seat
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
+from terrazzo.sim.scenarios.seamless_rates import Pusher
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.seamless_view import ViewJudge
 from terrazzo.sim.scenarios.seamless_walk import Gait
@@ -41,6 +42,8 @@ class Player:
     """Somebody with an account."""
 
     view_type: type[ViewJudge] = ViewJudge
+    pushes = True
+    """Whether its type has methods with a rate (`seamless_rates.py`)."""
     saved: tuple[str, ...] = ("name", "gold")
     """Properties that must be as they were when it comes again."""
 
@@ -64,6 +67,7 @@ class Player:
         self._cheats = self._cheating.choice([0.0, 0.0, 0.02, 0.2])
         if self._cheats and self._cheating.random() < 0.5:
             self._speed = HASTY
+        self._pusher = Pusher(judge.rates, cluster.world.rng(f"hurry of {name}"))
         self._until = 0.0
         self._former = 0
         self._clock.after(rng.uniform(0.0, 0.5), self._come)
@@ -144,6 +148,8 @@ class Player:
             self._walk()
             if self._rng.random() < self._talk:
                 self._act()
+            if self.pushes:
+                self._pusher.step(app)
             if now >= self._until:
                 self.mode = Mode.LEAVING
                 app.leave(now)

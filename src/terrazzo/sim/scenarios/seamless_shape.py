@@ -111,3 +111,9 @@ def large(rng: Random, level: FaultLevel) -> Shape:
 def hastened(world: World, shape: Shape) -> Shape:
     """Half of the worlds without faults have short ways."""
     return replace(shape, is_swift=shape.is_peaceful and world.rng("haste").random() < 0.5)
+
+
+def thrifty(world: World, shape: Shape) -> Shape:
+    """In a quarter of the worlds clients get so few bytes that their budgets bind (`seamless_budget.py`)."""
+    bits_s = world.rng("thrift").choice([0.0] * 6 + [4_000.0, 8_000.0])
+    return replace(shape, client_bits_s=bits_s or shape.client_bits_s)

@@ -30,6 +30,7 @@ class SyncPlayer(Player):
 
     view_type = SyncView
     saved = ("name",)
+    pushes = False
 
     def _come(self) -> None:
         before = self.seat

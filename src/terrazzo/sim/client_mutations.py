@@ -1,0 +1,176 @@
+"""Broken forms of what apps do for a client and let it do, each with a name (`mutations.py` has the table).
+
+Each is a patch of one app when it starts. The judges are `seamless_budget.py`, `seamless_rates.py` and
+`seamless_clients.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.proxy import ProxyEntity
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.real import Real
+from terrazzo.errors import DecodeError
+from terrazzo.schema.model import Exposed, Side
+from terrazzo.sim.cell_mutations import Harm, _packs_witness, harmed, instead
+from terrazzo.sync.protocol import take_entity
+from terrazzo.wire.app import App
+from terrazzo.wire.ids import EntityId, Part, PartId
+
+SAVED_MAX = 1000.0
+
+# The byte budget.
+
+
+def _serves(app: CellApp, serve: Callable[[Callable[[Real], None], Real], None]) -> None:
+    """Clients are served in another way."""
+    instead(app.feed, "serve", serve)
+
+
+def _forgives_debts(app: CellApp) -> None:
+    """What a client was sent beyond its budget is not owed."""
+
+    def serve(before: Callable[[Real], None], real: Real) -> None:
+        assert real.witness is not None
+        story = real.witness._story
+        before(real)
+        story.deficit = min(story.deficit, 0.0)
+
+    _serves(app, serve)
+
+
+def _counts_twice(app: CellApp) -> None:
+    """Each client is granted the bytes of two ticks in each tick."""
+
+    def serve(before: Callable[[Real], None], real: Real) -> None:
+        throttle, app.feed.throttle = app.feed.throttle, 2 * app.feed.throttle
+        before(real)
+        app.feed.throttle = throttle
+
+    _serves(app, serve)
+
+
+def _saves_without_end(app: CellApp) -> None:
+    """Bytes that a client does not need are saved for it without a bound."""
+    saved: dict[tuple[int, int], float] = {}
+
+    def serve(before: Callable[[Real], None], real: Real) -> None:
+        assert real.witness is not None
+        key, throttle = (real.body.id, real.witness.number), app.feed.throttle
+        idle = len(real.witness.pending) == 0 and real.witness._story.deficit < 0
+        saved[key] = min(saved.get(key, 0.0) + 1.0, SAVED_MAX) if idle else 0.0
+        app.feed.throttle = max(throttle, saved[key])
+        before(real)
+        app.feed.throttle = throttle
+
+    _serves(app, serve)
+
+
+# What a client may call.
+
+
+def _makes(app: BaseApp, change: Callable[[ProxyEntity], None]) -> None:
+    """Proxies are changed as they are made."""
+
+    def settle(before: Any, *args: Any) -> Any:
+        entity = before(*args)
+        if isinstance(entity, ProxyEntity):
+            change(entity)
+        return entity
+
+    instead(app.nursery, "_settle", settle)
+
+
+def _ignores_rates(proxy: ProxyEntity) -> None:
+    """A client may call as often as it likes."""
+    vars(proxy.mail)["_is_within_rate"] = lambda *_: True
+
+
+def _halves_rates(proxy: ProxyEntity) -> None:
+    """Each call is counted twice."""
+
+    def twice(before: Any, *args: Any) -> bool:
+        return bool(before(*args)) and bool(before(*args))
+
+    instead(proxy.mail, "_is_within_rate", twice)
+
+
+def _forgets_rates(proxy: ProxyEntity) -> None:
+    """Rates begin anew behind each border."""
+    was_at: list[object] = [None]
+
+    def read(before: Any, message: bytes) -> None:
+        was_at.append(proxy.cell.where)
+        if was_at.pop(0) != was_at[0]:
+            proxy.mail._rates.clear()
+        before(message)
+
+    instead(proxy.mail, "read", read)
+
+
+def _exposes_to_all(proxy: ProxyEntity) -> None:
+    """What is exposed to the own client can be called by every client that sees the entity."""
+
+    def on_cell_call(before: Any, number: int, body: bytes) -> None:
+        entity, data = take_entity(body)
+        schema = proxy.schema_of(entity)
+        if schema is None or entity == proxy.id:
+            before(number, body)
+            return
+        call = proxy.app.methods.find(schema, Side.CELL, number, data)
+        if call.method.exposed is Exposed.ALL_CLIENTS:
+            before(number, body)
+            return
+        index = schema.methods(Side.CELL).index(call.method)
+        proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, call.data, caller=entity)
+
+    instead(proxy.mail, "_on_cell_call", on_cell_call)
+
+
+def _exposes_unlisted(proxy: ProxyEntity) -> None:
+    """A call of a method that is not exposed is passed on, as one of the server."""
+
+    def on_cell_call(before: Any, number: int, body: bytes) -> None:
+        try:
+            before(number, body)
+        except DecodeError:
+            entity, data = take_entity(body)
+            index = [each.name for each in proxy.schema.methods(Side.CELL)].index("noted")
+            proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, data, caller=0)
+
+    instead(proxy.mail, "_on_cell_call", on_cell_call)
+
+
+CLIENT_HARMS: dict[str, Harm] = {
+    "forget-deficit": lambda app: _packs_witness(app, lambda packed: packed._replace(deficit=-inf)),
+    "forgive-debts": _forgives_debts,
+    "count-budget-twice": _counts_twice,
+    "save-without-end": _saves_without_end,
+}
+PROXY_HARMS: dict[str, Callable[[ProxyEntity], None]] = {
+    "ignore-rates": _ignores_rates,
+    "halve-rates": _halves_rates,
+    "forget-rates": _forgets_rates,
+    "expose-to-all": _exposes_to_all,
+    "expose-unlisted": _exposes_unlisted,
+}
+
+
+def proxied(harm: Callable[[ProxyEntity], None]) -> Callable[[App], None]:
+    """For a harm of the proxies of BaseApps."""
+
+    def apply(app: App) -> None:
+        if isinstance(app, BaseApp):
+            _makes(app, harm)
+
+    return apply
+
+
+CLIENT_MUTATIONS: dict[str, Callable[[App], None]] = {
+    **{name: harmed(harm) for name, harm in CLIENT_HARMS.items()},
+    **{name: proxied(proxy_harm) for name, proxy_harm in PROXY_HARMS.items()},
+}
