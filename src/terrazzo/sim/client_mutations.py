@@ -11,13 +11,14 @@ from math import inf
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed, Side
 from terrazzo.sim.cell_mutations import Harm, _packs_witness, harmed, instead
-from terrazzo.sync.protocol import take_entity
+from terrazzo.sync.protocol import ToClient, take_entity
 from terrazzo.wire.app import App
 from terrazzo.wire.ids import EntityId, Part, PartId
 
@@ -145,11 +146,102 @@ def _exposes_unlisted(proxy: ProxyEntity) -> None:
     instead(proxy.mail, "_on_cell_call", on_cell_call)
 
 
+# Clients that come and go.
+
+
+def _has(app: CellApp, real_type: type[Real]) -> None:
+    """The reals of an app are of this class."""
+
+    def settle(before: Any, real: Real) -> None:
+        before(real)
+        real.__class__ = real_type
+
+    instead(app, "settle", settle)
+
+
+class _KeepsWitness(Real):
+    """The client of a body is gone, and its witness goes on."""
+
+    __slots__ = ()
+
+    def set_witness(self, number: int, is_on: bool) -> None:
+        if is_on:
+            super().set_witness(number, is_on)
+
+
+class _GoesOnWithStory(Real):
+    """The next client of a body goes on with the story of the one before it."""
+
+    __slots__ = ()
+
+    def set_witness(self, number: int, is_on: bool) -> None:
+        if is_on and self.witness is not None:
+            self.witness.number = number
+        elif is_on:
+            super().set_witness(number, is_on)
+
+
+def _shows_no_player(app: CellApp) -> None:
+    """The next client of a body is not told what its own entity is."""
+
+    def serve(before: Callable[[Real], None], real: Real) -> None:
+        assert real.witness is not None
+        pending = real.witness._story.pending
+        if real.witness.number > 1 and pending and pending[0][0] == ToClient.CELL_PLAYER:
+            del pending[0]
+        before(real)
+
+    _serves(app, serve)
+
+
+def _tells_no_detaching(app: CellApp) -> None:
+    """The game of a body is not told that its client is gone."""
+
+    def run(before: Any, body: Any, what: str, *args: Any) -> Any:
+        return None if what == "on_client_detached" else before(body, what, *args)
+
+    instead(app, "run", run)
+
+
+def _sends_no_detaching(proxy: ProxyEntity) -> None:
+    """A body is not told that the client of its proxy is gone."""
+
+    def say(before: Any, witness: int, *, is_on: bool) -> None:
+        if is_on:
+            before(witness, is_on=is_on)
+
+    instead(proxy, "_say_witness", say)
+
+
+def _reuses_number(proxy: ProxyEntity) -> None:
+    """The next client of a proxy has the witness number of the one before it."""
+
+    def set_witness(before: Any) -> None:
+        is_next = proxy.witness > 0 and proxy.cell.state is Body.THERE and proxy.is_ready
+        proxy.witness -= is_next
+        before()
+
+    instead(proxy, "_set_witness", set_witness)
+
+
+def _tells_of_no_loss(proxy: ProxyEntity) -> None:
+    """The game of a proxy that is kept once is not told when it loses a client again."""
+
+    def run(before: Any, name: str, *args: Any) -> bool:
+        return True if name == "on_client_lost" and proxy.witness > 1 else bool(before(name, *args))
+
+    instead(proxy, "run", run)
+
+
 CLIENT_HARMS: dict[str, Harm] = {
     "forget-deficit": lambda app: _packs_witness(app, lambda packed: packed._replace(deficit=-inf)),
     "forgive-debts": _forgives_debts,
     "count-budget-twice": _counts_twice,
     "save-without-end": _saves_without_end,
+    "keep-witness": lambda app: _has(app, _KeepsWitness),
+    "go-on-with-story": lambda app: _has(app, _GoesOnWithStory),
+    "show-no-player": _shows_no_player,
+    "tell-no-detaching": _tells_no_detaching,
 }
 PROXY_HARMS: dict[str, Callable[[ProxyEntity], None]] = {
     "ignore-rates": _ignores_rates,
@@ -157,6 +249,9 @@ PROXY_HARMS: dict[str, Callable[[ProxyEntity], None]] = {
     "forget-rates": _forgets_rates,
     "expose-to-all": _exposes_to_all,
     "expose-unlisted": _exposes_unlisted,
+    "send-no-detaching": _sends_no_detaching,
+    "reuse-witness-number": _reuses_number,
+    "tell-of-no-loss": _tells_of_no_loss,
 }
 
 

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from msgspec.structs import replace
+
 from terrazzo.base.baseapp import Address as BaseAddress
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CLIENT_BITS_S, CellApp
@@ -34,6 +36,7 @@ from terrazzo.sim.world import Process, World
 from terrazzo.sync.view_events import Event
 from terrazzo.wire.app import App
 from terrazzo.wire.client import ServerEndpoint, public_key
+from terrazzo.wire.client.limits import SERVER, Settings
 from terrazzo.wire.ids import AppKind
 
 LOGIN = ("login", 1)
@@ -63,11 +66,11 @@ class Door:
         self._wake_at = float("inf")
         world.network.receive_datagrams(self.place, self._on_datagram)
 
-    def open(self, process: Process, private_key: bytes) -> ServerEndpoint:
+    def open(self, process: Process, private_key: bytes, settings: Settings = SERVER) -> ServerEndpoint:
         """A new incarnation begins behind it."""
         entropy = self._world.rng(f"door {self.place} {process.id.incarnation}").randbytes
         self._process = process
-        self._endpoint = ServerEndpoint(private_key, entropy=entropy)
+        self._endpoint = ServerEndpoint(private_key, entropy=entropy, settings=settings)
         process.after_step = self.poll
         return self._endpoint
 
@@ -142,7 +145,7 @@ def busy(rng: Random, most_s: float) -> Callable[[], float]:
 
 class Cluster:
     """All apps of a game, started. `cells` CellApps share the spaces out; the `spares`, those who join last, have none
-    until `manager.add_cell` gives them one. `busy_s`: see `busy`."""
+    until `manager.add_cell` gives them one. `busy_s`: see `busy`; `silence_s`: how long a client may be silent."""
 
     def __init__(
         self,
@@ -156,6 +159,7 @@ class Cluster:
         offload_margin_m: float = 3.0,
         client_bits_s: float = CLIENT_BITS_S,
         busy_s: float = 0.0,
+        silence_s: float | None = None,
         on_start: OnStart | None = None,
     ) -> None:
         self.world = world
@@ -165,6 +169,7 @@ class Cluster:
         self._client_game = ClientGame.of(game)
         self._private_key = world.rng("cluster key").randbytes(32)
         self._tick_s = tick_s
+        self._settings = SERVER if silence_s is None else replace(SERVER, silence_s=silence_s)
         self._on_start = on_start
         self._seats = 0
         self._known_paths: set[tuple[str, tuple[str, int]]] = set()
@@ -261,7 +266,7 @@ class Cluster:
         entropy = self.world.rng(f"keys of base {index}").randbytes
 
         def make(process: Process) -> App:
-            endpoint = door.open(process, self._private_key)
+            endpoint = door.open(process, self._private_key, self._settings)
             return BaseApp(process.id, process, self.game, [endpoint], entropy=entropy, address=address)
 
         return self._add(AppKind.BASE_APP, index, make)

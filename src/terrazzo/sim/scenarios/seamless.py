@@ -70,6 +70,7 @@ class Seamless(Torn):
         found = {
             Kind.DUTIES: self.judge.duties.unrest(lambda entity, life: is_over("cell", entity, life)),
             Kind.CALLS: self.judge.rates.unrest(),
+            Kind.CLIENTS: self.judge.clients.unrest(self.cluster.base_apps, self.truth.real_of),
             Kind.HOOKS: self.judge.hooked.unrest(self.cluster.cell_apps),
             Kind.AREAS: seamless_rest.unrest(self.judge, self.truth.reals()),
             Kind.BASES: seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),

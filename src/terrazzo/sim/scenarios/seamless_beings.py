@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
+from terrazzo.base.cellside import Body
 from terrazzo.cell.timers import DRAWN
 from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
@@ -90,6 +91,17 @@ class Being(Cell):
     def _hear(self, hook: str) -> None:
         self.judge.check(self.judge.hooked.hear(hook, self._body))
 
+    # Its client.
+
+    def on_client_attached(self) -> None:
+        """A client sees through it."""
+        self.judge.check(self.judge.clients.attached(self.id))
+
+    def on_client_detached(self) -> None:
+        """And does so no more."""
+        self.judge.check(self.judge.clients.detached(self.id))
+        self.judge.forget_client(self.id)
+
     # Timers.
 
     def _wind(self) -> None:
@@ -102,6 +114,7 @@ class Being(Cell):
             self.judge.check(self.judge.timers.fire(self.id, number))
             return
         self.judge.check(self.judge.duties.fire(self.id, number))
+        self.judge.check(self.judge.clients.pulse(self.id, has_client=self.has_client))
         if self.judge.is_working:
             self.secret += 1
             self.live()
@@ -348,15 +361,22 @@ class PlayedHome(Home, Proxy):
     """What the base parts of players have in common."""
 
     def on_client_ready(self) -> None:
-        """Back to the old place, or into the world for the first time."""
+        """Back to the old place, or into the world for the first time; a proxy that was kept may have its body."""
+        self.judge.check(self.judge.clients.ready(self.id))
+        self.judge.answers.pop(self.id, None)
         self.visits += 1
+        if self._engine.cell.state is not Body.NONE:
+            return
         if self.last_place is None:
             self.create_cell(*self.judge.entry(self.id))
         else:
             self.create_cell()
 
     def on_client_lost(self) -> None:
-        """Nobody plays it any more."""
+        """Nobody plays it any more, for a while or for good."""
+        self.judge.check(self.judge.clients.lost(self.id))
+        if self.judge.clients.keep(self):
+            return
         self.judge.bases_over.add(self.id)
         self.destroy()
 

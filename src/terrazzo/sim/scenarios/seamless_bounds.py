@@ -40,6 +40,7 @@ class Kind(Enum):
     DUTIES = "timers, controllers and teleports have ended"
     BASES = "each base has the true state of its cell part"
     CALLS = "each call is delivered or reported"
+    CLIENTS = "each witness has its client, and each client its witness"
     PLAYERS = "each player is in"
     VIEWS = "each client sees what is there"
     GAME = "the game's own records are closed"
@@ -79,6 +80,7 @@ BOUNDS: dict[Enum, Bound] = {
     Kind.CALLS: Bound(
         _CALLS_S, "LINK; three resends; locator.ANSWER_S; locate_s; resend_max_s", (*_ON_ITS_WAY, Kind.BASES)
     ),
+    Kind.CLIENTS: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.BASES)),
     Kind.PLAYERS: Bound(_PLAYERS_S, "doubts.AGAIN_S and ANSWER_S; log-on place_s; KEY_S; saving.GATHER_S"),
     Kind.VIEWS: Bound(CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS)),
     Kind.GAME: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.GHOSTS)),

@@ -16,7 +16,8 @@ from terrazzo import Ref
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_budget import Budgets
 from terrazzo.sim.scenarios.seamless_calls import Ledger
-from terrazzo.sim.scenarios.seamless_duties import Duties
+from terrazzo.sim.scenarios.seamless_clients import Clients
+from terrazzo.sim.scenarios.seamless_duties import Area, Duties
 from terrazzo.sim.scenarios.seamless_errands import Errands
 from terrazzo.sim.scenarios.seamless_gaps import Gaps
 from terrazzo.sim.scenarios.seamless_haste import Haste
@@ -93,6 +94,7 @@ class Judge:
         self.errands = Errands(world, self.story)
         self.budgets = Budgets(lambda: world.clock.now, shape.client_bits_s)
         self.pace = Pace(lambda: world.clock.now, self._is_carried)
+        self.clients = Clients(world, self._cell_life, self.bases_over, shape)
         self.rates = Rates(world, self._cell_life, self.is_over)
         self.radii: dict[int, float] = {}
         """How far a client's entity asked to see."""
@@ -214,6 +216,12 @@ class Judge:
         self.radii[entity] = radius
         self.looked[entity] = self.world.clock.now
 
+    def forget_client(self, entity: int) -> None:
+        """The client of an entity is gone, and with it its area of interest and everything that was said about that."""
+        self.radii.pop(entity, None)
+        self.duties.inside.pop(Area(entity, self._cell_life(entity), 0), None)
+        self.whims.forget_client(entity)
+
     def appeal(self, type_name: str) -> float:
         """How much farther than others a type of entity is seen."""
         return schema()[type_name].appeal_radius
@@ -224,6 +232,7 @@ class Judge:
         return number
 
     def _on_log(self, where: str, event: str, facts: dict[str, object]) -> None:
+        self.clients.on_log(event, facts)
         if event == "game error":
             raise self._broken or Broken("invariant", f"game code failed: {facts}", where)
         is_fine = event not in self._unwanted or self.rates.is_due(event, facts)

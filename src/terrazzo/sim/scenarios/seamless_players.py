@@ -99,6 +99,9 @@ class Player:
             self.heard += self._view.heard
             self._view = self.view_type(self.name, self._judge)
             seat = self._cluster.client(self.name, "secret", listener=self._on_event)
+            reply = self._judge.clients.take(self.entity)
+            if reply is not None:
+                seat.app._on_reply(reply, self._clock.now)
             seat.on_step = lambda now: self._on_step(now) if seat is self.seat else None
             self.seat = seat
 
@@ -122,7 +125,7 @@ class Player:
         """What it left with is what it comes back with."""
         seen, about = event.entity, (self.name, self.entity, self._former)
         check(seen.state["name"] == self.name, "P5", f"{self.name} is called {seen.state['name']!r}", *about)
-        if not self._former:
+        if self._former in (0, self.entity):  # for the first time, or to a proxy that was kept
             return
         visits = seen.state["visits"]
         check(visits == self.visits, "P5", f"{self.name} has come {self.visits} times, and it says {visits}", *about)
@@ -151,8 +154,18 @@ class Player:
             if self.pushes:
                 self._pusher.step(app)
             if now >= self._until:
-                self.mode = Mode.LEAVING
-                app.leave(now)
+                self._leave(now)
+
+    def _leave(self, now: float) -> None:
+        """Properly, or without a word."""
+        assert self.seat is not None
+        if self._judge.clients.falls_silent():
+            self.seat.unplug()
+            self.mode = Mode.OUT
+            self._clock.after(1.0, self._come)
+        else:
+            self.mode = Mode.LEAVING
+            self.seat.app.leave(now)
 
     def _on_over(self, error: str) -> None:
         """Nothing but its own leaving ends a session. Who comes too early, or again too soon, is told so."""
@@ -161,7 +174,8 @@ class Player:
         check(is_fine, "P4", f"{self.name} was sent away while {self.mode.value}: {error}", self.name, self.entity)
         self._cluster.world.trace.add(self.name, "over", error=error)
         self.mode = Mode.OUT
-        self._clock.after(self._rng.choice([0.1, 0.5, 3.0]), self._come)
+        away_s = self._judge.clients.away_s(self.entity) if self._judge.is_working else 0.0
+        self._clock.after(self._rng.choice([0.1, 0.5, 3.0]) + away_s, self._come)
 
     # Being there.
 

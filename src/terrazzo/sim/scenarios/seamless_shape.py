@@ -115,5 +115,5 @@ def hastened(world: World, shape: Shape) -> Shape:
 
 def thrifty(world: World, shape: Shape) -> Shape:
     """In a quarter of the worlds clients get so few bytes that their budgets bind (`seamless_budget.py`)."""
-    bits_s = world.rng("thrift").choice([0.0] * 6 + [4_000.0, 8_000.0])
+    bits_s = world.rng("thrift").choice([0.0] * 6 + [1_500.0, 3_000.0])
     return replace(shape, client_bits_s=bits_s or shape.client_bits_s)

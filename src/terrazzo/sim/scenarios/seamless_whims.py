@@ -110,6 +110,11 @@ class Whims:
             self._touch(entity, other, "left")
         return added
 
+    def forget_client(self, entity: int) -> None:
+        """Its client is gone: what was said about the area of interest is over."""
+        self.withheld(entity).clear()
+        self.added(entity).clear()
+
     def _touch(self, entity: int, other: int, what: str) -> None:
         self._count(what)
         self._touched[entity, other] = self._world.clock.now

@@ -133,6 +133,7 @@ class Torn:
             offload_margin_m=shape.margin_m,
             client_bits_s=shape.client_bits_s,
             busy_s=world.rng("busy").choice([0.0, 0.0, *BUSY_S]),
+            silence_s=self.judge.clients.silence_s,
             on_start=self._on_start,
         )
         self.saves.database = self.cluster.database
