@@ -84,3 +84,43 @@ def test_app_says_with_which_version_a_part_has_ended_there():
     assert town.queues["C", "D"] == [Astray(X, 1)]
     town.deliver("C", "D")
     assert town["D"].places[X].app is None
+
+
+def test_home_of_the_source_is_told_when_a_frame_goes_astray_behind_a_stub():
+    """Y's place of X is A, where a stub leads to C, and C knows nothing of X. The resolver names D."""
+    town = pair()
+    del town["C"].places[X]
+    town["A"].depart(X, town.id("C"))
+    town["D"].create(X, life=1)
+    town.homes["B"].locate = lambda part: town["B"].learn(part, 1 << 32, town.id("D"))  # type: ignore[method-assign]
+    town["B"].send(Y, X, b"m")
+    town.settle(0.5)
+    assert town.take(X) == [b"m"], "before it could have been sent again"
+
+
+def test_place_is_kept_when_another_app_than_that_of_the_place_lost_the_frame():
+    town = pair()
+    town["B"].send(Y, X, b"m")
+    town["B"].on_message(town.id("C"), Astray(X, 9))
+    assert town["B"].places[X].app == town.id("A")
+    assert town.homes["B"].located == [X]
+
+
+def test_stranger_whose_frame_came_over_a_stub_is_told_when_the_part_has_ended():
+    town = pair()
+    town["D"].create(Z)
+    town["B"].send(Y, X, b"m")
+    town.settle(0.5)
+    town.take(X)
+    town.settle(0.5)
+    town.blocked.add(("B", "A"))
+    town["A"].destroy(X)
+    del town["D"].places[X]
+    town["D"].learn(X, 0, town.id("C"))
+    town["D"].send(Z, X, b"stray")
+    town.settle(0.5)
+    assert town.id("D") in town["A"].boxes[X].strays
+    town.blocked.clear()
+    town.settle(0.5)
+    assert X not in town["A"].boxes
+    assert X in town.homes["D"].located

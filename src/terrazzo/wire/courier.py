@@ -12,10 +12,11 @@ asks whoever knows for sure (a base's manager, a real's base), and the switchboa
 when no place is known, when frames go astray, and when several attempts had no answer. A forward ends after `hops_max`
 hops; what is lost so is sent again.
 
-**Astray** says how much the app that sends it knows of the part. Where that is the version of the place or more, the
-part has left that app and no trace of it is there: the place is lost. Where it is less, that app has not heard of the
+**Astray** is sent to the app that passed the frame on and to the home of the frame's source, and says how much its
+sender knows of the part. Where the place is that very app, and the version is that of the place or more, the part has
+left that app and no trace of it is there: the place is lost. Where the version is less, that app has not heard of the
 move: mostly the part is on its way, and the news of it was faster. A true place must not be lost for that, since no
-other may come to be known.
+other may come to be known; what was lost is sent again soon.
 
 An ending mailbox answers only those with whom it has a channel, so it comes to an end; then all others hear that they
 went astray (`endings.py`).
@@ -27,6 +28,7 @@ frames for each that has something to say. Two parts of one app talk within it, 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from math import inf
 from typing import Protocol
 
@@ -139,13 +141,7 @@ class Courier:
         if isinstance(message, Frame):
             self._on_frame(message, source)
             return
-        place = self.places.get(message.part)
-        if place is None or place.app != source or message.part in self.boxes:
-            return
-        if message.version >= place.version:
-            self._lose(place)
-        else:
-            self._doubt(message.part, place)
+        self._on_astray(source, message)
 
     def _on_frame(self, frame: Frame, via: AppId) -> None:
         box = self.boxes.get(frame.to)
@@ -167,7 +163,7 @@ class Courier:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
         if frame.is_noted and box.is_ending and life_of(frame.heard) == life_of(box.version):
             if frame.stream is not None and frame.stream.payloads:
-                box.strays[via] = None  # whoever goes on calling is a stranger from here on
+                box.strays[via] = box.strays[frame.home] = None  # whoever goes on calling is a stranger from here on
             if channel.is_noted:
                 self._reply(frame, self._endings.note(frame, box.version))  # who end together are both done with it
             self._forget(channel)
@@ -201,7 +197,7 @@ class Courier:
         if version is not None and is_answered(frame, version, box):
             self._reply(frame, self._endings.repeat(frame, version, self._host.now, self.limits))
         elif box is not None:
-            box.strays[via] = None
+            box.strays[via] = box.strays[frame.home] = None
         else:
             self._pass_on(frame, via)
 
@@ -211,19 +207,31 @@ class Courier:
         if to is None:
             self.counts["astray"] += 1
             self._host.log("astray", part=frame.to, source=frame.source, via=via)
-            # To whoever passed it on: it forgets its stub, and the next copy finds out one hop earlier.
-            self._say_astray(frame.to, via)
+            self._say_astray(frame.to, dict.fromkeys((via, frame.home)))
         elif frame.hops >= self.limits.hops_max:
             self.counts["too many hops"] += 1
         else:
             self.counts["forwarded"] += 1
             self._outbox.send(to, msgspec.structs.replace(frame, hops=frame.hops + 1))
 
-    def _say_astray(self, part: PartId, to: AppId) -> None:
-        if to != self.me:
-            self._outbox.send(to, Astray(part, self._version_known(part)))
-        elif part in self.places:
-            self._lose(self.places[part])
+    def _say_astray(self, part: PartId, to: Iterable[AppId]) -> None:
+        """Tells the app that passed a frame on, which forgets its stub, so that the next copy finds out one hop earlier;
+        and the home of the frame's source, which need not wait for its resend timer."""
+        message = Astray(part, self._version_known(part))
+        for app in to:
+            if app != self.me:
+                self._outbox.send(app, message)
+            else:
+                self._on_astray(self.me, message)
+
+    def _on_astray(self, source: AppId, message: Astray) -> None:
+        place = self.places.get(message.part)
+        if place is None or place.app is None or message.part in self.boxes:
+            return
+        if place.app == source and message.version >= place.version:
+            self._lose(place)
+        else:
+            self._doubt(message.part, place)
 
     def _lose(self, place: Place) -> None:
         """A part is not where it was thought to be: who waits for it asks soon, even if it was asked for just now."""
@@ -232,9 +240,9 @@ class Courier:
         self.rounds.wake(place, max(now, place.locate_at))
 
     def _doubt(self, part: PartId, place: Place) -> None:
-        """The app where a part is believed to live has not heard of that move. Mostly the part is on its way there, and
-        the news of it was faster; else that app has forgotten it. So the place stays, which may be the true one; what
-        waits for the part is sent there again soon, and the resolver is asked as well."""
+        """A frame was lost because some app did not know where a part is, and the place here is not disproved by that:
+        the app of the place has not heard of the move yet, or another app has forgotten its stub. So the place stays,
+        which may be the true one; what waits for the part is sent again soon, and the resolver is asked as well."""
         now, is_awaited = self._host.now, False
         for channel in place.channels.values():
             if channel.awaits_answer:
@@ -336,6 +344,5 @@ class Courier:
         if box.is_ending and not box.channels and self.boxes.get(box.part) is box:
             del self.boxes[box.part]
             self._endings.remember(box, self._host.now + self.limits.stub_s)
-            for app in box.strays:
-                self._say_astray(box.part, app)
+            self._say_astray(box.part, box.strays)
             self._exchange.on_ended(box.part)

@@ -46,7 +46,7 @@ class Mailbox:
         self.open: set[PartId] = set()
         """While it is ending: peers to be done with before those of its pinned channels hear that it is over."""
         self.strays: dict[AppId, None] = {}
-        """While it is ending: where frames of strangers came from, to be told when it has ended."""
+        """While it is ending: where frames of strangers came from, and their homes, to be told when it has ended."""
 
     def is_full(self, limits: ChannelLimits) -> bool:
         """Whether nothing more is let in until something was taken."""
