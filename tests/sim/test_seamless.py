@@ -10,6 +10,7 @@ import pytest
 
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.errors import UsageError
+from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
 from terrazzo.sim.mutations import MUTATIONS, mutation_of
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
@@ -75,7 +76,7 @@ def test_the_world_is_as_busy_as_it_should_be():
         offloads += scenario.truth.offloads
         reported += scenario.judge.calls.reported
         lives = max(lives, *(len(stories) for stories in scenario.judge.stories.values()))
-    assert heard == {"client to cell", "client to base", "cell to base", "base to cell", "cell to cell"}
+    assert heard == {"client to cell", "client to base", "cell to base", "base to cell", "cell to cell", "base to base"}
     assert happened >= {"timers", "reached", "turned", "cancelled", "arrived", "areas entered", "areas left"}
     assert happened >= {"triggers entered", "triggers left"}
     assert ground == {"add", "retire", "move"}
@@ -149,7 +150,7 @@ def test_what_was_saved_is_compared(monkeypatch):
 
 def test_each_scenario_has_its_own_mutations():
     mine = {name for name, each in MUTATIONS.items() if each.scenario == "seamless"}
-    assert mine == {*CAUGHT, *LONG, *PEACEFUL, *SHAPED}, "a mutation that no test catches"
+    assert mine == {*CAUGHT, *LONG, *PEACEFUL, *SHAPED, *HASTE_MUTATIONS}, "a mutation that no test catches"
     with pytest.raises(UsageError, match="for the seamless scenario"):
         mutation_of("deliver-twice", "seamless")
     with pytest.raises(UsageError, match="for the channel scenario"):

@@ -191,6 +191,7 @@ def _loses_real(app: CellApp) -> None:
 
 def _lands_twice(app: CellApp) -> None:
     """A second copy of an offload is taken for a first one."""
+    instead(app.offloads.answers, "repeat", lambda repeat, source, message: False)
     instead(app.switchboard, "arrive", lambda arrive, packed: arrive(packed) or True)
 
 

@@ -175,7 +175,6 @@ class Being(Cell):
         """The own base part calls."""
         self.judge.check(self.judge.rates.called("noted", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
-        self.judge.check(self.judge.haste.hear(self.id, number))
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
         """The callee is gone."""
@@ -329,8 +328,17 @@ class Home(Base):
 
     @remote
     def heard_of(self, source: Int32, number: UInt32) -> None:
-        """The cell part of anybody calls."""
+        """The cell part of anybody calls; its base part is called back."""
         self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
+        ref = self.judge.refs.get(source)
+        if ref is not None:
+            base = Ref(source, Component.BASE, ref.type_id)
+            self.ref(base).greeted(self.id, self.judge.calls.make("greeted", self.id, source))
+
+    @remote
+    def greeted(self, source: Int32, number: UInt32) -> None:
+        """The base part of anybody calls."""
+        self.judge.check(self.judge.calls.hear("greeted", source, self.id, number))
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
         """The callee is gone. What its client called within a rate is judged by itself."""

@@ -9,6 +9,9 @@ A call may miss its callee only if the callee's part was not there at some momen
 the callee it was meant for is not asked: the caller may have seen a former one, and its call may find the next one, or
 hear of the end.
 
+In a swift world every call between parts comes before its sender's resend timer could have repeated it
+(`seamless_haste.py`), unless its callee was away meanwhile.
+
 Calls of clients are reported to nobody. All of them come as long as the client's entity has the body that it had; those
 on another entity as long as that one has the body that the client saw, and the client sees it all the time. The BaseApp
 knows that it has left before the client does: so this is judged at rest.
@@ -19,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 from typing import NamedTuple, Protocol
 
 from terrazzo.sim.oracle import Broken
@@ -31,6 +35,7 @@ WAYS = {
     "noted": "base to cell",
     "note": "cell to base",
     "heard_of": "cell to base",
+    "greeted": "base to base",
     "do": "client to cell",
     "poke": "client to cell",
     "ask": "client to base",
@@ -83,13 +88,17 @@ class Lives(Protocol):
 class Ledger:
     """All calls, by way, caller and callee."""
 
-    def __init__(self, now: Callable[[], float], lives: Lives) -> None:
+    def __init__(
+        self, now: Callable[[], float], lives: Lives, most_s: Callable[[str, int, int], float] = lambda *_: inf
+    ) -> None:
+        """`most_s`: how long a call may take, by way, caller and callee."""
         self.calls: dict[Key, list[Call]] = {}
         self.heard: dict[str, int] = {}
         """How many have come, by way."""
         self.reported = 0
         self._now = now
         self._lives = lives
+        self._most_s = most_s
         self._open: dict[Key, int] = {}
         """How many of the first calls need not be looked at any more."""
 
@@ -121,7 +130,14 @@ class Ledger:
         call.fate = Fate.HEARD
         self.heard[way] = self.heard.get(way, 0) + 1
         self._settle(key, calls)
-        return None
+        return self._lateness(key, call, name)
+
+    def _lateness(self, key: Key, call: Call, name: str) -> Broken | None:
+        """What is wrong with how long a call took that has come."""
+        waited_s = self._now() - call.made_at
+        if waited_s < self._most_s(*key) or self._may_miss(key, call):
+            return None
+        return Broken("P2", f"{name} came after {waited_s:.2f} s, in peace", *key[1:])
 
     def report(self, method: str, source: int, target: int) -> Broken | None:
         """The caller was told that its call does not arrive; it is the first of this life of it that has not."""

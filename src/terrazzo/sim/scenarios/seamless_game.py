@@ -69,9 +69,7 @@ class AvatarBase(PlayedHome, of=Avatar):
     def _nod(self) -> None:
         """Calls the own cell part."""
         if self.has_cell:
-            number = self.judge.calls.make("noted", self.id, self.id)
-            self.judge.haste.make(self.id, number)
-            self.cell.noted(number)
+            self.cell.noted(self.judge.calls.make("noted", self.id, self.id))
 
 
 class AvatarCell(Being, of=Avatar):

@@ -79,10 +79,10 @@ class Judge:
         """Cell parts that the game destroyed, by entity and life."""
         self.answers: dict[int, int] = {}
         """How often a base part has called its client."""
-        self.calls = Ledger(lambda: world.clock.now, self)
+        self.haste = Haste(lambda: world.clock.now, shape)
+        self.calls = Ledger(lambda: world.clock.now, self, self.haste.most_s)
         self.duties = Duties(lambda: world.clock.now, self._cell_life, late_s=late_s_of(shape))
         self.whims = Whims(world, self._cell_life)
-        self.haste = Haste(lambda: world.clock.now, self._cell_life, shape)
         self.hooked = Hooked()
         self.gaps = Gaps()
         self.thresholds = Thresholds(world)

@@ -1,0 +1,57 @@
+"""Broken forms of the entity channel that only time betrays: every call still comes, once and in order, because the
+resend timer heals what was lost. In peaceful worlds whose ways are short, a call that waits for that timer is a failure
+(`scenarios/seamless_haste.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.sim.cell_mutations import instead
+from terrazzo.wire.app import App
+from terrazzo.wire.entity_messages import Frame
+from terrazzo.wire.ids import AppId, PartId
+from terrazzo.wire.messages import Message
+
+Homed = BaseApp | CellApp
+
+
+def _pays_nothing(app: Homed) -> None:
+    """What a channel owes its peer when its part leaves is not sent."""
+    instead(app.switchboard, "_pay", lambda pay, channel: None)
+
+
+def _tells_the_nearest(app: Homed) -> None:
+    """A frame that goes astray is reported to the app that passed it on, and not to the home of its source."""
+    instead(app.switchboard, "_say_astray", lambda say, part, to: say(part, list(to)[:1]))
+
+
+def _loses_the_first(app: Homed) -> None:
+    """The first call of each part to another is lost on its way."""
+    lost: set[tuple[PartId, PartId]] = set()
+
+    def send(before: Callable[[AppId, Message], int], peer: AppId, message: Message) -> int:
+        is_call = isinstance(message, Frame) and message.stream is not None and bool(message.stream.payloads)
+        if isinstance(message, Frame) and is_call and (message.source, message.to) not in lost:
+            lost.add((message.source, message.to))
+            return 0
+        return before(peer, message)
+
+    instead(app.outbox, "send", send)
+
+
+def _of(kind: type[Homed], harm: Callable[[Homed], None]) -> Callable[[App], None]:
+    def apply(app: App) -> None:
+        if isinstance(app, kind):
+            harm(app)
+
+    return apply
+
+
+HASTE_MUTATIONS: dict[str, Callable[[App], None]] = {
+    "leave-in-debt": _of(CellApp, _pays_nothing),
+    "astray-to-the-nearest": _of(CellApp, _tells_the_nearest),
+    "lose-first-call-of-cells": _of(CellApp, _loses_the_first),
+    "lose-first-call-of-bases": _of(BaseApp, _loses_the_first),
+}
