@@ -215,8 +215,8 @@ class Courier:
             self._outbox.send(to, msgspec.structs.replace(frame, hops=frame.hops + 1))
 
     def _say_astray(self, part: PartId, to: Iterable[AppId]) -> None:
-        """Tells the app that passed a frame on, which forgets its stub (so the next copy finds out one hop earlier), and
-        the home of the frame's source, which need not wait for its resend timer."""
+        """Tells the app that passed a frame on, which forgets its stub, so that the next copy finds out a hop earlier;
+        and the home of the frame's source, which need not wait for its resend timer."""
         message = Astray(part, self._version_known(part))
         for app in to:
             if app != self.me:

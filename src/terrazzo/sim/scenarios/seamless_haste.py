@@ -3,8 +3,8 @@
 *Calls.* Half of the worlds without faults are swift: all ways are short. There every call between two parts must come
 before its sender's resend timer could have repeated it: a call that takes longer was lost on its way, and the timer
 healed that. So the bound is `resend_s` of the entity channel, from when the call was made. Within it a stranger may
-have to be sought, and its stream renewed. A base and its own cell part always have a place for each other, or the place of a
-moment ago, from where a frame is passed on: for these two a few ticks are enough.
+have to be sought, and its stream renewed. A base and its own cell part always have a place for each other, or the place
+of a moment ago, from where a frame is passed on: for these two a few ticks are enough.
 
 *Bodies.* One that ended gets a successor when everybody who had to do with it has heard of its end. Whom it called and
 who is gone by then has to be looked for; between two questions there is a pause of two seconds. Where ways are long, up
