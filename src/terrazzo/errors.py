@@ -23,6 +23,7 @@ is an AssertionError and stops the process. A game's exception is confined to it
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 
 
@@ -31,16 +32,17 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-SHOWN_MAX = 80
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 60
+_SHOWN_MAX = 200
 
 
 def shown(value: object) -> str:
-    """What was given, for the text of an error: short, and whatever its `__repr__` does."""
+    """What was given, for the text of an error: short, whatever it is and whatever its `__repr__` does."""
     try:
-        text = repr(value)
+        return printable(_SHORT.repr(value)[:_SHOWN_MAX])
     except Exception:  # also an int of thousands of digits
-        return f"a {type(value).__name__} that cannot be shown"
-    return printable(text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…")
+        return "what cannot be shown"
 
 
 class TerrazzoError(Exception):

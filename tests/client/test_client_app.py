@@ -306,7 +306,7 @@ def test_a_client_whose_connection_ends_before_the_confirmation_says_so(play):
 
 
 def test_a_name_that_no_message_can_carry():
-    with pytest.raises(ValueRejected, match="a name and a password"):
+    with pytest.raises(ValueRejected, match="ClientApp: name is text of at most"):
         ClientApp(
             GAME,
             login=LOGIN,

@@ -21,23 +21,19 @@ What every codec keeps:
 from __future__ import annotations
 
 import operator
-import reprlib
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from terrazzo._speed.values import RecordValue, TrackedList, freeze, new_record, refuse_second_owner
-from terrazzo.errors import DecodeError, UsageError, ValueRejected
+from terrazzo.errors import DecodeError, UsageError, ValueRejected, shown
 
 LENGTH_MAX = 0xFFFFFF
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 60
 
 
 def rejected(expected: str, value: Any) -> ValueRejected:
     """The error for a value that is not what was expected."""
-    return ValueRejected(f"expected {expected}, got {_SHORT.repr(value)} ({type(value).__name__})")
+    return ValueRejected(f"expected {expected}, got {shown(value)} ({type(value).__name__})")
 
 
 def too_short(data: bytes, pos: int, wanted: int, name: str) -> DecodeError:
@@ -312,7 +308,7 @@ class TextCodec(Codec):
         self._encoded(value)
         if len(value) > self.longest:
             raise ValueRejected(f"expected {self.name} of at most {self.longest} characters, got {len(value)}")
-        return str(value)
+        return str.__str__(value)
 
     def _encoded(self, value: Any) -> bytes:
         if not isinstance(value, str):

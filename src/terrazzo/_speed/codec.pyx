@@ -6,11 +6,10 @@ does not keep track of where it is: when a value turns out to be wrong, `check` 
 """
 
 import operator
-import reprlib
 from collections.abc import Sequence
 
 from terrazzo._speed.values import refuse_second_owner
-from terrazzo.errors import DecodeError, UsageError, ValueRejected
+from terrazzo.errors import DecodeError, UsageError, ValueRejected, shown
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -49,8 +48,6 @@ LENGTH_MAX = 0xFFFFFF
 DEF LONGEST = 0xFFFFFF
 DEF ON_STACK = 512
 
-cdef object _SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 60
 
 
 cdef struct Out:
@@ -68,7 +65,7 @@ cdef struct In:
 
 def rejected(str expected, value):
     """The error for a value that is not what was expected."""
-    return ValueRejected(f"expected {expected}, got {_SHORT.repr(value)} ({type(value).__name__})")
+    return ValueRejected(f"expected {expected}, got {shown(value)} ({type(value).__name__})")
 
 
 cdef object too_short(In* source, Py_ssize_t wanted, str name):
@@ -638,7 +635,7 @@ cdef class TextCodec(Codec):
             raise ValueRejected(f"expected {self.name} of at most {LONGEST} bytes, got {size} bytes")
         if len(value) > self.longest:
             raise ValueRejected(f"expected {self.name} of at most {self.longest} characters, got {len(value)}")
-        return value if type(value) is str else str(value)
+        return value if type(value) is str else str.__str__(value)
 
     cpdef object default(self):
         return ""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from terrazzo.errors import DecodeError, UsageError
+from terrazzo.errors import DecodeError, UsageError, shown
 from terrazzo.game import NAME_MAX, LoadedGame
 from terrazzo.schema.arguments import text, vector
 from terrazzo.schema.model import EntitySchema
@@ -111,7 +111,7 @@ def checked_place(
     name = text(space, f"{method}: space", longest=NAME_MAX)
     if game is not None and name not in [each.name for each in game.policy.spaces]:
         have = ", ".join(each.name for each in game.policy.spaces)
-        raise UsageError(f"{method}: there is no space {name!r}; the game has {have}")
+        raise UsageError(f"{method}: there is no space {shown(name)}; the game has {have}")
     point = vector(position, f"{method}: position (x, y, z)", most=PLACE_MAX)
     looks = vector(direction, f"{method}: direction (yaw, pitch, roll)", most=PLACE_MAX)
     return Place(name, point, looks)

@@ -26,7 +26,7 @@ from enum import Enum, IntEnum
 from math import atan2, pi, sqrt
 from typing import TYPE_CHECKING, ClassVar
 
-from terrazzo.errors import DecodeError, UsageError
+from terrazzo.errors import DecodeError, UsageError, shown
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.wire.pairs.cell_cell import PackedController
 
@@ -229,4 +229,5 @@ def category_named(name: str) -> Category:
         return Category[name.upper()]
     except KeyError:
         have = " or ".join(repr(each.name.lower()) for each in Category)
-        raise UsageError(f"there is no category {name!r} of controllers; cancel {have}, or a number") from None
+        problem = f"there is no category {shown(name)} of controllers; cancel {have}, or a number"
+        raise UsageError(f"cancel: what: {problem}") from None

@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from terrazzo.cell.controllers import Category
+from terrazzo.errors import shown
 from terrazzo.game import LoadedGame
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -52,7 +53,7 @@ def place_problem(game: LoadedGame, space: str, position: Position) -> str | Non
             x0, z0, x1, z1 = each.bounds
             is_inside = x0 <= x <= x1 and z0 <= z <= z1 and fits(x, y, z)
             return None if is_inside else f"{position} is not within {each.bounds}, the bounds of {space}"
-    return f"there is no space {space!r}; the game has {', '.join(each.name for each in game.policy.spaces)}"
+    return f"there is no space {shown(space)}; the game has {', '.join(each.name for each in game.policy.spaces)}"
 
 
 class Wish:

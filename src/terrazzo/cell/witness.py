@@ -214,7 +214,8 @@ class Witness:
         """Is in the area, but the client is not to know; as long as it is in the area."""
         flags = self._story.sight.flags(entity)
         if flags < 0 or flags & GONE:
-            raise UsageError(f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi")
+            problem = f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi"
+            raise UsageError(f"withhold_from_client: target: {problem}")
         self._story.set_flags(entity, flags | WITHHELD if is_withheld else flags & ~WITHHELD)
 
     def is_withheld(self, entity: int) -> bool:

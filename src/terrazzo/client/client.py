@@ -97,7 +97,7 @@ class ClientApp:
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         """`listener` hears every event of the view, after the game's code did."""
-        words = ((name, "name"), (password, "password"))
+        words = ((name, "ClientApp: name"), (password, "ClientApp: password"))
         self.phase = Phase.CONNECTING
         self.error = ""
         """Why it is over, in one sentence; empty when it was left properly."""

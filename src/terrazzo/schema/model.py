@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any
 
 from terrazzo._speed.codec import Codec, RowCodec
-from terrazzo.errors import UsageError, ValueRejected
+from terrazzo.errors import UsageError, ValueRejected, shown
 from terrazzo.schema.flags import Flags, Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.shares import share
@@ -164,7 +164,7 @@ class Method:
             given.append(named[arg.name])
         if len(given) != len(self.args) or len(given) - len(args) != len(named):
             wanted = ", ".join(f"{arg.name or '_'}: {arg.type.spell()}" for arg in self.args)
-            got = ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in named.items())])
+            got = ", ".join([*map(shown, args), *(f"{name}={shown(value)}" for name, value in named.items())])
             raise ValueRejected(f"expected the arguments ({wanted}), got ({got})")
         return given
 
@@ -183,7 +183,7 @@ class Method:
         try:
             if not isinstance(values, (list, tuple)) or len(values) != len(self.returns):
                 wanted = ", ".join(each.type.spell() for each in self.returns)
-                raise ValueRejected(f"expected to return ({wanted}), got {result!r}")
+                raise ValueRejected(f"expected to return ({wanted}), got {shown(result)}")
             return self._results.encode(list(values))
         except ValueRejected as problem:
             raise ValueRejected(problem.problem, ": ".join(filter(None, (self.name, problem.where)))) from None

@@ -157,6 +157,8 @@ class Awaiting:
         self._replies: dict[PartId, dict[int, Reply]] = {}
         self._timeouts: Schedule[Reply] = Schedule(lambda reply: reply.is_settled)
         self._failed: list[Reply] = []
+        self._closing: PartId | None = None
+        """The part whose methods are being closed."""
         self._asked = 0
 
     def __len__(self) -> int:
@@ -261,6 +263,10 @@ class Awaiting:
 
     def begin(self, part: PartId, what: str, coroutine: Coroutine[Any, Any, Any], done: Done | None = None) -> None:
         """An `async def` of the game was called: it runs until it first waits."""
+        if part == self._closing:
+            coroutine.close()
+            self._host.log("game error", what=f"{part}, {what}", error="its entity ends: nothing can wait any more")
+            return
         task = Task(part, what, coroutine, done, None if self._called is None else self._called(part))
         self._tasks.setdefault(part, {})[task] = None
         self._run(part, what, self._resume, task)
@@ -315,9 +321,11 @@ class Awaiting:
         self.drop(part)
 
     def drop(self, part: PartId) -> None:
-        """Nothing waits for the sake of this part any more; what did is closed."""
+        """Nothing waits for the sake of this part any more; what did is closed, and begins nothing."""
+        before, self._closing = self._closing, part
         for task in self._tasks.pop(part, {}):
             self._run(part, task.what, task.coroutine.close)
+        self._closing = before
         for reply in list(self._replies.get(part, {}).values()):
             self._settle(reply)
 
