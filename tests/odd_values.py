@@ -37,7 +37,7 @@ class Unwilling(int):
     def _fail(self, *_: object) -> NoReturn:
         raise RuntimeError("not this one")
 
-    __repr__ = __str__ = __index__ = __int__ = __float__ = _fail  # type: ignore[assignment]
+    __repr__ = __str__ = __index__ = __int__ = __float__ = _fail
 
 
 ODD: dict[str, Any] = {
