@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from terrazzo.cli.main import main
+from tests.runtime.worlds import call
 
 GAME = """
 from terrazzo import EntityType, Game, Proxy, Space
@@ -50,9 +51,9 @@ def test_path_that_is_not_there_is_not_called_a_mistake_in_the_definitions(tmp_p
 def test_on_ready_that_raises_is_no_world(tmp_path):
     game = tmp_path / "hall.py"
     game.write_text(GAME)
-    code, said = told("run", game, "--single", "--cells", 1, "--no-console")
+    code, said, complained = call("run", game, "--single", "--cells", 1, "--no-console")
     assert code == 1
-    assert "base_app-0: the game's on_ready raised KeyError: 'no such tree'. Where, is in " in said
+    assert "base_app-0: the game's on_ready raised KeyError: 'no such tree'. Where, is in " in complained
     assert "The world is ready" not in said
     log = tmp_path / "hall-data" / "logs" / "base_app-0.log"
     assert "line 6, in populate" in log.read_text()
@@ -61,7 +62,7 @@ def test_on_ready_that_raises_is_no_world(tmp_path):
 def test_data_folder_of_another_game_is_refused(tmp_path):
     (tmp_path / "hall.py").write_text(GAME)
     (tmp_path / "tower.py").write_text(GAME)
-    told("run", tmp_path / "hall.py", "--single", "--cells", 1, "--no-console")
+    call("run", tmp_path / "hall.py", "--single", "--cells", 1, "--no-console")
     code, said = told("run", tmp_path / "tower.py", "--data", tmp_path / "hall-data")
     assert code == 1
     assert "holds the world of the game hall, not of tower: give another one with --data" in said

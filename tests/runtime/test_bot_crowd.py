@@ -1,6 +1,7 @@
 """A crowd of bots in a real world: reserved names, and one that is refused."""
 
 import asyncio
+import socket
 import sqlite3
 
 import pytest
@@ -10,6 +11,7 @@ from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from terrazzo.runtime.bots import LOGGING_IN_MAX, BotCrowd
 from terrazzo.runtime.orders import Bots
+from terrazzo.wire.client import public_key
 from tests.runtime.worlds import PLAZA, Visitor, World, call, play
 
 
@@ -24,6 +26,29 @@ async def crowd_of(game, cluster, password, count, name="bot-test"):
         password=password,
     )  # fmt: skip
     return BotCrowd(orders, game, silent, tick_s=0.05)
+
+
+async def wait_in_vain(game):
+    """Nobody answers: so many log in at a time, and the end is not put off by it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        orders = Bots(
+            count=3 * LOGGING_IN_MAX, host="127.0.0.1", udp_port=deaf.getsockname()[1],
+            public_key=public_key(bytes(range(32))).hex(), password="x",
+        )  # fmt: skip
+        crowd = BotCrowd(orders, game, silent, tick_s=0.05)
+        life = asyncio.create_task(crowd.run())
+        await until(lambda: crowd.logging_in == LOGGING_IN_MAX)
+        for _ in range(20):
+            await asyncio.sleep(0)
+            assert crowd.logging_in == LOGGING_IN_MAX
+        crowd.stop()
+        await life
+        assert crowd.logging_in == 0
+
+
+def test_crowd_logs_in_at_a_bounded_rate_and_ends_without_an_answer():
+    play(wait_in_vain(load_game(PLAZA)))
 
 
 async def until(what):

@@ -30,6 +30,7 @@ from terrazzo.runtime.players import UdpPlayer
 LOGGING_IN_MAX = 8
 AGAIN_S = 5.0
 LEAVE_S = 1.0
+_ON_THEIR_WAY = (Phase.CONNECTING, Phase.LOGGING_IN, Phase.JOINING)
 
 
 class _Life:
@@ -84,6 +85,11 @@ class BotCrowd:
     def playing(self) -> int:
         """How many are in the world."""
         return sum(life.client.has_body for life in self._lives.values())
+
+    @property
+    def logging_in(self) -> int:
+        """How many have begun to log in and are not in the world yet."""
+        return sum(life.client.phase in _ON_THEIR_WAY for life in self._lives.values())
 
     def stop(self) -> None:
         """Asks them all to leave."""
