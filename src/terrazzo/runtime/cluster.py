@@ -226,16 +226,15 @@ class Cluster:
         listen, login = self._config.listen, self._login()
         pages = [each.report.text for each in self._members if each.order.kind == CONSOLE and each.report is not None]
         found = [
-            ("login_udp_port", ports.LOGIN, login.udp_port, "the login (UDP)"),
-            ("login_ws_port", ports.LOGIN, login.ws_port, "the login (WebSocket)"),
-            *(("console_port", ports.CONSOLE, urlsplit(page).port or 0, "the page") for page in pages),
+            ("login_udp_port", ports.LOGIN, login.udp_port),
+            ("login_ws_port", ports.LOGIN, login.ws_port),
+            *(("console_port", ports.CONSOLE, urlsplit(page).port or 0) for page in pages),
         ]
-        for setting, usual, port, what in found:
-            if getattr(listen, setting) == 0 and port not in (0, usual):
-                self._say(
-                    f"Port {usual} is in use by another program, so {what} is at {port} this time. "
-                    f"A setting {setting} under [listen] gives it a port of its own."
-                )
+        others = [each for each in found if getattr(listen, each[0]) == 0 and each[2] not in (0, each[1])]
+        if others:
+            taken = ", ".join(str(usual) for usual in dict.fromkeys(usual for _, usual, _ in others))
+            instead = ", ".join(f"{setting} = {port}" for setting, _, port in others)
+            self._say(f"Another program has the usual ports ({taken}), so the world has others this time: {instead}.")
 
     def _bots(self) -> Bots:
         return Bots(
