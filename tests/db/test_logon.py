@@ -461,6 +461,18 @@ def test_a_restarted_dbapp_keeps_the_records_whose_proxies_are_there():
     assert after.answer(LOGIN, number) == Refused.ALREADY_LOGGED_ON.value
 
 
+def test_a_restarted_dbapp_whose_store_fails_compares_its_records_later():
+    office = Office()
+    office.arrive("Ada")
+    office.database.failing = "the disk is full"
+    after = Office(database=office.database, me=ME._replace(incarnation=2))
+    after.ticks()
+    office.database.failing = ""
+    after.tick(seconds=3.0)
+    after.located(None)
+    assert after.database.log_ons == {}
+
+
 def test_a_new_life_of_a_base_app_has_none_of_its_former_players():
     office = Office()
     office.app.on_link_up(BASE)

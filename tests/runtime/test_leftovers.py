@@ -171,3 +171,28 @@ def test_a_cluster_whose_disk_is_full_fails_names_the_player_and_the_next_start_
         assert world.terminate() == 0
     assert list(data.glob("unsaved-*")) == []
     assert 'outcome="taken in"' in (data / "logs" / "db_app-0.log").read_text()
+
+
+async def change_and_lose_the_database(game, cluster, db_app):
+    visitor = Visitor(game, cluster, "ann")
+    await visitor.enter()
+    player = visitor.client.player
+    assert player is not None
+    player.cell.paint(0x654321)
+    await visitor.until(lambda: player.colour == 0x654321)
+    os.kill(db_app, signal.SIGKILL)
+    await visitor.player.over()
+    await visitor.close()
+
+
+def test_a_cluster_whose_dbapp_is_killed_keeps_what_could_not_be_saved(tmp_path):
+    data, game = tmp_path / "data", ClientGame.of(load_game(PLAZA))
+    with World(data, "--cells", 1, "--no-console") as world:
+        cluster = world.wait_ready()
+        [db_app] = [each.pid for each in cluster.apps if each.name == "db_app-0"]
+        play(change_and_lose_the_database(game, cluster, db_app))
+        assert world.join() == 1
+    assert len(list(data.glob("unsaved-*.json"))) == 1
+    with World(data, "--cells", 1, "--no-console") as world:
+        assert play(come_again(game, world.wait_ready())) == 0x654321
+        assert world.terminate() == 0

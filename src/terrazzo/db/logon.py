@@ -158,6 +158,7 @@ class LogOns:
         """By dbid, from CLAIMING to the end of PLACING."""
         self._yielding: dict[int, _Attempt] = {}
         """By dbid, those that wait until the former proxy is gone."""
+        self._list_at: float | None = None
         self.doubts = Doubts(host, requests, self._clear, self._settle)
 
     def __len__(self) -> int:
@@ -198,11 +199,13 @@ class LogOns:
 
     def doubt_all(self) -> None:
         """This DBApp was started in the middle of play: what is recorded is compared with what is there."""
-        self._store.submit(
-            ListLogOns(),
-            self._doubt,
-            lambda reason: self._host.log("store failed", reason=reason, act="listing log-ons"),
-        )
+
+        def again(reason: str) -> None:
+            self._host.log("store failed", reason=reason, act="listing log-ons")
+            self._list_at = self._host.now + AGAIN_S
+
+        self._list_at = None
+        self._store.submit(ListLogOns(), self._doubt, again)
 
     def _doubt(self, records: list[LogOnRecord]) -> None:
         for dbid, entity, _ in records:
@@ -221,6 +224,8 @@ class LogOns:
     def on_tick(self) -> None:
         """Settles doubts; ends those that have waited long enough for a former proxy."""
         self.doubts.on_tick(self.manager)
+        if self._list_at is not None and self._host.now >= self._list_at:
+            self.doubt_all()
         late = [each for each in self._yielding.items() if self._host.now >= (each[1].yields_until or 0.0)]
         for dbid, attempt in late:
             del self._yielding[dbid]
