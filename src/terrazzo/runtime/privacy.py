@@ -1,6 +1,6 @@
 """What a cluster writes is for its owner only: folders 0700, files 0600.
 
-New files get that from the umask, which each process of a cluster sets when it begins. A data folder that an older
+New files get that from the umask, which `terrazzo run` sets and its processes inherit. A data folder that an older
 version made, or that was copied carelessly, is tightened at each start: it holds password hashes and what players said.
 Only what a cluster makes itself is touched, since a data folder may lie in a folder with other things; links are left
 alone.

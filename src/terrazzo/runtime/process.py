@@ -30,7 +30,6 @@ from terrazzo.runtime.logs import AppLog
 from terrazzo.runtime.loop import run
 from terrazzo.runtime.members import Member, Tell
 from terrazzo.runtime.orders import Order, Report, Step
-from terrazzo.runtime.privacy import set_umask
 
 HARD_END_S = 5.0
 
@@ -74,7 +73,6 @@ def main() -> int:
     """Reads the order, lives it; gives the exit code."""
     with open(0, "rb", buffering=0, closefd=False) as stdin:  # unbuffered: what follows the line stays unread
         order = msgspec.json.decode(stdin.readline(), type=Order)
-    set_umask()
     launcher = os.getppid()
     reports = os.dup(1)
     os.dup2(2, 1)
