@@ -10,6 +10,7 @@ import pytest
 
 from terrazzo.cell import history
 from terrazzo.cell.interests import PATIENCE_S
+from terrazzo.cell.seeking import SEEK_S
 from terrazzo.cell.story import LEFT_S
 from tests.cell.arrivals import arrive, move_ground, watching, with_seen
 from tests.cell.land import Land, watched_land
@@ -158,6 +159,7 @@ def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
 
 def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
     land, screen = watching(100.0)
+    land.block(0, 2)
     move_ground(land, 1, 2)
     land.step(6)
     assert land.home(1) == 2
@@ -191,8 +193,16 @@ def test_story_21_a_grave_from_before_is_no_reason_to_leave():
 
 def test_story_21_what_never_comes_leaves_in_the_end():
     land, screen = watching(100.0)
+    land.block(0, 2)
+    land.block(1, 2)
     move_ground(land, 1, 2)
+    land.deliver(land[1].me, land[2].me)
+    while land.home(1) != 2:
+        land.step()
+        land.deliver(land[1].me, land[2].me)
     land.step(PATIENCE_TICKS + 8)
+    assert screen.count("leave", 2) == 0, "it is sought"
+    land.step(int(SEEK_S * 10))
     assert screen.count("leave", 2) == 1
 
 

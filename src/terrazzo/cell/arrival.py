@@ -96,6 +96,7 @@ def landed_real(app: CellApp, message: Offload) -> Real:
             real.witness.jump(message.space, jump.near)
         app.riding.alight(real)
     app.teleports.unpack(real, message.teleport)
+    app.seeking.begin(real)
     return real
 
 

@@ -2,7 +2,7 @@
 
 A tick has a fixed order, and each phase rests on the one before:
 
-    1 waits        held messages, waiting arrivals and teleports whose time is over; clients that were sent away
+    1 waits        held messages, arrivals, teleports and questions whose time is over; clients that were sent away
     2 mail         calls, answers and wishes of bases and other entities run  ┐
     3 moves        what clients say about where they are                      │
     4 clockwork    timers of the game, controllers that walk and turn;        ├ game code runs here
@@ -25,8 +25,8 @@ come in: those of ghosts are applied at once (they only touch ghosts), moves and
 The state machines have files of their own: `ghost.py` (what others tell), `haunts.py` (what others are told),
 `offload.py` and `teleport.py` (a real on its way), `parcels.py` (what is sent whole), `ground.py` (what the manager
 says), `interests.py` (who is near whom), `witness.py` and `feed.py` (what a client is told), `moves.py` (what a client
-says), `clockwork.py` (timers, controllers), `riding.py` (who stands on another), `mail.py`, `births.py`, `real.py`.
-This one holds them together.
+says), `clockwork.py` (timers, controllers), `riding.py` (who stands on another), `seeking.py` (what a real that arrives
+knows and its cell does not), `mail.py`, `births.py`, `real.py`. This one holds them together.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from terrazzo.cell.offload import Offloads
 from terrazzo.cell.parcels import Parcels
 from terrazzo.cell.real import Real
 from terrazzo.cell.riding import Riding
+from terrazzo.cell.seeking import Seeking
 from terrazzo.cell.space import Space
 from terrazzo.cell.teleport import Teleports
 from terrazzo.errors import EntityGone, UsageError
@@ -83,6 +84,7 @@ from terrazzo.wire.pairs.cell_cell import (
     Parcel,
     SetReal,
     UpdateGhost,
+    WantGhosts,
     WantSnapshot,
 )
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceTree
@@ -143,6 +145,7 @@ class CellApp(ClusterApp):
         self.moves = ClientMoves(self)
         self.clockwork = Clockwork(self)
         self.riding = Riding(self)
+        self.seeking = Seeking(self)
         self.interests = Interests(self)
         self.feed = Feed(self, client_bits_s)
         self._ageing = Ageing(self.bodies, tick_s)
@@ -170,6 +173,7 @@ class CellApp(ClusterApp):
         self.on(GhostList, self.ghosts.on_list)
         self.on(GhostCreated, self.haunts.on_created)
         self.on(WantSnapshot, self.haunts.on_want_snapshot)
+        self.on(WantGhosts, self.seeking.on_want_ghosts)
         self.on(Offload, self.offloads.on_offload)
         self.on(OffloadUnreadable, self.offloads.on_unreadable)
         self.on(Parcel, self.parcels.on_parcel)
@@ -223,6 +227,7 @@ class CellApp(ClusterApp):
         super().on_tick()
         self.tick += 1
         self.ghosts.on_tick()
+        self.seeking.on_tick()
         self.teleports.on_tick()
         self.feed.on_tick()
         for part in self.switchboard.with_mail():

@@ -122,11 +122,15 @@ class Ghosts:
 
     def on_delete(self, source: AppId, message: DeleteGhost) -> None:
         """A real elsewhere wants its ghost here no longer."""
+        self._app.seeking.on_delete(source, message)
         self._end(source, message)
         self._advance(message.entity)
 
     def on_next_real(self, source: AppId, message: NextReal) -> None:
         """The real went on to another app. A word of that one must follow: if it is lost, its real is asked."""
+        self._app.seeking.on_next_real(message)
+        if message.app == self._app.me:
+            return  # the real is on its way to here: the ghost becomes it when it comes
         body = self._app.bodies.get(message.entity)
         if body is not None and body.real is None and message.epoch > body.epoch:
             self._hold(body.id, message.app, message.epoch).is_doubted = True

@@ -4,7 +4,8 @@ The square is the ghost distance (and the type's appeal radius) in each directio
 watches and who is watched may be outside their cells by the offload margin. What holds it steady, each check:
 
     a ghost is made     where the square reaches; not on a cell that is being removed (it is in no tree); while the real
-                        is about to leave, only where it goes; so many per check at most
+                        is about to leave, only where it goes; and where it was asked for (`cell/seeking.py`), which
+                        comes first; so many per check at most
     a ghost is kept     until KEEP_M further out than where it is made; while the real is about to leave; while its cell
                         retires; and LINGER_S longer than that. So many are deleted per check at most
     a ghost is          confirmed (GhostCreated), after its creation and after each arrival of the real. One that is not
@@ -70,6 +71,7 @@ ROWS_BYTES_MAX = 44 * 8192
 _ROW = Struct("<i40x")
 """Of a row (`_speed/places`), whose it is."""
 ENDED_MAX = 4096
+WANTED_MAX = 4096
 TOO_LARGE_S = 5.0
 
 
@@ -109,6 +111,8 @@ class Haunts:
         self._ended: dict[int, Ended] = {}
         self._last = 0
         """The entity with which the last check that was too long ended."""
+        self._wanted: dict[tuple[int, AppId], None] = {}
+        """Ghosts that were asked for (`cell/seeking.py`): the entity, and where. They are made first."""
 
     # Steps.
 
@@ -152,7 +156,7 @@ class Haunts:
             del self._ended[entity]
         if self._app.tick % CHECK_TICKS:
             return
-        created = deleted = 0
+        created, deleted = self._create_wanted(), 0
         due = sorted(self._due(), key=lambda real: (real.body.id <= self._last, real.body.id))
         self._last = 0
         for real in due:
@@ -161,6 +165,25 @@ class Haunts:
             created, deleted = created + made, deleted + ended
             if not self._last and (created >= CREATED_MAX or deleted >= DELETED_MAX):
                 self._last = real.body.id
+
+    def want(self, real: Real, to: AppId) -> None:
+        """A ghost is asked for; when too many are, it is asked for again."""
+        if len(self._wanted) < WANTED_MAX:
+            self._wanted[real.body.id, to] = None
+
+    def _create_wanted(self) -> int:
+        """The ghosts that were asked for, as many as a check may make; how many were made."""
+        app, created = self._app, 0
+        while self._wanted and created < CREATED_MAX:
+            entity, to = next(iter(self._wanted))
+            del self._wanted[entity, to]
+            real = app.reals.get(entity)
+            if real is None or real.is_doomed or to in real.haunts or to in app.lost:
+                continue
+            if app.host.now >= real.too_large_until and not app.ground.has_left(real.body.space.id, to):
+                self.create(real, to)
+                created += 1
+        return created
 
     def _due(self) -> Iterable[Real]:
         """The reals whose square reaches over the edge of their cell, and those that have ghosts."""

@@ -5,21 +5,24 @@ has moved that moves, `run` asks each space what was crossed, and hands it on in
 
     1 events     each witness and trigger takes its enters and leaves
     2 judgement  who is in doubt is looked at: a body that was replaced by another of the same entity has not left; one
-                 that the game or a client knows from the cell before may come a moment later (`PATIENCE_S`)
+                 that the game or a client knows from the cell before may come later (PATIENCE_S, and as long as it
+                 is sought: `cell/seeking.py`)
     3 hooks      on_entered_aoi, on_left_aoi, on_proximity_entered, on_proximity_left
 
 Hooks run when everything is consistent, and may do anything: what they cause is for the next tick. A hook that an
 entity's type does not override costs nothing.
 
 Triggers migrate with their real. They take along who is inside, so that nobody enters twice; who is inside and has no
-body at the new home has until PATIENCE_S to appear.
+body at the new home has until PATIENCE_S to appear, and longer while it is sought.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.wire.pairs.cell_cell import PackedProximity
 
 if TYPE_CHECKING:
@@ -83,6 +86,25 @@ class Proximity:
         if self._missing:
             self._interests.doubt(self)
 
+    def absent(self) -> list[int]:
+        """The entities inside, as far as the game knows, that have no body here."""
+        return list(self._missing)
+
+    def take_leave(self, position: Position | None) -> None:
+        """It is about to jump there; None: into another space. Those who will not be inside leave now."""
+        space = self._real.body.space
+        stay: list[int] = []
+        leave = list(self._missing)
+        for slot in space.area.members(self.interest):
+            entity, other = space.area.entity(slot), space.by_slot.get(slot)
+            is_near = other is not None and position is not None and _is_within(other, position, self.radius)
+            (stay if is_near else leave).append(entity)
+        for entity in leave:
+            self._interests.call(self._real.body, "on_proximity_left", self.number, entity, trigger=self)
+        self._missing = {}
+        self._interests.unwatch(self, space, self.interest)
+        self.start(stay, 0.0)
+
     def pack(self) -> PackedProximity:
         """At rest."""
         area = self._real.body.space.area
@@ -101,10 +123,18 @@ class Proximity:
 
     def judge(self, now: float) -> bool:
         """See Watcher."""
+        body = self._real.body
         for entity in [entity for entity, until in self._missing.items() if until <= now]:
+            if body.app.seeking.is_sought(body.id, entity):
+                continue
             del self._missing[entity]
             self._interests.call(self._real.body, "on_proximity_left", self.number, entity, trigger=self)
         return bool(self._missing)
+
+
+def _is_within(other: Body, position: Position, radius: float) -> bool:
+    away = hypot(other.position[0] - position[0], other.position[2] - position[2])
+    return away <= radius + other.kind.schema.appeal_radius
 
 
 class Interests:
@@ -138,6 +168,16 @@ class Interests:
         for watcher in doubtful:
             if watcher.judge(now):
                 self._doubtful[watcher] = None
+
+    def take_leave(self, real: Real, space: int, position: Position) -> None:
+        """A real is about to jump. Whatever that takes out of its area and its triggers leaves now, for the game, where
+        it can still be seen. If the real stays after all, the next look lets it in again."""
+        to = position if space == real.body.space.id else None
+        if real.witness is not None:
+            real.witness.take_leave(to)
+        for trigger in real.proximities.values():
+            trigger.take_leave(to)
+        self.run_hooks_of(real.body)
 
     def run_hooks_of(self, body: Body) -> None:
         """Those of a body that is about to leave, which would be lost with it; also those that its hooks ask for."""

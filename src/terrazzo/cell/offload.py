@@ -198,6 +198,8 @@ class Offloads:
             app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
         if not leaves():
             return False
+        if jump is not None:
+            app.interests.take_leave(real, jump.space, jump.position)
         app.interests.run_hooks_of(body)
         app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
         return leaves()
@@ -377,6 +379,7 @@ class Offloads:
         if "on_entered_cell" in real.body.kind.hooks:
             self._app.run(real.body, "on_entered_cell", real.part.on_entered_cell)
         if message.jump is not None:
+            self._app.interests.run_hooks_of(real.body)
             self._app.teleports.on_landed(real)
         self._app.exchange.on_landed(real)
         return real

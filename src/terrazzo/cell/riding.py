@@ -16,7 +16,8 @@ Two things are told of a rider, and each is told as everything else is:
                  which work out by themselves where the rider is as long as they know the vehicle
 
 The rider's real must see the vehicle to follow it. It does: nobody boards from farther than the ghost distance, so the
-vehicle has a body wherever its riders live. When both cross a border, it may be missing for a moment: hence LOST_S.
+vehicle has a body wherever its riders live. When both cross a border, it may be missing for a while: hence LOST_S, and
+a rider that arrives before its vehicle asks for it (`cell/seeking.py`).
 
 Only what does not ride itself is a vehicle. Two who board each other at the same time in two cells see it when the news
 meet, and both alight.
@@ -160,7 +161,8 @@ class Riding:
         if vehicle is None or vehicle.space is not body.space:
             grave, life = self._app.ghosts.graves.get(body.ride.vehicle), self._lives.get(body.id)
             is_over = grave is not None and grave.is_destroyed and life_of(grave.end) == life
-            return not is_over and now < self._lost_at.setdefault(body.id, now) + LOST_S
+            is_awaited = now < self._lost_at.setdefault(body.id, now) + LOST_S
+            return not is_over and (is_awaited or self._app.seeking.is_sought(body.id, body.ride.vehicle))
         self._lost_at.pop(body.id, None)
         self._lives[body.id] = life_of(vehicle.number)
         if vehicle.ride is not None:

@@ -58,8 +58,9 @@ from terrazzo.wire.pairs.cell_cell import PackedSeen
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
 
-IN_AREA, MANUAL, WANTED, GONE = 32, 64, 128, 256
-"""Flags of an entry, beside those of `_speed/sight`. The first two are reasons to be in the area."""
+IN_AREA, MANUAL, WANTED, GONE, PARTED = 32, 64, 128, 256, 512
+"""Flags of an entry, beside those of `_speed/sight`. The first two are reasons to be in the area. PARTED: the game has
+been told that it left, since its watcher jumps; the client is told where the jump ends, or not at all if it fails."""
 
 LEFT_S = 10.0
 """How long it is remembered that something left: longer than any copy of it is behind."""

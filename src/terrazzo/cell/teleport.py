@@ -11,6 +11,9 @@ The rules:
 
 - One wish at a time. A second call takes the place of the first, of which nothing more is heard.
 - Whoever has arrived stands: a movement that ran was towards a goal at the old place. All else goes on.
+- What the jump takes out of the client's area and of the triggers leaves before the entity does (`interests.py`):
+  on_leaving_cell, on_left_aoi and on_proximity_left at the old place, on_left_cell, then on_entering_cell,
+  on_entered_cell and on_teleported at the new one. Within a cell: on_left_aoi and on_proximity_left, on_teleported.
 - Nothing is called back from within `teleport()`. The entity leaves late in a tick, when its step is closed (phase 9 of
   `cellapp.py`); a place in this very cell is no departure: it is put there.
 - A wish travels. When the entity is offloaded meanwhile, the wish goes along and is sought anew from there; the answer
@@ -184,11 +187,18 @@ class Teleports:
         self._seek(wish)
         if self._is_here(wish):
             del self._wishes[wish.real.body.id]
-            self._app.riding.alight(wish.real)
-            self._app.moves.put(wish.real, wish.position, self._direction(wish))
-            self._arrive(wish.real)
+            if self._take_leave(wish):
+                self._app.riding.alight(wish.real)
+                self._app.moves.put(wish.real, wish.position, self._direction(wish))
+                self._arrive(wish.real)
         elif self._app.host.now >= wish.until:
             self._fail(wish, self._excuse(wish))
+
+    def _take_leave(self, wish: Wish) -> bool:
+        """Before it is put elsewhere in this cell; False: a hook of the game has destroyed it or wishes otherwise."""
+        real = wish.real
+        self._app.interests.take_leave(real, real.body.space.id, wish.position)
+        return not real.is_doomed and self._of(real) is None
 
     def run(self) -> None:
         """Sends off those whose goal is elsewhere; their steps are closed."""

@@ -29,7 +29,7 @@ cdef class Witness:
     cpdef _doubt(self, int entity)
     @cython.locals(
         sight=Sight, flags=cython.int, slot=cython.int, sent=cython.longlong, number=cython.longlong,
-        is_late=cython.bint, is_awaited=cython.bint,
+        is_late=cython.bint, is_early=cython.bint, is_awaited=cython.bint,
     )
     cdef bint _is_in_doubt(self, int entity, object other, double now) except -1
     cdef bint _is_awaited(self, int entity, int slot, long long sent) except -1

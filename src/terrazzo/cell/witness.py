@@ -11,7 +11,8 @@ long as one of the two holds. How one is judged:
     of another life    goes, and comes in anew                          goes
     was removed        goes; its last words are in its grave            goes
     replaced           as the new body says, which came in the same round of events
-    not here yet, or removed before it had caught up      wait for PATIENCE_S after the witness came, then goes
+    not here yet, or removed before it had caught up      wait for PATIENCE_S after the witness came, and as long as it
+                       is sought (`cell/seeking.py`); then goes
 
 **When.** Events come in phase 5 of the tick; those in doubt are judged at once (`judge`), and the game's hooks
 on_entered_aoi and on_left_aoi follow. The client is told in phase 10, when the steps of the tick are closed: so the
@@ -23,6 +24,10 @@ announcement, nothing twice, nothing missing (story 21), and no hook is repeated
 for; after a teleport only who was near the new place, too. What has left lately is remembered, as well: a local copy
 that is behind must not bring it back in an older state, and a destroyed one must not rise. Such a copy waits in doubt,
 without an entry, until it has caught up.
+
+**Jumping.** Before a teleport the game is told of everything that it takes out of the area (`take_leave`), where that
+can still be seen: on_left_aoi runs before on_left_cell, and long before on_teleported. The entries stay, marked PARTED,
+so that the client sees no gap if the jump fails: what is then in the area enters again for the game, and only for it.
 """
 
 from __future__ import annotations
@@ -36,7 +41,7 @@ from terrazzo.cell.account import DESCRIPTION
 from terrazzo.cell.aliases import Aliases
 from terrazzo.cell.history import PLACE, Event
 from terrazzo.cell.interests import PATIENCE_S
-from terrazzo.cell.story import GONE, IN_AREA, LEFT_S, MANUAL, Story
+from terrazzo.cell.story import GONE, IN_AREA, LEFT_S, MANUAL, PARTED, Story
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_cell_player, encode_moved, encode_space
 from terrazzo.sync.riding import encode_ride
@@ -124,6 +129,13 @@ class Witness:
         witness._watch(members)
         return witness
 
+    def absent(self) -> list[int]:
+        """The entities that the client knows and this cell does not, as far as they are waited for."""
+        sight, awaited = self._story.sight, self._awaited
+        return [
+            entity for entity in sight.entities() if sight.slot(entity) < 0 and (awaited is None or entity in awaited)
+        ]
+
     def near(self, position: Position) -> tuple[int, ...]:
         """Who is in the area, and would be from there, too."""
         bodies, (x, _, z), far = self.body.space.bodies, position, self.radius + self.hysteresis
@@ -133,6 +145,26 @@ class Witness:
             for other in others
             if hypot(other.position[0] - x, other.position[2] - z) <= far + other.kind.schema.appeal_radius
         )
+
+    def take_leave(self, position: Position | None) -> None:
+        """It is about to jump there; None: into another space. Whatever is not near that place leaves for the game. An
+        entity that was added by hand stays within the space."""
+        sight, bodies, members = self._story.sight, self.body.space.bodies, []
+        near = frozenset(() if position is None else self.near(position))
+        for entity in self.entities():
+            flags, other = sight.flags(entity), bodies.get(entity)
+            if entity not in near and (position is None or not flags & MANUAL):
+                sight.set_flags(entity, flags & ~(IN_AREA | MANUAL) | PARTED)
+                self.body.app.interests.call(self.body, "on_left_aoi", entity)
+            elif flags & IN_AREA and other is not None and other.slot == sight.slot(entity):
+                members.append(other.slot)
+                continue
+            else:
+                sight.set_flags(entity, flags & ~IN_AREA)
+            self._doubts[entity] = None
+        self.end()
+        self._watch(members)
+        self.body.app.interests.doubt(self)
 
     def jump(self, space_before: int, near: Collection[int] = ()) -> None:
         """It came by a teleport, and its client has to know. Who is not near the new place, as far as it was known at
@@ -191,7 +223,7 @@ class Witness:
     def entities(self) -> list[int]:
         """Who is in the area, the client may know of it or not."""
         sight = self._story.sight
-        return [entity for entity in sight.entities() if not sight.flags(entity) & GONE]
+        return [entity for entity in sight.entities() if not sight.flags(entity) & (GONE | PARTED)]
 
     def add_manual(self, entity: int) -> None:
         """In the area from now on, wherever it is, as long as it has a body here."""
@@ -213,7 +245,7 @@ class Witness:
     def withhold(self, entity: int, is_withheld: bool) -> None:
         """Is in the area, but the client is not to know; as long as it is in the area."""
         flags = self._story.sight.flags(entity)
-        if flags < 0 or flags & GONE:
+        if flags < 0 or flags & (GONE | PARTED):
             problem = f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi"
             raise UsageError(f"withhold_from_client: target: {problem}")
         self._story.set_flags(entity, flags | WITHHELD if is_withheld else flags & ~WITHHELD)
@@ -221,7 +253,7 @@ class Witness:
     def is_withheld(self, entity: int) -> bool:
         """Whether the client is not to know of it."""
         flags = self._story.sight.flags(entity)
-        return flags >= 0 and bool(flags & WITHHELD)
+        return flags >= 0 and flags & (WITHHELD | PARTED) == WITHHELD
 
     # What happens around (`cell/interests.py`).
 
@@ -270,11 +302,13 @@ class Witness:
             return False
         slot, sent = sight.slot(entity), sight.sent(entity)
         if other is None:
-            is_awaited = now < self._patience_until and self._is_awaited(entity, slot, sent)
+            is_early = now < self._patience_until or self.body.app.seeking.is_sought(self.body.id, entity)
+            is_awaited = is_early and self._is_awaited(entity, slot, sent)
             if not is_awaited:
                 self._let_go(entity, flags)
             elif slot >= 0:
                 sight.bind(entity, -1)
+                self.body.app.seeking.seek(self.body, entity)
             return is_awaited
         if other.slot != slot:
             sight.bind(entity, other.slot)
@@ -315,12 +349,13 @@ class Witness:
         if flags < 0:
             self._story.add(other, flag)
         else:
-            gone = GONE | WITHHELD if flags & GONE else 0
+            gone = GONE | PARTED | WITHHELD if flags & (GONE | PARTED) else 0
             self._story.set_flags(other.id, (flags | flag) & ~gone)
             self._doubt(other.id)
-        if flags < 0 or flags & GONE:
+        if flags < 0 or flags & (GONE | PARTED):
             self.body.app.interests.call(self.body, "on_entered_aoi", other.view)
 
     def _let_go(self, entity: int, flags: int) -> None:
-        self._story.set_flags(entity, flags & ~(IN_AREA | MANUAL) | GONE)
-        self.body.app.interests.call(self.body, "on_left_aoi", entity)
+        self._story.set_flags(entity, flags & ~(IN_AREA | MANUAL | PARTED) | GONE)
+        if not flags & PARTED:
+            self.body.app.interests.call(self.body, "on_left_aoi", entity)

@@ -20,12 +20,6 @@ AT_A_TIME = ((offload, "OFFLOADS_MAX"), (haunts, "CREATED_MAX"), (haunts, "DELET
 STEPS, PACKED_STEPS = 6, 3
 
 
-def are_ghosts_late() -> bool:
-    """Whether ghosts are made so few at a time that somebody may have none where it is near for longer than a witness
-    has patience."""
-    return haunts.CREATED_MAX <= FEW
-
-
 @contextmanager
 def narrowed(rng: Random, *, has_gaps: bool) -> Iterator[None]:
     """For the length of one run."""

@@ -60,6 +60,7 @@ class Being(Cell):
     def on_leaving_cell(self) -> None:
         """About to leave."""
         self._hear("on_leaving_cell")
+        self.judge.left[self.id] = self.space
         if self.judge.is_working and self.judge.thresholds.ends():
             self.perish()
 
@@ -200,6 +201,9 @@ class Being(Cell):
 
     def on_teleported(self) -> None:
         """There."""
+        if self.judge.left.get(self.id, self.space) != self.space:
+            self.judge.check(self.judge.duties.left_behind(self.id))
+        self.judge.left[self.id] = self.space
         self.judge.whims.land(self.id)
         self.judge.tread(self.id, self.position.x, self.position.z)
         self.judge.check(self.judge.duties.land(self.id, "arrived", self._is_there))
@@ -231,7 +235,8 @@ class Being(Cell):
         """Somebody is near no more."""
         self.judge.check(self.judge.duties.leave(self.id, 0, entity))
         added, other = self.judge.whims.leave(self.id, entity), self.entity(entity)
-        if other is not None and added == added_of(other):
+        is_leaving = self.judge.hooked.is_leaving(self._body) and self.judge.duties.is_jumping(self.id)
+        if other is not None and added == added_of(other) and not is_leaving:
             what = f"entity {entity} left the area of {self.id}, to which it was added, and is known there"
             self.judge.check(Broken("P4", what, self.id, entity))
 
@@ -284,11 +289,10 @@ class Being(Cell):
     def _has_lost(self, vehicle: int) -> bool:
         """Whether a vehicle may be out of sight."""
         judge, story = self.judge, self.judge.story(vehicle)
-        now = judge.world.clock.now
-        since = now - LATELY_S
+        since = judge.world.clock.now - LATELY_S
         if not judge.shape.is_peaceful or story is None or story.is_over or judge.whims.was_upset(vehicle, since):
             return True
-        return story.places[0].since >= since or story.was_away(since, now)  # born since, or long between two cells
+        return story.places[0].since >= since  # it died and was born again since
 
     def _show(self, rng: Random) -> None:
         whims, inside = self.judge.whims, self.entities_in_aoi()

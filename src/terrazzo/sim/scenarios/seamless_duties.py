@@ -138,6 +138,14 @@ class Duties:
         inside.discard(other)
         return None
 
+    def left_behind(self, entity: int) -> Broken | None:
+        """It has come into another space, where nothing of the former one is inside its areas: the game was told."""
+        for area, inside in self.inside.items():
+            if area[:2] == self._own(entity) and inside:
+                what = f"entity {entity} came into another space, and {sorted(inside)} have not left area {area.number}"
+                return Broken("P4", what, entity, *inside)
+        return None
+
     # At rest.
 
     def unrest(self, is_over: Callable[[int, int], bool]) -> tuple[str, int] | None:

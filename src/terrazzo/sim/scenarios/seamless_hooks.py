@@ -62,6 +62,10 @@ class Hooked:
         self._told[key] = (following, life)
         return None
 
+    def is_leaving(self, body: Body) -> bool:
+        """Whether an entity has been told that it is about to leave this cell."""
+        return self._told.get((body.app.me, body.id), (Told.NOTHING, 0))[0] is Told.LEAVING
+
     def unrest(self, apps: Iterable[CellApp]) -> tuple[str, int] | None:
         """A cell that has something else than its hooks told of."""
         for app in apps:

@@ -100,6 +100,8 @@ class Judge:
         """How far a client's entity asked to see."""
         self.looked: dict[int, float] = {}
         """When it did so last."""
+        self.left: dict[int, str] = {}
+        """The space that an entity was in when it last was about to leave a cell, or had jumped."""
         self.triggers: dict[int, int] = {}
         """The number of the proximity trigger that an entity has set."""
         self.failed = 0

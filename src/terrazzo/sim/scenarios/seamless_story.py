@@ -17,7 +17,6 @@ Besides, a story has the row of each numbered step (what a ghost of that number 
 from __future__ import annotations
 
 from bisect import bisect_right
-from math import inf
 from typing import NamedTuple
 
 from terrazzo.cell.body import Body
@@ -41,10 +40,6 @@ class Row(NamedTuple):
     direction: Direction
     space: int
     ride: bytes
-
-
-AWAY_S = 1.0
-"""Some ways between apps are long, and so is the first greeting on them."""
 
 
 class Stay(NamedTuple):
@@ -167,10 +162,6 @@ class Story:
         self.marks: dict[int, int] = {}
         """How many facts for others there were when a step was closed."""
         self.places: list[Stay] = []
-        self.awake_at = inf
-        """When the real was seen last: it is in each tick, but not on its way to another cell."""
-        self.away_at = -inf
-        """When it was seen again after it had been on its way for longer than AWAY_S."""
         self.number = -1
         self.is_over = False
 
@@ -189,9 +180,6 @@ class Story:
 
     def step(self, now: float, number: int, row: Row, told: list[Event]) -> str | None:
         """The real is this with this number, and told this; what is wrong with that."""
-        if now > self.awake_at + AWAY_S:
-            self.away_at = now
-        self.awake_at = now
         if number in self.rows:
             return None if self.rows[number] == row else f"has changed without a step after {number}"
         if self.rows and number != self.number + 1:
@@ -205,10 +193,6 @@ class Story:
         if not self.places or self.places[-1][1:] != (row.space, row.position):
             self.places.append(Stay(now, row.space, row.position))
         return None
-
-    def was_away(self, since: float, now: float) -> bool:
-        """Whether it was on its way between cells for long since then, or is."""
-        return self.away_at >= since or now > self.awake_at + AWAY_S
 
     def stays(self, since: float) -> list[Stay]:
         """Where it was in that time."""

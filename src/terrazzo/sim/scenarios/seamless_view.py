@@ -4,8 +4,7 @@ no message is a violation                 the story fits together (`sync.view`):
 a description                             is what the entity was at that number, and nothing older than seen before
 changes and calls                         exactly the next of the entity's story: none missing, twice, early or late
 places                                    one that the entity had in that space, as exact as packing allows; never back
-leaving                                   has a reason: it was far away lately, or ended (without faults, and where
-                                          ghosts are not made one by one, `sim/limits.py`)
+leaving                                   has a reason: it was far away lately, or ended (without faults)
 a body is lost                            only when the game did that
 at rest                                   everything in the area is there and equal, nothing else is
 """
@@ -15,7 +14,6 @@ from __future__ import annotations
 from math import hypot, inf, pi
 
 from terrazzo.cell.real import Real
-from terrazzo.sim.limits import are_ghosts_late
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_calls import Hold
 from terrazzo.sim.scenarios.seamless_gaps import Catching
@@ -143,7 +141,7 @@ class ViewJudge:
     def _on_left(self, seen: Seen, view: View) -> None:
         story, at = self._at.pop(seen.id)
         self._past[seen.id, story.life] = at.low
-        if self._judge.shape.is_peaceful and view.player is not None and not are_ghosts_late():
+        if self._judge.shape.is_peaceful and view.player is not None:
             what = f"{seen} left the area of {self.name}, though both were near each other all the time"
             check(self._has_reason(story, self._at[view.player.id][0]), "P4", what, self.name, seen.id)
 

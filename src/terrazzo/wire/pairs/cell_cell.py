@@ -4,16 +4,17 @@
 offloads. A ghost applies numbers strictly in order and holds what comes early; an older epoch never undoes a newer one.
 
     real's app → ghost's app      CreateGhost, UpdateGhost, GhostPlaces, DeleteGhost, NextReal, SetReal, GhostList
-    ghost's app → real's app      GhostCreated, WantSnapshot
+    ghost's app → real's app      GhostCreated, WantSnapshot, WantGhosts
     the real itself               Offload, answered by Onloaded or OffloadRefused; that by OffloadNoted
     either                        Parcel: a CreateGhost or an Offload, compressed
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
@@ -22,6 +23,8 @@ from terrazzo.wire.pairs.base_cell import Direction, Position
 
 ENTITY_MAX = 4 << 20
 """Bytes of a whole entity on its way. What is larger has no ghosts, and stays where it is (`cell/haunts.py`)."""
+WANTED_MAX = 1024
+"""Entities in one WantGhosts."""
 DEFLATED_MORE = 8192
 """What cannot be compressed gets a little longer by it."""
 CHANGE = -1
@@ -345,3 +348,15 @@ class OffloadNoted(Message, frozen=True):
 
     entity: Int32
     epoch: Count
+
+
+@message(114, max_size=16 * WANTED_MAX)
+class WantGhosts(Message, frozen=True):
+    """A real of the sender knows these entities, of which the sender has no body (`cell/seeking.py`). A real of this
+    space that is near is answered with CreateGhost, any other with DeleteGhost; a ghost or a stub with NextReal, which
+    may name the sender itself: then the real is on its way to it."""
+
+    space: Index
+    position: Position
+    """Where the real is that knows them."""
+    entities: Annotated[tuple[Int32, ...], Meta(max_length=WANTED_MAX)]
