@@ -260,6 +260,16 @@ def test_questions_are_cut_to_what_a_message_may_hold():
     assert len(sizes) >= 2
 
 
+def test_entity_whose_real_is_here_in_another_space_is_not_sought():
+    land = Land(3, hall=2)
+    land.create(1, 300.0)
+    land.create(2, 10.0, space=2)
+    land.settle()
+    land[2].seeking.seek(land.real(1).body, 2)
+    land.step()
+    assert not land[2].seeking.is_sought(1, 2)
+
+
 def test_wanted_ghosts_are_bounded():
     land = arrived()[0]
     real = land.real(2)

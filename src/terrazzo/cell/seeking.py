@@ -101,13 +101,16 @@ class Seeking:
         now = self._app.host.now
         for seeker, quests in list(self._quests.items()):
             real = self._app.reals.get(seeker)
-            bodies = None if real is None else real.body.space.bodies
-            for entity in [each for each in quests if bodies is None or each in bodies or quests[each].until <= now]:
+            for entity in [each for each in quests if real is None or self._is_over(real, each, quests[each].until)]:
                 del quests[entity]
             if real is not None and quests:
                 self._ask(real.body, quests, now)
             elif not quests:
                 del self._quests[seeker]
+
+    def _is_over(self, real: Real, entity: int, until: float) -> bool:
+        """Found, or given up; a real of this very app that is not in the space of the seeker is in another one."""
+        return until <= self._app.host.now or entity in real.body.space.bodies or entity in self._app.reals
 
     def _ask(self, seeker: Body, quests: dict[int, Sought], now: float) -> None:
         questions: dict[AppId, list[int]] = {}

@@ -112,6 +112,10 @@ class Network:
             )
         return path
 
+    def longest_s(self) -> float:
+        """How long a message is on its way at most, where nothing goes wrong."""
+        return max(path.latency_s + path.jitter_s for path in (self.default, *self._paths.values()))
+
     # Connections.
 
     def listen(self, place: str, endpoint: Callable[[], Endpoint | None]) -> None:

@@ -14,6 +14,7 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
     seamless_players.py    who plays them                   seamless_view.py      P4; seamless_gaps.py
     seamless_saves.py      P5                               seamless_excuses.py   P3: what a ghost may skip
     seamless_hooks.py      P3: hooks come in pairs          seamless_pace.py      P7: nobody is too fast
+    seamless_sight.py      P4: whatever is near is seen in time
 
 `skeleton` is its small form: a ground that stays, no teleports, no faults.
 """
@@ -32,6 +33,7 @@ from terrazzo.sim.scenarios.seamless_bounds import Kind
 from terrazzo.sim.scenarios.seamless_game import game_of
 from terrazzo.sim.scenarios.seamless_players import Player
 from terrazzo.sim.scenarios.seamless_shape import Shape, hastened, large, small, thrifty
+from terrazzo.sim.scenarios.seamless_sight import BITS_S_MIN, Sightings
 from terrazzo.sim.scenarios.torn import Torn
 from terrazzo.sim.world import FaultLevel, World
 
@@ -52,6 +54,9 @@ class Seamless(Torn):
         self.players = [
             self.player_type(self.cluster, self.judge, self.truth, f"player-{n}") for n in range(1, shape.players + 1)
         ]
+        self.sightings = Sightings(world, self.judge, self.truth, self.players)
+        if shape.is_peaceful and not self.busy_s and shape.client_bits_s >= BITS_S_MIN:
+            self.sightings.begin()
 
     def _game(self) -> LoadedGame:
         return game_of(self.judge, self.shape, on_ready=self._populate)

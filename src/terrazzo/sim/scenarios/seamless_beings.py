@@ -12,6 +12,7 @@ from typing import Any
 
 from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
 from terrazzo.base.cellside import Body
+from terrazzo.cell.seeking import SEEK_S
 from terrazzo.cell.timers import DRAWN
 from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
@@ -45,6 +46,7 @@ class Being(Cell):
     def on_created(self) -> None:
         """The first life, or the next."""
         self._hear("on_created")
+        self.judge.left[self.id] = self.space
         self.judge.refs[self.id] = self.me
         self._wind()
         self.begin()
@@ -290,7 +292,8 @@ class Being(Cell):
         """Whether a vehicle may be out of sight."""
         judge, story = self.judge, self.judge.story(vehicle)
         since = judge.world.clock.now - LATELY_S
-        if not judge.shape.is_peaceful or story is None or story.is_over or judge.whims.was_upset(vehicle, since):
+        is_upset = judge.whims.was_upset(vehicle, since - SEEK_S)  # its riders seek it first
+        if not judge.shape.is_peaceful or story is None or story.is_over or is_upset:
             return True
         return story.places[0].since >= since  # it died and was born again since
 

@@ -16,6 +16,7 @@ from terrazzo.sim.cluster import Cluster, Seat
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_rates import Pusher
+from terrazzo.sim.scenarios.seamless_story import Story
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.seamless_view import ViewJudge
 from terrazzo.sim.scenarios.seamless_walk import Gait
@@ -71,6 +72,10 @@ class Player:
         self._until = 0.0
         self._former = 0
         self._clock.after(rng.uniform(0.0, 0.5), self._come)
+
+    def misses(self, story: Story, since: float) -> bool:
+        """Whether its client does not see an entity that has been near it since then."""
+        return self.seat is not None and self._view.misses(story, self.seat.app.view, since)
 
     def unrest(self) -> str | None:
         """What of it is still under way."""

@@ -22,7 +22,7 @@ from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.history import Event
 from terrazzo.cell.real import Real
-from terrazzo.cell.story import GONE
+from terrazzo.cell.story import GONE, PARTED
 from terrazzo.sim.oracle import check
 from terrazzo.sim.rest import Problem
 from terrazzo.sim.scenarios.seamless_bounds import Kind
@@ -170,6 +170,7 @@ class Truth:
                 continue
             if not entry[3] & GONE:
                 is_so = not entry[3] & WITHHELD or entity in self._judge.whims.withheld(own.id)
+                is_so = is_so or bool(entry[3] & PARTED)  # it was withheld until its watcher took leave to jump
                 check(is_so, "P4", f"entity {entity} is hidden from the client of {own.id}, unasked", own.id, entity)
                 continue
             reach = real.witness.radius + other.kind.schema.appeal_radius - NEAR_M

@@ -62,6 +62,8 @@ class ViewJudge:
         self._own = 0
         self._catching: dict[int, Catching] = {}
         """Of the entities that this client has: what it is told in place of what no history has."""
+        self.own_since = inf
+        """When its client got the body that it has now."""
         self._turns: dict[int, int] = {}
         """How often each entity has come or gone."""
 
@@ -106,6 +108,7 @@ class ViewJudge:
         assert isinstance(span, Span)
         self._at[seen.id] = (story, span)
         self._own = seen.id
+        self.own_since = self._judge.world.clock.now
 
     def _place(self, seen: Seen) -> tuple[Story, int]:
         """Of what a description tells, and up to which fact."""
@@ -143,21 +146,31 @@ class ViewJudge:
         self._past[seen.id, story.life] = at.low
         if self._judge.shape.is_peaceful and view.player is not None:
             what = f"{seen} left the area of {self.name}, though both were near each other all the time"
-            check(self._has_reason(story, self._at[view.player.id][0]), "P4", what, self.name, seen.id)
+            since = self._judge.world.clock.now - LATELY_S
+            check(self._has_reason(story, self._at[view.player.id][0], since), "P4", what, self.name, seen.id)
 
-    def _has_reason(self, story: Story, own: Story) -> bool:
-        """Whether the two were apart lately, or one of them is no more, or the client sees less far than before."""
-        now = self._judge.world.clock.now
-        if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > now - LATELY_S:
+    def misses(self, story: Story, view: View, since: float) -> bool:
+        """Whether an entity that lives is not in a view, though it has been near since then (`seamless_sight.py`)."""
+        own = view.player
+        if own is None or own.id not in self._at or view.find(story.entity) is not None or self.own_since > since:
+            return False
+        mine = self._at[own.id][0]
+        is_young = any(each.places[0].since > since for each in (story, mine))
+        is_hidden = story.entity in self._judge.whims.withheld(own.id)
+        return not (is_young or is_hidden or self._has_reason(story, mine, since))
+
+    def _has_reason(self, story: Story, own: Story, since: float) -> bool:
+        """Whether the two were apart since then, or one of them is no more, or the client sees less far than before."""
+        if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > since:
             return True
-        if self._judge.whims.was_touched(own.entity, story.entity, now - LATELY_S):
+        if self._judge.whims.was_touched(own.entity, story.entity, since):
             return True
         radius = self._judge.radii.get(own.entity, self._judge.shape.area_radius_m)
         apart = radius + self._judge.appeal(story.type) - NEAR_M
-        mine = own.stays(now - LATELY_S)
+        mine = own.stays(since)
         return any(
             a.space != b.space or hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]) > apart
-            for a in story.stays(now - LATELY_S)
+            for a in story.stays(since)
             for b in mine
         )
 

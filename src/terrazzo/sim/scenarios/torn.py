@@ -124,6 +124,8 @@ class Torn:
         self._mutation = mutation_of(mutation, self.name)
         game = self._game()
         self.saves = self.judge.saves = Saves(world, game.schema, self.growing)
+        self.busy_s: float = world.rng("busy").choice([0.0, 0.0, *BUSY_S])
+        """Above 0: CellApps have less time than they need."""
         self.cluster = Cluster(
             world,
             game,
@@ -132,7 +134,7 @@ class Torn:
             bases=shape.bases,
             offload_margin_m=shape.margin_m,
             client_bits_s=shape.client_bits_s,
-            busy_s=world.rng("busy").choice([0.0, 0.0, *BUSY_S]),
+            busy_s=self.busy_s,
             silence_s=self.judge.clients.silence_s,
             on_start=self._on_start,
         )
