@@ -25,3 +25,13 @@ def test_refusals_are_told_with_their_sentences_beside_those_of_the_doors():
         {"door": "udp", "reason": "kind", "count": 2, "sentence": "No such kind."},
         {"door": "login", "reason": "malformed", "count": 1, "sentence": Refused.MALFORMED.value},
     ]
+
+
+def test_refusals_that_cost_a_client_nothing_are_logged_ever_more_rarely():
+    door = Door()
+    for _ in range(20):
+        door.knock(raw=b"junk")
+    door.tick()
+    assert door.app.refused == {Refused.MALFORMED: 20}
+    counts = [facts["count"] for event, facts in door.host.logged if event == "login refused"]
+    assert counts == [1, 2, 4, 8, 16]

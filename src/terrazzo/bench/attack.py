@@ -28,7 +28,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from terrazzo.bench import attack_game
 from terrazzo.bench.attack_player import Login, Watcher, log_in
-from terrazzo.bench.attackers import Attack
+from terrazzo.bench.attackers import STARTED, Attack
 from terrazzo.client import ClientGame
 from terrazzo.errors import UsageError
 from terrazzo.game import load_game
@@ -150,9 +150,12 @@ class Stage:
         refused = await self._refused()
         before = {name: _memory_mib(pid) for name, pid in self._pids.items()}
         files = {name: _files(pid) for name, pid in self._pids.items()}
-        done, logins, most_files = await asyncio.gather(
-            self._attack(plan), self._logins(), self._most_files(asyncio.get_running_loop().time() + self._seconds)
-        )
+        attacker = None if plan is None else await self._start(plan)
+        watcher.take()
+        most_files = dict(files)
+        sampling = asyncio.create_task(self._sample_files(most_files))
+        done, logins = await asyncio.gather(self._finish(attacker), self._logins())
+        sampling.cancel()
         gaps, actions = watcher.take()
         after = {name: _memory_mib(pid) for name, pid in self._pids.items()}
         now_refused = await self._refused()
@@ -168,10 +171,8 @@ class Stage:
             "error": watcher.error,
         }
 
-    async def _attack(self, plan: Plan | None) -> dict[str, int]:
-        if plan is None:
-            await asyncio.sleep(self._seconds)
-            return {}
+    async def _start(self, plan: Plan) -> asyncio.subprocess.Process:
+        """Starts the attacker; it has begun when this returns."""
         app = next(each for each in self._cluster.apps if each.name == plan.app)
         page = urlsplit(app.text) if plan.app.startswith(CONSOLE) else None
         order = Attack(
@@ -190,20 +191,36 @@ class Stage:
             sys.executable, "-m", "terrazzo.bench.attackers",
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        out, _ = await process.communicate(msgspec.json.encode(order))
-        return msgspec.json.decode(out, type=dict[str, int]) if out else {}
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(msgspec.json.encode(order))
+        process.stdin.close()
+        line = await process.stdout.readline()
+        if line.decode().strip() != STARTED:
+            raise UsageError(f"the attacker {plan.attack} did not start")
+        return process
+
+    async def _finish(self, attacker: asyncio.subprocess.Process | None) -> dict[str, int]:
+        """Until the attack is over; gives what the attacker did."""
+        if attacker is None or attacker.stdout is None:
+            await asyncio.sleep(self._seconds)
+            return {}
+        out = await attacker.stdout.read()
+        code = await attacker.wait()
+        if code:
+            raise UsageError(f"the attacker ended with exit code {code}: see what it wrote above")
+        return msgspec.json.decode(out, type=dict[str, int])
 
     async def _logins(self) -> list[Login]:
         await asyncio.sleep(self._seconds * LOGINS_AT)
         return [await log_in(self._game, self._cluster, is_udp=is_udp) for is_udp in (True, False)]
 
-    async def _most_files(self, until: float) -> dict[str, int]:
-        most = dict.fromkeys(self._pids, 0)
-        while asyncio.get_running_loop().time() < until:
+    async def _sample_files(self, most: dict[str, int]) -> None:
+        """Keeps the largest number of open files of each process."""
+        while True:
             for name, pid in self._pids.items():
                 most[name] = max(most[name], _files(pid))
             await asyncio.sleep(0.25)
-        return most
 
     async def _refused(self) -> dict[str, int]:
         """What the doors have refused so far, as the console shows it; nothing while the console does not answer."""

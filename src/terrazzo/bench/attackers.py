@@ -46,6 +46,8 @@ UPGRADE = (
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 )
 _PAUSE_S = 0.01
+STARTED = "started"
+"""The first line of an attacker."""
 
 
 class Attack(msgspec.Struct, frozen=True, kw_only=True):
@@ -437,6 +439,7 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
 
     async def work() -> None:
+        print(STARTED, flush=True)
         await ATTACKS[order.name](attacker)
 
     run_loop(work())

@@ -45,6 +45,8 @@ from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
+CHEAP = frozenset({Refused.MALFORMED, Refused.NAME, Refused.PASSWORD, Refused.DIGEST, Refused.RATE})
+"""Refusals that cost a client nothing, and would fill the disk if each were logged."""
 ADDRESS_MAX = 100
 """Characters of an address that are passed on."""
 
@@ -248,8 +250,10 @@ class LoginApp(ClusterApp):
 
     def _turn_away(self, session: Session, why: Refused, sentence: str = "") -> None:
         self.refused[why] += 1
-        sentence = sentence or why.value
-        self.host.log("login refused", address=self._host_of(session.address), why=why.name, sentence=sentence)
+        count, sentence = self.refused[why], sentence or why.value
+        if why not in CHEAP or count & (count - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
+            host = self._host_of(session.address)
+            self.host.log("login refused", address=host, why=why.name, sentence=sentence, count=count)
         self._reply(session, LoginReply(error=sentence))
 
     def _reply(self, session: Session, reply: LoginReply) -> None:

@@ -192,6 +192,16 @@ def test_addresses_of_one_ipv6_subscriber_count_as_one():
     assert door.host.drops[Drop.RATE] == 2
 
 
+def test_strangers_of_one_ipv6_subscriber_push_out_each_other():
+    door = Door(source_strangers_max=2)
+    for number in range(4):
+        door.guest((f"2001:db8::{number + 1:x}", 1, 0, 0))
+    door.guest(("2001:db8:0:1::1", 1, 0, 0))
+    door.host.poll(0.0)
+    assert len(door.host.sessions) == 3
+    assert door.host.drops[Drop.CROWDED] == 2
+
+
 def test_known_address_opens_sessions_while_others_use_up_their_share():
     door = Door(opens_per_s=3.0)
     door.guest((HONEST, 1))
