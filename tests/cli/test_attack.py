@@ -6,7 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from terrazzo.bench.attack import PLANS, choose
-from terrazzo.bench.attackers import ATTACKS, Attack, Attacker
+from terrazzo.bench.attack_order import Attack, Attacker
+from terrazzo.bench.attackers import ATTACKS
 from terrazzo.cli.main import main
 from terrazzo.errors import UsageError
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from aiohttp import WSMsgType
 
 from tests.console.pictures import BASE_0, LOGIN_APP, VIEWS, whole_cluster
 from tests.console.test_console_app import app_of
+from tests.console.test_console_server import look, serving
 
 FEW = {"door": "udp", "reason": "cookie", "count": 3, "sentence": "A cookie is forged."}
 MANY = {"door": "login", "reason": "rate", "count": 40, "sentence": "Too many attempts."}
@@ -34,3 +36,15 @@ def test_refusals_that_do_not_fit_are_refused_with_their_view(line):
     bench.show(BASE_0, asked[BASE_0][0], VIEWS[BASE_0] | {"refused_clients": [line]})
     assert bench.console.snapshot()["refusals"] == []
     assert bench.console.refusals.total() == 1
+
+
+def test_message_that_is_small_only_while_compressed_ends_its_connection():
+    async def main():
+        async with serving(whole_cluster()) as (http, _), http.ws_connect("/api/live", compress=15) as ws:
+            assert ws.compress
+            await ws.send_bytes(bytes(10_000_000))
+            while (message := await ws.receive()).type is WSMsgType.TEXT:
+                pass
+            assert message.type in (WSMsgType.CLOSE, WSMsgType.CLOSED)
+
+    look(main)

@@ -243,3 +243,17 @@ def test_refusals_have_a_door_a_reason_and_a_sentence():
             assert all(each["sentence"].endswith(".") for each in made.refusals())
 
     play("asyncio", main())
+
+
+def test_door_of_players_does_not_compress():
+    async def main():
+        async with doors() as made:
+            asks = UPGRADE.replace(b"\r\n\r\n", b"\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n")
+            line = await Line.open(made.ws_port, asks)
+            head = await line.reader.readuntil(b"\r\n\r\n")
+            assert b"101" in head
+            assert b"deflate" not in head
+            line.close()
+            await until(lambda: not made._ws._pipes)
+
+    play("uvloop", main())

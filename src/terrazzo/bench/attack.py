@@ -27,8 +27,8 @@ import msgspec
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from terrazzo.bench import attack_game
+from terrazzo.bench.attack_order import STARTED, Attack
 from terrazzo.bench.attack_player import Login, Watcher, log_in
-from terrazzo.bench.attackers import STARTED, Attack
 from terrazzo.client import ClientGame
 from terrazzo.errors import UsageError
 from terrazzo.game import load_game
