@@ -26,12 +26,12 @@ async def hello(request):
 
 
 async def stay(request):
-    """Vouches for its connection, and holds it until the client goes."""
+    """Vouches for its connection, and says how long each message is."""
     ws = web.WebSocketResponse()
     await ws.prepare(request)
     vouch_for(request)
-    async for _ in ws:
-        pass
+    async for message in ws:
+        await ws.send_str(str(len(message.data)))
     return ws
 
 
@@ -109,14 +109,13 @@ def test_address_with_too_many_half_requests_loses_its_oldest_and_others_get_in(
 @on_both_loops
 def test_connection_that_was_vouched_for_stays(loop):
     async def main():
-        async with serving(source_strangers_max=2, login_s=0.2) as (gate, port), aiohttp.ClientSession() as http:
+        async with serving(source_strangers_max=2) as (gate, port), aiohttp.ClientSession() as http:
             ws = await http.ws_connect(f"http://127.0.0.1:{port}/stay")
             lines = [await Line.open(port, HALF) for _ in range(6)]
-            await until(lambda: gate.refused[Cut.CROWDED] + gate.refused[Cut.LATE] == 6)
+            await until(lambda: gate.refused[Cut.CROWDED] == 4 and len(gate) == 3)
             await ws.send_bytes(bytes(100_000))
-            await ws.ping()
-            assert not ws.closed
-            assert len(gate) == 1
+            assert await ws.receive_str() == "100000"
+            assert gate.refused == {Cut.CROWDED: 4}
             await ws.close()
             for line in lines:
                 line.close()
@@ -138,6 +137,37 @@ def test_address_opens_so_many_connections_a_second(loop):
                 line.close()
 
     play(loop, main())
+
+
+@on_both_loops
+def test_what_is_no_request_is_counted_and_not_logged(loop, capsys):
+    async def main():
+        async with serving() as (gate, port):
+            line = await Line.open(port, b"\x16\x03\x01 not HTTP at all\r\n\r\n")
+            await line.rest()
+            line.close()
+            await until(lambda: len(gate) == 0)
+            assert gate.refused == {Cut.MALFORMED: 1}
+
+    play(loop, main())
+    assert capsys.readouterr().err == ""
+
+
+def test_error_of_a_handler_is_logged(capsys):
+    async def fail(request):
+        raise LookupError("a mistake of ours")
+
+    async def main():
+        app = web.Application()
+        app.router.add_get("/", fail)
+        server, port = await serve_http(app, "127.0.0.1", 0)
+        line = await Line.open(port, WHOLE)
+        assert b"500" in await line.reader.readline()
+        line.close()
+        await server.cleanup()
+
+    play("asyncio", main())
+    assert "a mistake of ours" in capsys.readouterr().err
 
 
 @on_both_loops

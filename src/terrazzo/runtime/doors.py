@@ -174,8 +174,9 @@ async def serve_http(
     gate = Gate(PAGES) if gate is None else gate
     application[GATE] = gate
     runner = web.AppRunner(
-        application, access_log=None, shutdown_timeout=CLOSE_S, keepalive_timeout=IDLE_S, auto_decompress=False
-    )
+        application, access_log=None, logger=gate.make_logger(), shutdown_timeout=CLOSE_S, keepalive_timeout=IDLE_S,
+        auto_decompress=False,
+    )  # fmt: skip
     await runner.setup()
     assert runner.server is not None, "the runner was set up a moment ago"
     guarded = gate.guard(runner.server)

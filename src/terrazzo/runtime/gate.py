@@ -20,6 +20,7 @@ What is refused is counted by reason.
 from __future__ import annotations
 
 import asyncio
+import logging
 import resource
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from typing import cast
 
 import msgspec
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.client.strangers import KnownSources, Strangers
@@ -47,6 +49,7 @@ class Cut(Sentence):
     CROWDED = "connection_crowded", "A connection without a login gave way to a newer one."
     LATE = "late", "A connection did not finish its request, or did not log in, in time."
     TOO_MUCH = "too_much", "A connection sent more than one may before its login."
+    MALFORMED = "malformed_request", "A connection sent what is no HTTP request."
     FRAMES = "frames", "A WebSocket sent more messages a second than a client does."
 
 
@@ -90,6 +93,19 @@ class Gate:
         if connection is not None:
             self._strangers.remove(connection)
             connection.set_free()
+
+    def make_logger(self) -> logging.Logger:
+        """The logger of the web server: what clients send wrongly is counted and not logged, for they could fill the
+        disk with it; our own errors are."""
+        logger = logging.Logger("terrazzo.http")
+        logger.addFilter(self._is_worth_logging)
+        return logger
+
+    def _is_worth_logging(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+            self.refused[Cut.MALFORMED] += 1
+            return False
+        return True
 
     # For connections.
 
