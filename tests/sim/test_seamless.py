@@ -10,11 +10,14 @@ import pytest
 
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.errors import UsageError
+from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
 from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
 from terrazzo.sim.mutations import MUTATIONS, mutation_of
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
 from terrazzo.sim.scenarios.seamless import seamless
+from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
+from terrazzo.sim.timer_mutations import TIMER_MUTATIONS
 from terrazzo.sim.trace import Keep
 from terrazzo.sim.world import FaultLevel, World
 
@@ -150,7 +153,8 @@ def test_what_was_saved_is_compared(monkeypatch):
 
 def test_each_scenario_has_its_own_mutations():
     mine = {name for name, each in MUTATIONS.items() if each.scenario == "seamless"}
-    assert mine == {*CAUGHT, *LONG, *PEACEFUL, *SHAPED, *HASTE_MUTATIONS}, "a mutation that no test catches"
+    elsewhere = {*TIMER_MUTATIONS, *CLIENT_MUTATIONS, *HASTE_MUTATIONS, *SIGHT_MUTATIONS}  # in files of their own
+    assert mine == {*CAUGHT, *LONG, *PEACEFUL, *SHAPED, *elsewhere}, "a mutation that no test catches"
     with pytest.raises(UsageError, match="for the seamless scenario"):
         mutation_of("deliver-twice", "seamless")
     with pytest.raises(UsageError, match="for the channel scenario"):

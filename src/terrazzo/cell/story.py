@@ -33,9 +33,10 @@ changes now and for those with news that are more than a headline; all others co
 What may be lost is told at once or never. To who could not be told then, a property is told with the next news as it
 is by that time, and as everything that is caught up by stamps it is told so that it arrives.
 
-**The budget** is bytes a second, in the long run, over all borders: the deficit travels with the witness. The own entity's mail and leaves go in any case; announcements,
-descriptions, news and places as far as it reaches. What is over is owed, what is not used is saved, both for
-CARRY_TICKS at most. A new client begins with all that can be saved: it has much to hear.
+**The budget** is bytes a second, in the long run, over all borders: the deficit travels with the witness. The own
+entity's mail and leaves go in any case; announcements, descriptions, news and places as far as it reaches. What is over
+is owed, what is not used is saved, both for CARRY_TICKS at most. A new client begins with all that can be saved: it has
+much to hear.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Witness:
         self._awaited: Collection[int] | None = None
         """For whom there is patience; None: for all."""
         self.served_at = body.app.host.now
-        """When, by the clock of this app (`cell/feed.py`). The time under way from the former cell counts for nothing."""
+        """When, by the clock of this app (`cell/feed.py`): for the time under way a client is granted nothing."""
 
     # Coming and going.
 

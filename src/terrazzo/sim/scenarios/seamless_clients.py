@@ -123,7 +123,7 @@ class Clients:
         return True
 
     def _give_up(self, part: Any, lost_at: float) -> None:
-        if self._kept.get(part.id) is part and self._lost_at.get(part.id) == lost_at:
+        if part.id in self._kept and self._lost_at.get(part.id) == lost_at:
             self._count("given up")
             del self._kept[part.id]
             self._bases_over.add(part.id)

@@ -76,4 +76,6 @@ class Errands:
         former, count = met
         if any(dist(former, each) > WALKED_M for each in (place, *(stay.position for stay in places[count:]))):
             return None
-        return Broken("P1", f"controller {number} of entity {entity} has caught up twice and not walked between", entity)
+        return Broken(
+            "P1", f"controller {number} of entity {entity} has caught up twice and not walked between", entity
+        )

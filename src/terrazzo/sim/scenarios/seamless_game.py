@@ -280,7 +280,8 @@ class RunnerCell(Being, of=Runner):
 
     def on_reached(self, number: int) -> None:
         """It is where it wanted to be."""
-        self.judge.check(self.judge.errands.reach(self.id, number, tuple(self.position)))
+        x, y, z = self.position
+        self.judge.check(self.judge.errands.reach(self.id, number, (x, y, z)))
         self.judge.check(self.judge.duties.meet(self.id, number))
 
     def on_turned(self, number: int) -> None:

@@ -236,7 +236,9 @@ class Pusher:
         """A call of another's own method, of a method that is not exposed, or of another's base part."""
         rates, rng, player = self._rates, self._rng, app.player
         assert player is not None
-        others = [part for part in app.parts.values() if part is not player and part._seen.schema is player._seen.schema]
+        others = [
+            part for part in app.parts.values() if part is not player and part._seen.schema is player._seen.schema
+        ]
         schema, number = player._seen.schema, rates.number(player.id)
         what = rng.randrange(3)
         if what == 0:  # beyond the exposed ones
