@@ -15,6 +15,9 @@ stand still for a while. Nobody dies: that is for the scenarios of recovery.
     seamless_saves.py      P5                               seamless_excuses.py   P3: what a ghost may skip
     seamless_hooks.py      P3: hooks come in pairs          seamless_pace.py      P7: nobody is too fast
     seamless_sight.py      P4: whatever is near is seen in time
+    seamless_timers.py     P1: timers of chosen numbers     seamless_errands.py   P1: where controllers arrive
+    seamless_budget.py     P4: bytes for a client           seamless_rates.py     P7: call rates, exposure
+    seamless_clients.py    P4: proxies that are kept, and get the next client
 
 `skeleton` is its small form: a ground that stays, no teleports, no faults.
 """

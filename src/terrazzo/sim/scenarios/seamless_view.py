@@ -64,6 +64,8 @@ class ViewJudge:
         """Of the entities that this client has: what it is told in place of what no history has."""
         self.own_since = inf
         """When its client got the body that it has now."""
+        self._ended = -1
+        """The last life of the own body whose end this client was told."""
         self._turns: dict[int, int] = {}
         """How often each entity has come or gone."""
 
@@ -87,9 +89,16 @@ class ViewJudge:
             self._on_left(event.entity, view)
         elif isinstance(event, CellLost):
             self._past.clear()  # with the next body the story of the others begins anew, wherever that cell is
-            story, _ = self._at.pop(event.entity.id)
-            is_over = self._judge.is_over("cell", event.entity.id, story.life)
-            check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, event.entity.id)
+            self._at.pop(event.entity.id)
+            is_over, own = self._ends_one(event.entity.id), event.entity.id
+            check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, own)
+
+    def _ends_one(self, entity: int) -> bool:
+        """Whether a body of the own entity has ended of which this client was not told yet. By the time that a client
+        is told of a body, the next one may be there, and look the same."""
+        over = [each.life for each in self._judge.stories[entity] if each.life > self._ended and each.is_over]
+        self._ended = min(over, default=self._ended)
+        return bool(over)
 
     def hold(self, entity: int) -> Hold:
         """What the client has of an entity now."""
