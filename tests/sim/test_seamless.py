@@ -13,6 +13,7 @@ from terrazzo.errors import UsageError
 from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
 from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
 from terrazzo.sim.mutations import MUTATIONS, mutation_of
+from terrazzo.sim.rare_mutations import RARE_MUTATIONS
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
 from terrazzo.sim.scenarios.seamless import seamless
@@ -153,7 +154,8 @@ def test_what_was_saved_is_compared(monkeypatch):
 
 def test_each_scenario_has_its_own_mutations():
     mine = {name for name, each in MUTATIONS.items() if each.scenario == "seamless"}
-    elsewhere = {*TIMER_MUTATIONS, *CLIENT_MUTATIONS, *HASTE_MUTATIONS, *SIGHT_MUTATIONS}  # in files of their own
+    in_other_files = (TIMER_MUTATIONS, CLIENT_MUTATIONS, HASTE_MUTATIONS, SIGHT_MUTATIONS, RARE_MUTATIONS)
+    elsewhere = {name for each in in_other_files for name in each}
     assert mine == {*CAUGHT, *LONG, *PEACEFUL, *SHAPED, *elsewhere}, "a mutation that no test catches"
     with pytest.raises(UsageError, match="for the seamless scenario"):
         mutation_of("deliver-twice", "seamless")

@@ -18,6 +18,7 @@ from terrazzo.sim.cell_mutations import CELL_MUTATIONS
 from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
 from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
+from terrazzo.sim.rare_mutations import RARE_MUTATIONS, RARE_SYNC_MUTATIONS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.sim.timer_mutations import TIMER_MUTATIONS
@@ -369,6 +370,8 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in SIGHT_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="seamless") for name, harm in RARE_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="sync") for name, harm in RARE_SYNC_MUTATIONS.items()},
     "fight-keep-waiting": Mutation(app=_keeps_waiting, scenario="fight"),
     "fight-wrong-answers": Mutation(app=_answers_wrongly, scenario="fight"),
     "fight-deaf-awaiting": Mutation(app=_deaf_to_answers, scenario="fight"),

@@ -64,6 +64,7 @@ class Being(Cell):
         self._hear("on_leaving_cell")
         self.judge.left[self.id] = self.space
         if self.judge.is_working and self.judge.thresholds.ends():
+            self.judge.radii.pop(self.id, None)  # its next body sees as far as any
             self.perish()
 
     def on_left_cell(self) -> None:

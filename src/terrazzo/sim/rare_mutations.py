@@ -1,0 +1,205 @@
+"""Broken forms of what happens seldom, or only at rest, each with a name (`mutations.py` has the table).
+
+Each is a patch of one app when it starts. They break what the judges were blind to: copies that are given up too early,
+cells that are empty too early, snapshots of open steps, skips that another ghost's excuse covered, saves under faults,
+unreliable properties at rest, and rest that takes too long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import msgspec
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.held import Held
+from terrazzo.db.dbapp import DBApp
+from terrazzo.sim.cell_mutations import _hears, harmed, instead
+from terrazzo.sync.protocol import ToClient
+from terrazzo.wire.app import App
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates
+from terrazzo.wire.pairs.base_db import Save, Saved
+from terrazzo.wire.pairs.cell_cell import CreateGhost, GhostCreated, NextReal, Offload, Onloaded, SetReal, WantSnapshot
+
+SLOW_S = 45.0
+
+
+def _confirms_any(app: CellApp) -> None:
+    """Any Onloaded deletes the kept copy, whatever its epoch."""
+    app.on(Onloaded, lambda source, message: app.offloads.kept.pop(message.entity, None))
+
+
+def _empties_at_once(app: CellApp) -> None:
+    """CellEmpty is sent though copies are kept and arrivals wait."""
+    instead(app.ground, "_is_empty", lambda before, space: all(body.real is None for body in space.bodies.values()))
+
+
+def _snapshots_open_steps(app: CellApp) -> None:
+    """A snapshot is sent while a step is open."""
+
+    def on_want(source: AppId, message: WantSnapshot) -> None:
+        real = app.reals.get(message.entity)
+        if real is not None and source in real.haunts:
+            app.haunts.describe(real, source, is_snapshot=True)
+        else:
+            app.haunts.on_want_snapshot(source, message)
+
+    app.on(WantSnapshot, on_want)
+
+
+def _skips_under_cover(app: CellApp) -> None:
+    """When another ghost of this app has asked for a snapshot, a creation that is early is taken at once."""
+    asked: set[object] = set()
+
+    def count(before: Any, what: str, /, **facts: object) -> None:
+        if what == "snapshot asked for":
+            asked.add(facts.get("entity"))
+        before(what, **facts)
+
+    def hear(message: CreateGhost) -> CreateGhost:
+        is_covered = bool(asked - {message.entity}) and message.entity not in asked
+        return msgspec.structs.replace(message, is_snapshot=True) if is_covered else message
+
+    instead(app, "count", count)
+    _hears(app, CreateGhost, hear)
+
+
+def _trims_too_many(app: CellApp) -> None:
+    """The past that goes along with a ghost lacks its first step, and its floor does not tell."""
+
+    def hear(message: CreateGhost) -> CreateGhost:
+        return msgspec.structs.replace(message, past=message.past._replace(steps=message.past.steps[1:]))
+
+    _hears(app, CreateGhost, hear)
+
+
+def _returns_bare(app: CellApp) -> None:
+    """A real whose jump is refused comes back without its timers."""
+
+    def bring_back(before: Any, message: Offload, reason: str) -> Any:
+        return before(msgspec.structs.replace(message, timers=()), reason)
+
+    instead(app.offloads, "_bring_back", bring_back)
+
+
+def _deaf_to_late_reals(app: CellApp) -> None:
+    """A SetReal that is late is ignored, and so is the NextReal that came before it; both are confirmed."""
+
+    def on_set_real(source: AppId, message: SetReal) -> None:
+        body = app.bodies.get(message.entity)
+        if body is not None and body.real is None and message.epoch > body.epoch:
+            app.send(source, GhostCreated(message.entity, message.epoch))
+        else:
+            app.ghosts.on_set_real(source, message)
+
+    app.on(SetReal, on_set_real)
+    _hears(app, NextReal, lambda message: None)
+
+
+def _holds_for_ever(app: CellApp) -> None:
+    """An arrival that waits for steps waits until they come."""
+
+    def mend(before: Any, entity: int, held: Held) -> None:
+        if held.turns and isinstance(held.turns[0].message, Offload):
+            held.until = inf
+        else:
+            before(entity, held)
+
+    instead(app.ghosts.mending, "_mend", mend)
+
+
+def _mends_slowly(app: CellApp) -> None:
+    """Gaps are mended, but it takes most of a minute: a judge with one bound of 60 s for all would not notice."""
+    since: dict[int, float] = {}
+
+    def mend(before: Any, entity: int, held: Held) -> None:
+        begun = since.setdefault(entity, app.host.now)
+        if app.host.now >= begun + SLOW_S:
+            before(entity, held)
+        else:
+            held.until = app.host.now + 1.0
+
+    instead(app.ghosts.mending, "_mend", mend)
+
+
+def _forgets_loose(app: CellApp) -> None:
+    """Unreliable changes are never sent: clients keep the values that they were described with."""
+
+    def send(before: Any, peer: AppId, message: Message) -> int:
+        if isinstance(message, ClientUpdates):
+            message = ClientUpdates(tuple(_places_only(each) for each in message.updates))
+        sent: int = before(peer, message)
+        return sent
+
+    instead(app.outbox, "send", send)
+
+
+def _places_only(update: ClientUpdate) -> ClientUpdate:
+    return update._replace(messages=tuple(each for each in update.messages if each[0] == ToClient.PLACES))
+
+
+# Saves.
+
+
+def _confirms_early(app: App) -> None:
+    """A save is confirmed at once, and written when the next one comes."""
+    if isinstance(app, DBApp):
+        waiting: list[tuple[Any, ...]] = []
+
+        def save(before: Any, question: Any, message: Save, type_name: str) -> None:
+            for each in waiting:
+                before(*each)
+            waiting[:] = [(question, message, type_name)]
+            app.requests.answer(question, Saved(message.dbid))
+
+        instead(app, "_save", save)
+
+
+def _saves_older(app: App) -> None:
+    """A BaseApp saves what it saved first, again and again."""
+    if isinstance(app, BaseApp):
+        first: dict[int, bytes] = {}
+
+        def ask(before: Any, peer: AppId, message: Message, **named: Any) -> None:
+            if isinstance(message, Save):
+                record = first.setdefault(message.dbid, message.record)
+                message = msgspec.structs.replace(message, record=record)
+            before(peer, message, **named)
+
+        instead(app.requests, "ask", ask)
+
+
+def _loads_older(app: App) -> None:
+    """A player that logs on gets the record of the log-on before."""
+    if isinstance(app, DBApp):
+        last: dict[str, bytes] = {}
+
+        def loaded(before: Any, attempt: Any, record: bytes | None) -> None:
+            older = last.get(attempt.name, record)
+            if record is not None:
+                last[attempt.name] = record
+            before(attempt, older)
+
+        instead(app.log_ons, "_loaded", loaded)
+
+
+RARE_MUTATIONS: dict[str, Callable[[App], None]] = {
+    "confirm-any": harmed(_confirms_any),
+    "empty-at-once": harmed(_empties_at_once),
+    "snapshot-open-steps": harmed(_snapshots_open_steps),
+    "skip-under-cover": harmed(_skips_under_cover),
+    "trim-too-many": harmed(_trims_too_many),
+    "return-bare": harmed(_returns_bare),
+    "deaf-to-late-reals": harmed(_deaf_to_late_reals),
+    "hold-for-ever": harmed(_holds_for_ever),
+    "mend-slowly": harmed(_mends_slowly),
+    "confirm-early": _confirms_early,
+    "save-older": _saves_older,
+    "load-older": _loads_older,
+}
+RARE_SYNC_MUTATIONS: dict[str, Callable[[App], None]] = {"forget-loose": harmed(_forgets_loose)}
