@@ -6,7 +6,6 @@ import os
 from typing import Any, NamedTuple
 
 import pytest
-from test_shaped import Stage
 
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
 from terrazzo.sim.oracle import Broken
@@ -15,6 +14,7 @@ from terrazzo.sim.runner import Order, run
 from terrazzo.sim.world import FaultLevel
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import WantSnapshot
+from tests.sim.test_shaped import Stage
 
 SEEDS_MAX = 200
 SHORT_S = 8.0
@@ -39,6 +39,7 @@ CAUGHT = {
     "trim-too-many": Caught("P3", "was told something else", 1),
     "hold-for-ever": Caught("liveness", "13.0 s at most", 2),
     "mend-slowly": Caught("liveness", "s at most: cell_app-", 2),
+    "deaf-to-late-reals": Caught("liveness", "19.0 s at most: entity", 1),
     "return-bare": Caught("liveness", "25.0 s at most: timer", 7),
     "confirm-early": Caught("P5", "is confirmed, and the database has", 0),
     "save-older": Caught("P5", "is confirmed, and the database has", 0),
@@ -65,8 +66,8 @@ def test_a_rare_mutation_is_caught_by_the_promise_that_it_breaks(name):
 def confirm_late(mutation: str | None) -> None:
     """An Onloaded comes late: the creature has come back meanwhile, and has been sent on.
 
-        1 ──creature──▶ 2 ──▶ 3 ──▶ 1 ──▶ ‖ 2         from 2 to 1 nothing passes until then
-        1 ◀── ‖ Onloaded of the first time
+    1 ──creature──▶ 2 ──▶ 3 ──▶ 1 ──▶ ‖ 2         from 2 to 1 nothing passes until then
+    1 ◀── ‖ Onloaded of the first time
     """
     stage = Stage(mutation)
     x, z = stage.corner()
@@ -99,7 +100,7 @@ def mend_open_step(mutation: str | None) -> None:
     handler, asked = app._handlers[WantSnapshot], []
 
     def change(part: Any) -> None:
-        part.rank = stage.seamless.judge.unique()
+        part.trail.append(stage.seamless.judge.unique())  # what is told twice is there twice
 
     def on_want(source: AppId, message: WantSnapshot) -> None:
         if message.entity == stage.creature:

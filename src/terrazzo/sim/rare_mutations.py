@@ -1,8 +1,8 @@
 """Broken forms of what happens seldom, or only at rest, each with a name (`mutations.py` has the table).
 
 Each is a patch of one app when it starts. They break what the judges were blind to: copies that are given up too early,
-cells that are empty too early, snapshots of open steps, skips that another ghost's excuse covered, saves under faults,
-unreliable properties at rest, and rest that takes too long.
+cells that are empty too early, snapshots of open steps, saves under faults, unreliable properties at rest, and rest that
+takes too long.
 """
 
 from __future__ import annotations
@@ -50,23 +50,6 @@ def _snapshots_open_steps(app: CellApp) -> None:
             app.haunts.on_want_snapshot(source, message)
 
     app.on(WantSnapshot, on_want)
-
-
-def _skips_under_cover(app: CellApp) -> None:
-    """When another ghost of this app has asked for a snapshot, a creation that is early is taken at once."""
-    asked: set[object] = set()
-
-    def count(before: Any, what: str, /, **facts: object) -> None:
-        if what == "snapshot asked for":
-            asked.add(facts.get("entity"))
-        before(what, **facts)
-
-    def hear(message: CreateGhost) -> CreateGhost:
-        is_covered = bool(asked - {message.entity}) and message.entity not in asked
-        return msgspec.structs.replace(message, is_snapshot=True) if is_covered else message
-
-    instead(app, "count", count)
-    _hears(app, CreateGhost, hear)
 
 
 def _trims_too_many(app: CellApp) -> None:
@@ -192,7 +175,6 @@ RARE_MUTATIONS: dict[str, Callable[[App], None]] = {
     "confirm-any": harmed(_confirms_any),
     "empty-at-once": harmed(_empties_at_once),
     "snapshot-open-steps": harmed(_snapshots_open_steps),
-    "skip-under-cover": harmed(_skips_under_cover),
     "trim-too-many": harmed(_trims_too_many),
     "return-bare": harmed(_returns_bare),
     "deaf-to-late-reals": harmed(_deaf_to_late_reals),

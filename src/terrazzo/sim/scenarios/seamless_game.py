@@ -193,7 +193,7 @@ class CreatureCell(Being, of=Creature):
 
     def mark(self) -> None:
         """See Being."""
-        self.rank = self.judge.unique()
+        self.trail.append(self.judge.unique())
 
     def live(self) -> None:
         """One stride, and perhaps something more."""
