@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.wire.entity_messages import Astray
-from terrazzo.wire.ids import NEVER_HEARD
+from terrazzo.wire.ids import NEVER_HEARD, PartId
 from tests.wire.entity_harness import X, Y, Z, pair
 
 
@@ -92,7 +92,11 @@ def test_home_of_the_source_is_told_when_a_frame_goes_astray_behind_a_stub():
     del town["C"].places[X]
     town["A"].depart(X, town.id("C"))
     town["D"].create(X, life=1)
-    town.homes["B"].locate = lambda part: town["B"].learn(part, 1 << 32, town.id("D"))  # type: ignore[method-assign]
+
+    def locate(part: PartId) -> None:
+        town["B"].learn(part, 1 << 32, town.id("D"))
+
+    town.homes["B"].locate = locate  # type: ignore[method-assign]
     town["B"].send(Y, X, b"m")
     town.settle(0.5)
     assert town.take(X) == [b"m"], "before it could have been sent again"
