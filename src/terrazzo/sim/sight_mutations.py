@@ -7,20 +7,20 @@ from collections.abc import Callable
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
 from terrazzo.wire.app import App
-from terrazzo.wire.ids import AppId
-from terrazzo.world.rect import Rect
 
 LATE_S = 10.0
 
 
-def _late_wishes(app: CellApp, *, is_announced: bool) -> None:
-    """What is to be announced, or described, waits for LATE_S in each cell."""
+def _late_wishes(app: CellApp, *, is_announced: bool, only_ghosts: bool = False) -> None:
+    """What is to be announced, or described, waits for LATE_S in each cell; perhaps only what has its real elsewhere."""
     serve, first = app.feed.serve, dict[tuple[int, int, bool], float]()
 
     def served(real: Real) -> None:
         assert real.witness is not None
         story, now, held = real.witness._story, app.host.now, []
         for entity in list(story._wishes):
+            if only_ghosts and entity in app.reals:
+                continue
             if story.sight.flags(entity) >= 0 and bool(story.sight.alias(entity)) == is_announced:
                 key = (real.body.id, entity, is_announced)
                 if now < first.setdefault(key, now) + LATE_S:
@@ -43,19 +43,9 @@ def _describes_late(app: CellApp) -> None:
     _late_wishes(app, is_announced=True)
 
 
-def _makes_ghosts_late(app: CellApp) -> None:
-    """A ghost is made LATE_S after it was needed first, unless its real is about to go there."""
-    missing, first = app.haunts._missing, dict[tuple[int, AppId], float]()
-
-    def late(real: Real, square: Rect, goes_to: AppId | None) -> list[AppId]:
-        now = app.host.now
-        return [
-            to
-            for to in missing(real, square, goes_to)
-            if to == goes_to or now >= first.setdefault((real.body.id, to), now) + LATE_S
-        ]
-
-    vars(app.haunts)["_missing"] = late
+def _shows_ghosts_late(app: CellApp) -> None:
+    """What has its real in another cell is announced late."""
+    _late_wishes(app, is_announced=False, only_ghosts=True)
 
 
 def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:
@@ -69,5 +59,5 @@ def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:
 SIGHT_MUTATIONS: dict[str, Callable[[App], None]] = {
     "announce-late": _harmed(_announces_late),
     "describe-late": _harmed(_describes_late),
-    "make-ghosts-late": _harmed(_makes_ghosts_late),
+    "show-ghosts-late": _harmed(_shows_ghosts_late),
 }
