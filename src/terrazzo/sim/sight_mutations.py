@@ -11,16 +11,14 @@ from terrazzo.wire.app import App
 LATE_S = 10.0
 
 
-def _late_wishes(app: CellApp, *, is_announced: bool, only_ghosts: bool = False) -> None:
-    """What is to be announced, or described, waits for LATE_S in each cell; perhaps only what has its real elsewhere."""
+def _late_wishes(app: CellApp, *, is_announced: bool) -> None:
+    """What is to be announced, or described, waits for LATE_S in each cell."""
     serve, first = app.feed.serve, dict[tuple[int, int, bool], float]()
 
     def served(real: Real) -> None:
         assert real.witness is not None
         story, now, held = real.witness._story, app.host.now, []
         for entity in list(story._wishes):
-            if only_ghosts and entity in app.reals:
-                continue
             if story.sight.flags(entity) >= 0 and bool(story.sight.alias(entity)) == is_announced:
                 key = (real.body.id, entity, is_announced)
                 if now < first.setdefault(key, now) + LATE_S:
@@ -43,9 +41,20 @@ def _describes_late(app: CellApp) -> None:
     _late_wishes(app, is_announced=True)
 
 
-def _shows_ghosts_late(app: CellApp) -> None:
-    """What has its real in another cell is announced late."""
-    _late_wishes(app, is_announced=False, only_ghosts=True)
+def _grants_seldom(app: CellApp) -> None:
+    """Announcements and descriptions go out once in LATE_S, all at once."""
+    serve, every = app.feed.serve, int(LATE_S / app.tick_s)
+
+    def served(real: Real) -> None:
+        assert real.witness is not None
+        story = real.witness._story
+        held = list(story._wishes) if app.tick % every else []
+        for entity in held:
+            del story._wishes[entity]
+        serve(real)
+        story._wishes.update(dict.fromkeys(held))
+
+    vars(app.feed)["serve"] = served
 
 
 def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:
@@ -59,5 +68,5 @@ def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:
 SIGHT_MUTATIONS: dict[str, Callable[[App], None]] = {
     "announce-late": _harmed(_announces_late),
     "describe-late": _harmed(_describes_late),
-    "show-ghosts-late": _harmed(_shows_ghosts_late),
+    "grant-seldom": _harmed(_grants_seldom),
 }
