@@ -1,8 +1,8 @@
 """Broken forms of what happens seldom, or only at rest, each with a name (`mutations.py` has the table).
 
 Each is a patch of one app when it starts. They break what the judges were blind to: copies that are given up too early,
-cells that are empty too early, snapshots of open steps, saves under faults, unreliable properties at rest, and rest that
-takes too long.
+cells that are empty too early, snapshots of open steps, saves under faults, unreliable properties at rest, and rest
+that takes too long.
 """
 
 from __future__ import annotations
