@@ -160,7 +160,7 @@ def test_error_of_a_handler_is_logged(capsys):
     async def main():
         app = web.Application()
         app.router.add_get("/", fail)
-        server, port = await serve_http(app, "127.0.0.1", 0)
+        server, port = await serve_http(app, "127.0.0.1", [0])
         line = await Line.open(port, WHOLE)
         assert b"500" in await line.reader.readline()
         line.close()
