@@ -25,7 +25,7 @@ from terrazzo.schema.indexes import METHOD_IDS
 from terrazzo.schema.model import Side
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
-from terrazzo.sync.protocol import Told, split_message, take_entity, with_entity
+from terrazzo.sync.protocol import Call, Told, split_message, take_entity, with_entity
 from terrazzo.wire.app import App
 
 RATES = {"rush": 5.0, "ring": 0.7}
@@ -140,12 +140,14 @@ class Rates:
         return True
 
     def _read(self, proxy: ProxyEntity, message: bytes, read: Callable[[bytes], None]) -> None:
-        method, number = self._rated(proxy, message)
-        if not method:
+        call = self._rated(proxy, message)
+        if call is None:
             read(message)
             return
-        now, key = proxy.app.host.now, (proxy.id, method)
-        bucket = self._buckets.setdefault(key, Bucket(RATES[method], now))
+        now, method, rate = proxy.app.host.now, call.method.name, call.method.rate
+        assert rate is not None
+        number = call.method.decode_args(call.data)[0] if method in RATES else 0
+        bucket = self._buckets.setdefault((proxy.id, method), Bucket(rate, now))
         may_run, dropped = bucket.take(now), proxy.mail.dropped["rate"]
         is_there = proxy.cell.state is Body.THERE
         self._reading = (proxy.id, number) if may_run is not False and method == "ring" else None
@@ -163,17 +165,15 @@ class Rates:
         if method == "rush" and not was_dropped and is_there:
             self._due.setdefault(proxy.id, deque()).append((number, self._life(proxy.id)))
 
-    def _rated(self, proxy: ProxyEntity, message: bytes) -> tuple[str, int]:
-        """The name of the method with a rate that a message calls, and the number of the call; or an empty name."""
+    def _rated(self, proxy: ProxyEntity, message: bytes) -> Call | None:
+        """The call of an own method with a rate that a message is, if it is one."""
         kind, body = split_message(message)
         for side in (Side.BASE, Side.CELL):
             if kind >= METHOD_IDS[side].first:
                 entity, data = take_entity(body)
-                if entity != proxy.id:
-                    return "", 0
-                call = proxy.app.methods.find(proxy.schema, side, kind, data)
-                return (call.method.name, call.method.decode_args(call.data)[0]) if call.method.rate else ("", 0)
-        return "", 0
+                call = proxy.app.methods.find(proxy.schema, side, kind, data) if entity == proxy.id else None
+                return call if call is not None and call.method.rate else None
+        return None
 
     # What the entities tell.
 
