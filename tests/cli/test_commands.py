@@ -118,7 +118,7 @@ def test_sim_refuses_what_would_prove_nothing(wrong):
 
 
 def test_a_world_in_which_nothing_happens_has_not_held(monkeypatch):
-    def idle(orders, jobs):
+    def idle(orders, jobs, **rest):
         return [Outcome(order, 0, 1.0, "") for order in orders]
 
     monkeypatch.setattr("terrazzo.cli.sim.run_many", idle)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp, DBLimits
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.passwords import Cost, Hasher
@@ -48,6 +49,8 @@ class Office:
     def __init__(self, *, me=ME, database=None, allow_new_players=True, limits=None, schema=SCHEMA, has_manager=True):
         self.host = FakeHost()
         self.database = database or MemoryDatabase()
+        self.ids: Any = self.database.players if isinstance(self.database, BotsDatabase) else self.database
+        """The database that gives the ids of entities."""
         self.store = StoreQueue(self.database, Hasher(random.Random(2).randbytes, CHEAP))
         self.app = DBApp(
             me,
@@ -103,7 +106,7 @@ class Office:
     # What peers do.
 
     def log_on(self, name: str = "Ada", password: str = "secret", source: AppId = LOGIN) -> int:
-        self.database.next_entity_id = max(self.database.next_entity_id, 77)  # the first proxy of a test is 77
+        self.ids.next_entity_id = max(self.ids.next_entity_id, 77)  # the first proxy of a test is 77
         return self.ask(source, LogOn(name, password, "192.0.2.7"))
 
     def placements(self) -> list[tuple[int, PlaceProxy]]:
@@ -138,7 +141,7 @@ class Office:
 
     def arrive(self, name: str = "Ada", password: str = "secret", entity: int = 77) -> PlaceProxy:
         """A whole log-on; gives what was placed."""
-        self.database.next_entity_id = entity
+        self.ids.next_entity_id = entity
         number = self.log_on(name, password)
         self.ticks()
         [(asked, place)] = self.placements()

@@ -39,17 +39,17 @@ class BotsDatabase:
 
     def __init__(self, players: Database) -> None:
         self.bots = MemoryDatabase(first_dbid=FIRST_DBID, take_ids=self._take_ids)
-        self._players = players
+        self.players = players
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """See Database. What concerns the players is one transaction, as it is without bots."""
         asked = [each for each in operations if not _is_of_bot(each)]
-        results = iter(self._players.transact(asked) if asked else [])
+        results = iter(self.players.transact(asked) if asked else [])
         return [self._run(each) if _is_of_bot(each) else self._both(each, next(results)) for each in operations]
 
     def close(self) -> None:
         """See Database."""
-        self._players.close()
+        self.players.close()
 
     def _run(self, operation: Operation[Any]) -> Any:
         [result] = self.bots.transact([operation])
@@ -59,7 +59,7 @@ class BotsDatabase:
 
     def _take_ids(self, wanted: TakeIds) -> int:
         """Entities of bots and of players have ids of one row, which the database of the players gives."""
-        [result] = self._players.transact([wanted])
+        [result] = self.players.transact([wanted])
         if isinstance(result, StoreError):
             raise result
         assert isinstance(result, int)
