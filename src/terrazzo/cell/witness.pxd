@@ -10,6 +10,7 @@ cdef class Witness:
     cdef public long long number
     cdef public double radius
     cdef public double hysteresis
+    cdef public bint has_come
     cdef public double served_at
     cdef public Story _story
     cdef public long _interest
@@ -19,6 +20,7 @@ cdef class Witness:
 
     cpdef tell_own(self, object event)
     cpdef say_own(self, object subject, bytes message)
+    @cython.locals(story=Story, advance=cython.double, said=tuple)
     cpdef tuple update(self, double now, long tick, double allowed, double granted)
     cpdef on_wants(self, object message)
     cpdef enter(self, object other)

@@ -52,13 +52,16 @@ from terrazzo.wire.pairs.cell_cell import PackedWitness
 if TYPE_CHECKING:
     from terrazzo.cell.body import Body
 
+ADVANCE = 0.5
+"""Of a tick's bytes: as much as leaves half for the next tick, in which it is paid back."""
+
 
 class Witness:
     """Who is in the area of one client."""
 
     __slots__ = (
-        "_awaited", "_doubts", "_interest", "_patience_until", "_story", "body", "hysteresis", "number", "radius",
-        "served_at",
+        "_awaited", "_doubts", "_interest", "_patience_until", "_story", "body", "has_come", "hysteresis", "number",
+        "radius", "served_at",
     )  # fmt: skip
 
     def __init__(self, body: Body, number: int, radius: float, hysteresis: float, story: Story) -> None:
@@ -73,6 +76,8 @@ class Witness:
         self._patience_until = 0.0
         self._awaited: Collection[int] | None = None
         """For whom there is patience; None: for all."""
+        self.has_come = False
+        """From another cell, and was not served here yet."""
         self.served_at = body.app.host.now
         """When, by the clock of this app (`cell/feed.py`): for the time under way a client is granted nothing."""
 
@@ -114,6 +119,7 @@ class Witness:
         story = Story(body, Aliases((seen.alias for seen in packed.seen), packed.resting), packed.deficit)
         witness = cls(body, packed.witness, packed.radius, packed.hysteresis, story)
         witness._patience_until = now + PATIENCE_S
+        witness.has_come = True
         story.left = {entity: (number, now + LEFT_S) for entity, number in packed.left}
         members = []
         for seen in packed.seen:
@@ -205,8 +211,16 @@ class Witness:
 
     def update(self, now: float, tick: int, allowed: float, granted: float) -> tuple[list[bytes], list[bytes]]:
         """What it is to hear now: reliable messages, and those that may be lost. Of bytes, `allowed` a tick, and
-        `granted` since the last time."""
-        return self._story.update(now, tick, allowed, granted, max(self.radius, 1.0))
+        `granted` since the last time. A witness that has just come is granted nearly nothing yet; so that its client
+        is not left without news, it gets ADVANCE of a tick on credit, unless it owes as much already."""
+        story, advance = self._story, 0.0
+        if self.has_come:
+            self.has_come = False
+            advance = allowed * ADVANCE if story.deficit < allowed * ADVANCE else 0.0
+        story.deficit -= advance
+        said = story.update(now, tick, allowed, granted, max(self.radius, 1.0))
+        story.deficit += advance
+        return said
 
     def on_wants(self, message: ClientWants) -> None:
         """What it says about what it has heard."""

@@ -282,6 +282,7 @@ class Cluster:
             return
         for member in [each for each in self._members if each.order.kind == BOTS and each.has_fallen]:
             await self._report(member, "the world goes on")
+            self._fallen.append(member)
             await self._end_one(member)
             self._members.remove(member)
             self._complain("The world goes on without these bots.")

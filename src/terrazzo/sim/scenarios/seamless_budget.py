@@ -13,6 +13,7 @@ the bytes about others are at most rate · T + savings + what the last message m
     filled     with time, up to what may be saved; a throttled app grants less, which is no fault
     others     something about others is sent only while the account, less the own messages, is above zero
     too much   beyond that no more than one message, one place and the news of one entity
+    credit     at its first serve in a cell a client that owes less than ADVANCE of a tick may be sent that much more
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.feed import WAITED_MAX
 from terrazzo.cell.real import Real
 from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
+from terrazzo.cell.witness import ADVANCE
 from terrazzo.sim.oracle import Broken
 from terrazzo.sync.protocol import OWN, split_message, take_alias
 from terrazzo.sync.protocol import ToClient as Kind
@@ -108,6 +110,7 @@ class Budgets:
             assert witness is not None
             told.clear()
             waited = (app.host.now - witness.served_at) / app.tick_s
+            has_come = witness.has_come
             before, feed._updates = feed._updates, {}
             serve(real)
             mine, feed._updates = feed._updates, before
@@ -118,12 +121,12 @@ class Budgets:
             sent = Served()
             sent.add(told, is_reliable=True)
             sent.add(loose, is_reliable=False)
-            self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)))
+            self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)), has_come=has_come)
 
         patched: dict[str, Any] = {"tell_base": told_base, "serve": served}
         vars(feed).update(patched)
 
-    def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float) -> None:
+    def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:
         """Takes from an account what was sent."""
         now, tick = self._now(), self._rate * app.tick_s
         most = tick * waited * (CARRY_TICKS + 1)
@@ -133,7 +136,8 @@ class Budgets:
         account.waited += 1
         room = account.left - sent.own
         if sent.others:
-            self._check(key, sent, room, tick * waited, is_starved=account.waited >= STARVED_TICKS)
+            credit = tick * waited * ADVANCE if has_come and account.left > -tick * waited * ADVANCE - EDGE else 0.0
+            self._check(key, sent, room + credit, tick * waited, is_starved=account.waited >= STARVED_TICKS)
             account.waited = 0
         owed_most = tick * app.feed.throttle * waited * CARRY_TICKS
         account.left = max(room - sent.others, -owed_most)
