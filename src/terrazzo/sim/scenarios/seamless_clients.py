@@ -50,6 +50,8 @@ class Clients:
         self.silent = rng.choice([0.0, 0.0, 0.3])
         """How many clients fall silent instead of leaving."""
         self.counts: dict[str, int] = {}
+        self.came: dict[int, int] = {}
+        """How many clients each proxy has had."""
         self._world = world
         self._life = life
         self._bases_over = bases_over
@@ -100,6 +102,7 @@ class Clients:
         """on_client_ready."""
         self._taken.discard(entity)
         self._lost_at.pop(entity, None)
+        self.came[entity] = self.came.get(entity, 0) + 1
         if entity in self._ready:
             return Broken("P4", f"the proxy of entity {entity} was told of a client twice", entity)
         self._ready.add(entity)

@@ -119,8 +119,7 @@ class Player:
             self.mode = Mode.IN
             self.visits += 1
             self._until = self._clock.now + self._rng.uniform(3.0, 20.0)
-            state = event.entity.state
-            visit = self._judge.saves.check_visit(self.name, event.entity.schema, state["visits"], state["name"])
+            visit = self._judge.saves.check_visit(self.name, event.entity, self._judge.clients.came[self.entity])
             if visit is not None:
                 raise visit
             if self._judge.shape.is_peaceful:

@@ -7,7 +7,8 @@ Each record that a BaseApp asks to be saved gets a number, by stored entity. The
     when a save is confirmed       the database has this record, or a later one
     when a player logs on again    the record that is loaded is the last confirmed one, or a later one
     each record that is saved      what only grows (visits, gold) is not less than in any that was confirmed before
-    when the client has its body   it came once more than the record that was loaded said; its name is its own
+    when the client has its body   the visits are those of the record that was loaded, and one for each client that its
+                                   proxy has had since (`seamless_clients.py` keeps proxies); the name is its own
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from terrazzo.schema.model import EntitySchema, Schema
 from terrazzo.schema.record import decode_record
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.world import World
+from terrazzo.sync.view_events import Seen
 from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
@@ -47,8 +49,8 @@ class Saves:
         """The highest number that was confirmed."""
         self._least: dict[int, dict[str, int]] = {}
         """What was confirmed of the properties that only grow."""
-        self._loaded: dict[str, bytes] = {}
-        """The record that a player logged on with last, by name."""
+        self._loaded: dict[int, bytes] = {}
+        """The record that a proxy was made of, by entity: an attempt that is refused has loaded one for nothing."""
 
     def is_wished(self) -> bool:
         """Whether a base part saves itself now."""
@@ -86,6 +88,7 @@ class Saves:
         def on_loaded(attempt: Any, record: bytes | None) -> None:
             if record is not None and attempt.account is not None:
                 self._on_load(attempt.account.name, attempt.account.dbid, record)
+                self._loaded[attempt.entity] = record
             loaded(attempt, record)
 
         vars(app.log_ons)["_loaded"] = on_loaded
@@ -119,17 +122,17 @@ class Saves:
         what = f"{name} logs on with record {number} under {dbid}, after record {safe} was confirmed"
         check(number >= safe, "P5", what, name)
         self.loads += safe >= 0
-        self._loaded[name] = record
 
-    def check_visit(self, name: str, schema: EntitySchema, visits: int, called: str) -> Broken | None:
-        """A player's client has its body; what is wrong with what it has."""
-        record = self._loaded.get(name)
+    def check_visit(self, name: str, seen: Seen, came: int) -> Broken | None:
+        """A player's client has its body, and `came` clients have come to its proxy; what is wrong with what it has."""
+        record, visits, called = self._loaded.get(seen.id), seen.state["visits"], seen.state["name"]
         if record is None:
             return Broken("P5", f"{name} has a body, and was never loaded", name)
-        values = _values(schema, record)
-        if (visits, called) == (values["visits"] + 1, name):
+        values = _values(seen.schema, record)
+        if (visits, called) == (values["visits"] + came, name):
             return None
-        what = f"{name} was loaded after {values['visits']} visits; the client has {called!r} and {visits} visits"
+        loaded = f"{name} was loaded after {values['visits']} visits, and {came} clients have come"
+        what = f"{loaded}; the client has {called!r} and {visits} visits"
         return Broken("P5", what, name)
 
     def _number_of(self, dbid: int, record: bytes) -> int:
