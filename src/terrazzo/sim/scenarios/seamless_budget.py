@@ -12,7 +12,9 @@ the bytes about others are at most rate · T + savings + what the last message m
 
     filled     with time, up to what may be saved; a throttled app grants less, which is no fault
     others     something about others is sent only while the account, less the own messages, is above zero
-    too much   beyond that no more than one message, one place and the news of one entity
+    too much   beyond that no more than one place and what is told of two entities: the last headline (or announcement,
+               or description) and the news of the first entity that has more than a headline; each is told as a whole,
+               with what may be lost of it
     credit     at its first serve in a cell a client that owes less than ADVANCE of a tick may be sent that much more
 """
 
@@ -59,11 +61,12 @@ class Served:
 
     own: int = 0
     others: int = 0
-    longest: int = 0
     by_alias: dict[int, int] = field(default_factory=dict)
-    """Bytes about others in reliable messages."""
+    """Bytes about others, but for places."""
+    longest: int = 0
+    """The longest announcement."""
 
-    def add(self, messages: list[bytes], *, is_reliable: bool) -> None:
+    def add(self, messages: list[bytes]) -> None:
         """Messages, in order. What comes before a leave belongs to it, or to the own entity."""
         kinds = [split_message(message) for message in messages]
         left = max((at for at, (kind, _) in enumerate(kinds) if kind == Kind.LEAVE), default=-1)
@@ -74,14 +77,15 @@ class Served:
                 self.own += size
                 continue
             self.others += size
-            if is_reliable:
+            if kind == Kind.ANNOUNCE:
                 self.longest = max(self.longest, size)
+            elif alias != -1:
                 self.by_alias[alias] = self.by_alias.get(alias, 0) + size
 
     @property
     def beyond(self) -> int:
         """How far beyond the budget the last messages may go."""
-        return self.longest + max(self.by_alias.values(), default=0) + ENTRY_BYTES
+        return sum(sorted([self.longest, *self.by_alias.values()])[-2:]) + ENTRY_BYTES
 
 
 class Budgets:
@@ -119,8 +123,8 @@ class Budgets:
                 feed._updates.setdefault(base, []).extend(updates)
                 loose += [message for update in updates for message in update.messages]
             sent = Served()
-            sent.add(told, is_reliable=True)
-            sent.add(loose, is_reliable=False)
+            sent.add(told)
+            sent.add(loose)
             self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)), has_come=has_come)
 
         patched: dict[str, Any] = {"tell_base": told_base, "serve": served}
