@@ -18,6 +18,7 @@ from terrazzo.base.saving import GATHER_S
 from terrazzo.cell.haunts import CONFIRM_S, LINGER_S, LOOK_S
 from terrazzo.cell.mending import ARRIVAL_S, ASKED_MAX, GAP_S
 from terrazzo.cell.offload import STAY_S
+from terrazzo.cell.seeking import SEEK_S
 from terrazzo.cell.teleport import TELEPORT_S
 from terrazzo.db import doubts
 from terrazzo.db.logon import LogOnLimits
@@ -74,7 +75,7 @@ BOUNDS: dict[Enum, Bound] = {
         _GHOSTS_S, "haunts.CONFIRM_S, LINGER_S and LOOK_S; mending.GAP_S; QUEUE", (*_ON_ITS_WAY, Kind.REALS, Kind.HELD)
     ),
     Kind.HOOKS: Bound(WAYS_S, "WAYS", (Kind.GHOSTS, Kind.REALS)),
-    Kind.AREAS: Bound(WAYS_S, "WAYS", (Kind.GHOSTS, Kind.REALS)),
+    Kind.AREAS: Bound(SEEK_S + WAYS_S, "seeking.SEEK_S; WAYS", (Kind.GHOSTS, Kind.REALS)),
     Kind.DUTIES: Bound(TELEPORT_S + TRAVEL_S, "teleport.TELEPORT_S; the longest errand", (*_ON_ITS_WAY, Kind.REALS)),
     Kind.BASES: Bound(LINK_S + ENTRY_S + 2 * WAYS_S, "LINK; cellside.ENTRY_S; WAYS, twice", _ON_ITS_WAY),
     Kind.CALLS: Bound(
