@@ -157,7 +157,7 @@ class DataFolder:
         except (OSError, msgspec.DecodeError):
             problem = f"no cluster is running with the data folder {self.root}"
             raise UsageError(f"{problem}: start one, or name its folder with --data") from None
-        if not self._is_in_use():
+        if not self.is_in_use():
             raise UsageError(
                 f"the cluster of the data folder {self.root} is dead: its launcher (pid {cluster.pid}) ended without "
                 f"stopping it; start it again"
@@ -166,10 +166,10 @@ class DataFolder:
 
     def forget_dead_cluster(self) -> None:
         """Removes what a launcher that was killed has left behind, unless another one is running meanwhile."""
-        if not self._is_in_use():
+        if not self.is_in_use():
             self.cluster_file.unlink(missing_ok=True)
 
-    def _is_in_use(self) -> bool:
+    def is_in_use(self) -> bool:
         """Whether a launcher holds the lock, which it loses with its process, however that ends."""
         try:
             lock = os.open(self.root / "lock", os.O_RDWR | os.O_CLOEXEC)

@@ -2,7 +2,7 @@
 
 A launcher notes the data folder of its world in a folder of the user's own, one small file for each world, and takes
 the file away at its end. A note is a hint, no more: what counts is the cluster.json in the data folder and the process
-that it names, so a note that a killed launcher has left is taken away by the first reader.
+that holds its lock, so a note that a killed launcher has left is taken away by the first reader.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def running() -> list[tuple[DataFolder, Path]]:
     """The data folders of the worlds that are ready, and the game of each."""
     found = []
     for note in sorted(_notes().glob("*.world")) if _is_ours(_notes()) else ():
-        with suppress(OSError, UnicodeDecodeError, UsageError):
+        with suppress(OSError, UnicodeDecodeError):
             folder = DataFolder(note.read_text(encoding="utf-8"))
-            cluster = folder.read_cluster()
-            if _is_alive(cluster.pid):
-                found.append((folder, Path(cluster.game)))
-            else:
+            if not folder.is_in_use():
                 note.unlink(missing_ok=True)
+                continue
+            with suppress(UsageError):  # it is starting: its cluster.json is not there yet
+                found.append((folder, Path(folder.read_cluster().game)))
     return found
 
 
@@ -74,13 +74,3 @@ def _is_ours(folder: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
