@@ -1,5 +1,6 @@
 """Who may look at the console: names, origins, and the token beyond this machine."""
 
+import asyncio
 import re
 
 import aiohttp
@@ -160,3 +161,31 @@ def test_run_prints_an_address_that_opens_the_map(tmp_path):
 
         play("asyncio", main())
         assert world.terminate() == 0
+
+
+@pytest.mark.parametrize("headers", [{"Authorization": "Bearer \udcff"}, {"Cookie": "terrazzo_console_80=\udcff"}])
+def test_a_token_that_is_no_text_is_refused(headers):
+    async def main(http):
+        assert await raw_status(http, headers) == 403
+
+    look(Guard(token=TOKEN), main)
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://["}, {"Host": "127.0.0.1:99999"}, {"Host": "127.0.0.1:x"}])
+def test_malformed_addresses_in_headers_are_refused(headers):
+    async def main(http):
+        assert await raw_status(http, headers) == 403
+
+    look(Guard(token=TOKEN), main)
+
+
+async def raw_status(http, headers):
+    """The status of a request for the map whose headers are sent byte by byte, as a client library would not."""
+    host, port = http._base_url.host, http._base_url.port
+    reader, writer = await asyncio.open_connection(host, port)
+    lines = [f"{name}: {value}" for name, value in {"Host": f"{host}:{port}", **headers}.items()]
+    request = "\r\n".join(["GET /?token=%FF HTTP/1.1", *lines, "Connection: close", "", ""])
+    writer.write(request.encode(errors="surrogateescape"))
+    answer = await reader.readline()
+    writer.close()
+    return int(answer.split()[1])

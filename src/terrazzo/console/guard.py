@@ -65,7 +65,7 @@ class Guard:
             )
 
     def _is_token(self, given: str) -> bool:
-        return compare_digest(given.encode(), self._token.encode())
+        return compare_digest(given.encode(errors="replace"), self._token.encode())
 
     def _give_cookie(self, request: web.Request) -> None:
         answer = web.HTTPSeeOther(request.path)
@@ -76,8 +76,16 @@ class Guard:
 def _check_origin(request: web.Request) -> None:
     """Browsers let any page open a WebSocket anywhere, and tell where the page came from."""
     origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != request.host.lower():
+    if origin is not None and _netloc(origin) != request.host.lower():
         raise web.HTTPForbidden(text="This page belongs to another site: open the console's own.")
+
+
+def _netloc(url: str) -> str:
+    """The name and the port in an address; empty when it is no address."""
+    try:
+        return urlsplit(url).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _cookie_name(request: web.Request) -> str:
@@ -86,9 +94,11 @@ def _cookie_name(request: web.Request) -> str:
 
 
 def _host_name(host: str) -> str:
-    """The name or address in a Host header, without the port."""
+    """The name or address in a Host header, without the port; empty when the header is malformed."""
     try:
-        return _plain_name(urlsplit(f"//{host}").hostname or "") if "@" not in host else ""
+        parsed = urlsplit(f"//{host}")
+        is_plain = "@" not in host and (parsed.port is None or parsed.port > 0)  # reading a bad port raises
+        return _plain_name(parsed.hostname or "") if is_plain else ""
     except ValueError:
         return ""
 
