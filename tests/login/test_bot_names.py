@@ -32,6 +32,15 @@ def test_reserved_name_is_refused_where_there_are_no_bots():
     assert player.error == Refused.RESERVED.value
 
 
+def test_refused_reserved_names_are_logged_ever_more_rarely():
+    door = door_for(PASSWORD)
+    for number in range(10):
+        door.knock(f"bot-{number}", "guessed")
+    door.tick()
+    counts = [facts["count"] for event, facts in door.host.logged if event == "login refused"]
+    assert counts == [1, 2, 4, 8]
+
+
 def test_bots_are_not_counted_by_their_address():
     door = door_for(PASSWORD)
     for number in range(5):

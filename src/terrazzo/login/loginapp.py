@@ -45,7 +45,7 @@ from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
-CHEAP = frozenset({Refused.MALFORMED, Refused.NAME, Refused.PASSWORD, Refused.DIGEST, Refused.RATE})
+CHEAP = frozenset({Refused.MALFORMED, Refused.NAME, Refused.PASSWORD, Refused.RESERVED, Refused.DIGEST, Refused.RATE})
 """Refusals that cost a client nothing, and would fill the disk if each were logged."""
 ADDRESS_MAX = 100
 """Characters of an address that are passed on."""
