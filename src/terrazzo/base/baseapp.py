@@ -359,8 +359,8 @@ class BaseApp(ClusterApp):
             each.cell.give_up("the server is stopping")
 
     def unsaved(self) -> list[Unsaved]:
-        """What would be lost if this app ended now."""
-        left = (each.saver.unsaved() for each in self.bases.values())
+        """What would be lost if this app ended now. An entity with a value that cannot be encoded is reported."""
+        left = (self.confine(each, "what is not saved", each.saver.unsaved) for each in self.bases.values())
         return [each for each in left if each is not None]
 
     @property

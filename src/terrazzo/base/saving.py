@@ -72,12 +72,16 @@ class Saver:
         self._next: list[Then] | None = None  # what waits for the one after, if there is to be one
         self._alarm: Alarm | None = None
         self._stored: list[str] = []
+        self._asked = ""
+        """The digest of the record in the save under way."""
 
-    def note_stored(self, record: bytes) -> None:
-        """The database holds this record, or may hold it instead of those that were noted before."""
+    def note_stored(self, record: bytes) -> str:
+        """The database holds this record, or may hold it instead of those that were noted before. The first one, which
+        it holds for certain while saves fail, is never dropped. Gives the digest."""
         digest = sha256(record).hexdigest()
         if digest not in self._stored:
-            self._stored = [*self._stored[-_TRIED_MAX:], digest]
+            self._stored = [*self._stored[:1], *self._stored[1:][-_TRIED_MAX:], digest]
+        return digest
 
     def unsaved(self) -> Unsaved | None:
         """What would be lost if the base ended now; None if nothing would."""
@@ -142,7 +146,7 @@ class Saver:
         draft = self._entity.draft
         try:
             request = Save(self._entity.schema.type_id, draft.dbid, save_draft(draft), self._entity.id)
-            self.note_stored(request.record)
+            self._asked = self.note_stored(request.record)
             self._app.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
         except Exception as problem:
             self._retry(words_of(problem))  # too large, most likely: the game may still make it smaller
@@ -157,7 +161,7 @@ class Saver:
             self._retry(f"the DBApp answered {type(message).__name__}")
             return
         self._entity.draft.dbid = message.dbid
-        self._stored = self._stored[-1:]
+        self._stored = [self._asked]
         self.failures = 0
         self.state = Saving.IDLE
         done, self._present = self._present, []
