@@ -15,7 +15,7 @@ TYPED := $(wildcard src/terrazzo/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
 
-.PHONY: run test browser check bench coverage attack clean setup traces traces-compare
+.PHONY: run test browser check bench coverage attack clean setup traces traces-compare hints
 
 setup: $(READY)
 
@@ -92,6 +92,10 @@ traces-compare: $(READY)
 
 attack: $(READY)
 	$(BIN)/terrazzo attack
+
+# Mutations of the simulator whose hints went stale, because worlds have changed: finds worlds that show them.
+hints: $(READY)
+	$(BIN)/python -m tests.tools.hints
 
 # The rivals that the benchmarks measure beside. pyenet builds with any Cython but asks for an old one: hence --no-deps.
 $(VENV)/.rivals: $(LIBRARIES)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
-from terrazzo.sim.mutations import MUTATIONS
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
 from terrazzo.sim.scenarios.fight import Fight
@@ -21,24 +18,6 @@ def test_the_promises_hold(level, seeds):
     for seed in range(seeds):
         outcome = run(Order("fight", seed, level))
         assert outcome.failure is None, f"{outcome.order.command()}: {outcome.failure}"
-
-
-PEACEFUL = ("fight-deaf-awaiting",)
-"""What faults would hide."""
-BY_EXCEPTION = ("fight-keep-waiting",)
-"""What waits for an entity that left goes on in its copy, which is refused."""
-
-
-@pytest.mark.judges
-@pytest.mark.parametrize("name", [name for name, each in MUTATIONS.items() if each.scenario == "fight"])
-def test_every_mutation_is_caught(name):
-    for seed in range(SEEDS_MAX):
-        order = Order("fight", seed, FaultLevel.NONE if name in PEACEFUL else FaultLevel.HARSH, None, name)
-        failure = run(order).failure
-        if failure is not None and (failure.promise == "invariant") == (name in BY_EXCEPTION):
-            assert run(replace(order, mutation=None)).failure is None, "the world itself is broken"
-            return
-    pytest.fail(f"{name} went through {SEEDS_MAX} seeds")
 
 
 def test_there_is_a_fight_to_judge():

@@ -9,21 +9,13 @@ from random import Random
 import pytest
 
 from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
-from terrazzo.sim.runner import Order, run
+from terrazzo.sim.runner import run
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_haste import OWN_S, STRANGER_S, Haste
 from terrazzo.sim.scenarios.seamless_shape import small
-from terrazzo.sim.world import FaultLevel
 from terrazzo.wire.channel import ChannelLimits
+from tests.sim.mutation_table import hints, order_of
 
-SEEDS_MAX = 60
-HINTS = {
-    "leave-in-debt": 9,
-    "astray-to-the-nearest": 1,
-    "lose-first-call-of-cells": 0,
-    "lose-first-call-of-bases": 0,
-}
-"""A seed that finds each of them out; others are tried when the world has changed since."""
 STRANGERS = ["called", "heard_of", "greeted"]
 OWN = ["note", "noted"]
 
@@ -86,15 +78,9 @@ def test_call_is_not_late_where_ways_are_long_or_its_callee_was_away():
     assert not desk.is_late("called", 1, 2, 30.0)
 
 
+@pytest.mark.judges
 @pytest.mark.parametrize("name", HASTE_MUTATIONS)
 def test_mutation_is_caught_by_the_time_of_a_call_and_by_nothing_else(name, monkeypatch):
-    for seed in (HINTS[name], *range(SEEDS_MAX)):
-        failure = run(Order("seamless", seed, FaultLevel.NONE, None, name)).failure
-        if failure is not None:
-            assert failure.promise == "P2"
-            assert "in peace" in failure.what
-            break
-    else:
-        pytest.fail(f"{name} went through {SEEDS_MAX} seeds")
+    order = order_of(name, *hints()[name])
     monkeypatch.setattr(Haste, "most_s", lambda self, way, source, target: inf)
-    assert run(Order("seamless", seed, FaultLevel.NONE, None, name)).failure is None
+    assert run(order).failure is None

@@ -14,7 +14,6 @@ from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
 from terrazzo.sim.scenarios.sync import Sync, shape_of
 from terrazzo.sim.scenarios.sync_game import Cast, SyncJudge
-from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.sim.world import FaultLevel, World
 
 SEEDS = 2
@@ -62,15 +61,3 @@ def test_schemas_are_drawn_from_all_there_is():
 def schema_of(seed: int) -> Schema:
     world = World(seed)
     return Cast(world, shape_of(world.rng("sync"), world.level)).schema
-
-
-CAUGHT_WITHIN = 12
-
-
-@pytest.mark.judges
-@pytest.mark.parametrize("mutation", SYNC_MUTATIONS)
-def test_the_judge_sees_what_is_broken(mutation: str):
-    """Each of them within a few seeds, without any fault around."""
-    orders = (Order("sync", seed, FaultLevel.NONE, mutation=mutation) for seed in range(2, 2 + CAUGHT_WITHIN))
-    failures = (failure for order in orders if (failure := run(order).failure) is not None)
-    assert any(failure.promise in ("P4", "liveness") for failure in failures), f"nobody noticed {mutation}"

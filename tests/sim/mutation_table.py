@@ -1,0 +1,114 @@
+"""What each mutation breaks, and in which worlds that shows.
+
+A row says what must be broken; `hints.json` has a seed and a length of a world that shows it. The simulated worlds
+change with every change of the simulator or of the messages, and hints go stale with them: `make hints` finds new ones
+within SEEDS_MAX seeds and names each mutation that it cannot catch.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
+from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
+from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
+from terrazzo.sim.mutations import MUTATIONS
+from terrazzo.sim.runner import Failure, Order, run
+from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
+from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
+from terrazzo.sim.world import FaultLevel
+
+SEEDS_MAX = 200
+SHORT_S = 8.0
+"""Worlds of this length are tried first."""
+HINTS = Path(__file__).with_name("hints.json")
+HARSH, NONE = FaultLevel.HARSH, FaultLevel.NONE
+
+
+class Row(NamedTuple):
+    """What a mutation breaks: one of these promises, told with these words."""
+
+    promises: tuple[str, ...]
+    level: FaultLevel = HARSH
+    words: str = ""
+    scenario: str = ""
+    """Where another scenario than the mutation's own shows it."""
+
+    def is_broken_by(self, failure: Failure | None) -> bool:
+        """Whether a run has failed as it must."""
+        return failure is not None and failure.promise in self.promises and self.words in failure.what
+
+
+ANY = ("P1", "P2", "P3", "P4", "P5", "P7", "liveness")
+P1, P2, P3, P4 = (("P1", "liveness"), ("P2", "liveness"), ("P3", "liveness"), ("P4", "liveness"))
+P5, P7, REST = ("P5",), ("P7",), ("liveness",)
+
+SHAPED = {"forget-left", "no-tombstone", "reuse-witness-number", "confirm-any", "snapshot-open-steps"}
+"""Too rare in drawn worlds: `test_shaped.py`, `test_shaped_clients.py`, `test_rare.py`,
+`tests/cell/test_stories_ghosts.py`."""
+
+ROWS: dict[str, Row] = {
+    **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
+    **{name: Row(ANY) for name in LOGIN_MUTATIONS},
+    **{name: Row(P4, NONE) for name in SYNC_MUTATIONS},
+    **{name: Row(("P2",), NONE, "in peace") for name in HASTE_MUTATIONS},
+    **{name: Row(("P4",), NONE, "does not see entity") for name in SIGHT_MUTATIONS},
+    **dict.fromkeys(
+        ("keep-real", "lose-real", "land-twice", "die-alone", "jump-nowhere", "jump-elsewhere", "early-timers",
+         "empty-at-once", "forget-timers", "forget-controllers", "forget-triggers", "forget-teleport"), Row(P1)),
+    **dict.fromkeys(
+        ("repeat-once", "repeat-once-moved", "restart-period", "drift-periods", "make-up-periods", "keep-former-timer",
+         "bring-back-cancelled", "lose-chosen-timers", "arrive-again", "arrive-for-former"), Row(("P1",))),
+    **dict.fromkeys(("call-twice", "leave-channel-behind"), Row(P2)),
+    **dict.fromkeys(("apply-early", "apply-twice", "miss-steps", "hide-ends", "trim-too-many"), Row(P3)),
+    **dict.fromkeys(
+        ("double-leave", "never-leave", "stutter", "reuse-alias-at-once", "forget-seen", "send-too-little", "flicker",
+         "see-less", "forget-past"), Row(P4)),
+    **dict.fromkeys(
+        ("no-snapshot", "keep-ghosts", "make-no-ghosts", "hide-next-real", "forget-epoch", "forget-haunts",
+         "put-nobody-back", "lose-refused"), Row((*P1, "P3", "P4"))),
+    **dict.fromkeys(("forget-deficit", "forgive-debts", "count-budget-twice", "save-without-end"), Row(("P4",), NONE)),
+    **dict.fromkeys(
+        ("keep-witness", "go-on-with-story", "show-no-player", "tell-no-detaching", "send-no-detaching"),
+        Row(("P4",), NONE)),
+    "tell-of-no-loss": Row(REST, NONE),
+    **dict.fromkeys(
+        ("ignore-rates", "halve-rates", "forget-rates", "expose-to-all", "expose-unlisted", "forget-pace"), Row(P7)),
+    **dict.fromkeys(("late-timers", "seek-seldom"), Row(("P1",), NONE)),
+    "skip-forward": Row(("P2",), NONE, scenario="skeleton"),
+    **dict.fromkeys(("confirm-early", "save-older"), Row(P5, words="is confirmed, and the database has")),
+    "load-older": Row(P5, words="was loaded after"),
+    **dict.fromkeys(
+        ("hold-for-ever", "mend-slowly", "deaf-to-late-reals", "return-bare"), Row(REST, words="s at most")),
+    "forget-loose": Row(REST, NONE),
+    "fight-deaf-awaiting": Row(ANY, NONE),
+    "fight-keep-waiting": Row(("invariant",)),  # what waits for an entity that left goes on in its copy, which refuses
+}  # fmt: skip
+
+
+def order_of(name: str, seed: int, duration_s: float | None) -> Order:
+    """A world with a mutation."""
+    return Order(ROWS[name].scenario or MUTATIONS[name].scenario, seed, ROWS[name].level, duration_s, name)
+
+
+@cache
+def is_sound(scenario: str, seed: int, level: FaultLevel, duration_s: float | None) -> bool:
+    """Whether a world without any mutation holds."""
+    return run(Order(scenario, seed, level, duration_s)).failure is None
+
+
+def hints() -> dict[str, tuple[int, float | None]]:
+    """Seed and length by mutation."""
+    found: dict[str, tuple[int, float | None]] = {
+        name: (seed, duration_s) for name, (seed, duration_s) in json.loads(HINTS.read_text()).items()
+    }
+    return found
+
+
+def is_caught(name: str, seed: int, duration_s: float | None) -> bool:
+    """Whether the mutation shows in this world, which is sound without it."""
+    order = order_of(name, seed, duration_s)
+    return ROWS[name].is_broken_by(run(order).failure) and is_sound(order.scenario, seed, order.level, duration_s)

@@ -1,0 +1,22 @@
+"""Every mutation is caught by the promise that it breaks, in a world that is sound without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from terrazzo.sim.mutations import MUTATIONS
+from tests.sim.mutation_table import ROWS, SHAPED, hints, is_caught
+
+
+@pytest.mark.judges
+@pytest.mark.parametrize("name", ROWS)
+def test_mutation_breaks_its_promise_in_the_world_of_its_hint(name):
+    seed, duration_s = hints()[name]
+    assert is_caught(name, seed, duration_s), (
+        f"{name} is not caught in world {seed} any more: refresh with `make hints`"
+    )
+
+
+def test_every_mutation_has_a_row_or_a_shaped_world():
+    assert MUTATIONS.keys() == ROWS.keys() | SHAPED, "a mutation that no test catches"
+    assert hints().keys() == ROWS.keys()
