@@ -50,7 +50,7 @@ def test_entity_that_cannot_be_encoded_does_not_keep_the_others_from_being_hande
     def fail():
         raise ValueError("a value of the game")
 
-    broken.saver.unsaved = fail
+    broken.saver.unsaved = fail  # type: ignore[method-assign]
     town.answers[Save] = lambda request: "the disk is full"
     town.app.stop()
     town.step(3)

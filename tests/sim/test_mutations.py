@@ -12,9 +12,7 @@ from tests.sim.mutation_table import ROWS, SHAPED, hints, is_caught
 @pytest.mark.parametrize("name", ROWS)
 def test_mutation_breaks_its_promise_in_the_world_of_its_hint(name):
     seed, duration_s = hints()[name]
-    assert is_caught(name, seed, duration_s), (
-        f"{name} is not caught in world {seed} any more: refresh with `make hints`"
-    )
+    assert is_caught(name, seed, duration_s), f"{name} is not caught in world {seed}: refresh the hint (make hints)"
 
 
 def test_every_mutation_has_a_row_or_a_shaped_world():
