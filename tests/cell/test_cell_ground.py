@@ -11,7 +11,7 @@ from terrazzo.managers.cellapp_mgr import CellAppMgr, State
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved, SpaceTree
 from terrazzo.world.bsp import BspTree
-from tests.cell.land import MANAGER, Land
+from tests.cell.land import MANAGER, Land, stripes
 from tests.cell.plain import plain_game
 
 
@@ -222,7 +222,7 @@ def test_ghosts_of_who_is_on_its_way_count_for_who_has_left():
     land.create(1, -5.0)
     land.settle()
     second, third = land[1].me, land[2].me
-    land[0].haunts.adopt(land.real(1), [third])
+    land[0].haunts.adopt(land.real(1), [third], 1)
     land.block(0, 1)
     assert land[0].offloads.offload(land.real(1), second)
     assert not land[0].haunts.has_any(1, third)
@@ -235,3 +235,53 @@ def test_ghosts_of_who_is_on_its_way_count_for_who_has_left():
     assert land[0].ground._is_clear(1)
     assert land.home(1) == 1
     assert not land[1].haunts.has_any(1, third), "it is told to end its ghost"
+
+
+def test_real_that_comes_to_a_newcomer_has_no_ghost_on_a_cell_app_that_left_before():
+    """The newcomer is part of the space since the third has left, so no tree that it was sent names the third. It goes
+    by the version of the sender's tree."""
+    land = Land(3)
+    land.create(1, -5.0)
+    land.settle()
+    second, third = land[1].me, land[2].me
+    land[0].haunts.adopt(land.real(1), [third], 1)
+    land.block(0, 1)
+    assert land[0].offloads.offload(land.real(1), second)
+    del land[1].spaces[1]  # as of a newcomer
+    land[1].ground._former.clear()
+    land.plant("plain", 1, 2, stripes([land[0].me, second]), land[1])
+    land.blocked.clear()
+    land.step(3)
+    assert land.home(1) == 1
+    assert not land[1].haunts.has_any(1, third)
+    assert land[1].haunts.has_any(1, land[0].me)
+
+
+def test_real_takes_no_ghost_along_that_is_on_a_cell_app_that_left():
+    """Where the real goes the third may be unknown, and newer trees be on their way."""
+    land = Land(3)
+    land.create(1, -5.0)
+    land.settle()
+    third = land[2].me
+    land[0].haunts.adopt(land.real(1), [third], 1)
+    land[0].ground._former[1] = {third: False}
+    assert land[0].offloads.offload(land.real(1), land[1].me)
+    assert land[0].ground._is_clear(1)
+    land.step(3)
+    assert not land[1].haunts.has_any(1, third)
+    assert 1 not in land[2].bodies
+
+
+def test_ghost_on_an_unknown_cell_app_counts_when_a_newer_tree_does_not_name_it():
+    """A real has come by a newer tree than that of its new home, with a ghost on the third; before the home gets that
+    tree the third has left again."""
+    land = Land(3)
+    land.create(1, -5.0)
+    land.settle()
+    third, tree = land[2].me, stripes([land[0].me, land[1].me])
+    land.plant("plain", 1, 2, tree, land[0])
+    land[0].ground._former[1] = {}  # as if the third had come and gone meanwhile
+    land[0].haunts.adopt(land.real(1), [third], 3)
+    assert land[0].haunts.has_any(1, third)
+    land.plant("plain", 1, 4, tree, land[0])
+    assert not land[0].ground._is_clear(1)

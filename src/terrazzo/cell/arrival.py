@@ -103,7 +103,7 @@ def landed_real(app: CellApp, message: Offload) -> Real:
 def _tell_ghosts(app: CellApp, real: Real, message: Offload) -> None:
     """The ghosts follow it here; those of a space that it has left are deleted."""
     if real.body.space.id == message.space:
-        app.haunts.adopt(real, message.haunts)
+        app.haunts.adopt(real, message.haunts, message.version)
         return
     for haunt in message.haunts:
         if haunt != app.me:

@@ -55,7 +55,7 @@ class Ground:
         if message.space not in self._app.spaces and tree.leaf_of(me) is None and me not in message.retiring:
             return  # this app has left the space for good, and the manager has not heard of that yet
         space = self._app.space(message.space)
-        before = _members(space)
+        before = [*_members(space), *self._app.haunts.apps(space.id)]
         space.set_tree(message.name, message.version, tree, self._app.me, frozenset(message.retiring))
         if message.version < space.version:
             return
@@ -77,9 +77,14 @@ class Ground:
         else:
             self._app.count("removal of a cell that is there", space=message.space)
 
-    def has_left(self, space: int, app: AppId) -> bool:
-        """Whether a CellApp was part of a space and is no longer: nothing of ours may go there."""
-        return app in self._former.get(space, {})
+    def has_left(self, space: int, app: AppId, version: int | None = None) -> bool:
+        """Whether a CellApp was part of a space and is no longer: nothing of ours may go there. `version`: of a tree
+        in which it was; it may have left before this app became a part of the space."""
+        if app in self._former.get(space, {}):
+            return True
+        known = self._app.spaces.get(space)
+        is_newer = known is not None and version is not None and known.tree is not None and version <= known.version
+        return known is not None and is_newer and app not in _members(known)
 
     # What is done about it.
 

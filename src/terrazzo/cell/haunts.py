@@ -288,14 +288,15 @@ class Haunts:
         size = self._app.send(to, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=is_destroyed))
         self._app.account.add(body.kind.page.ghosts[PRESENCE], 1, size)
 
-    def adopt(self, real: Real, apps: Iterable[AppId]) -> None:
-        """A real that has come has ghosts there; each is told, and confirms that it is there. Who is no longer part of
-        the space has none: it may forget them, now that everybody has said that it may."""
+    def adopt(self, real: Real, apps: Iterable[AppId], version: int) -> None:
+        """A real that has come has ghosts there, as of a version of the tree; each is told, and confirms that it is
+        there. An app that is no longer part of the space has none: it may forget them, now that everybody has said
+        that it may."""
         body = real.body
         for app in apps:
             if app == self._app.me:
                 continue
-            if not self._app.ground.has_left(body.space.id, app) and self._add(real, app) is not None:
+            if not self._app.ground.has_left(body.space.id, app, version) and self._add(real, app) is not None:
                 self._app.send(app, SetReal(body.id, body.epoch, body.number))
             else:
                 self._app.send(app, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))
@@ -384,6 +385,11 @@ class Haunts:
     def forget_space(self, space: int) -> None:
         """It is no longer here, and no real in it."""
         self._neighbours.pop(space, None)
+
+    def apps(self, space: int) -> list[AppId]:
+        """Where the reals of this space have ghosts."""
+        neighbours = self._neighbours.get(space)
+        return [] if neighbours is None else neighbours.apps()
 
     def has_any(self, space: int, app: AppId) -> bool:
         """Whether a real of this space has a ghost there."""

@@ -38,6 +38,10 @@ class Neighbours:
         """Whose bit it is."""
         return self._apps[bit]
 
+    def apps(self) -> list[AppId]:
+        """All that have a bit."""
+        return list(self._bits)
+
     def has(self, app: AppId) -> bool:
         """Whether there is a ghost there."""
         return app in self._bits

@@ -152,6 +152,8 @@ class Offloads:
             if app.feed.is_parting(real):
                 return self._stay(real, jump, "its client was sent away")  # the game hears of that first
             app.switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
+        for each in [each for each in real.haunts if app.ground.has_left(body.space.id, each)]:
+            app.haunts.delete(real, each)  # where it goes they may not be known as those that have left
         haunts = list(real.haunts)
         try:
             message = self._pack(real, to, jump)
@@ -220,7 +222,7 @@ class Offloads:
             direction=body.direction,
             properties=body.state.encode(),
             mailbox=mailbox,
-            haunts=tuple(app for app in (*real.haunts, app.me) if app != to),
+            haunts=tuple(each for each in (*real.haunts, app.me) if each != to),
             base=app.base_of(body),
             witness=None if real.witness is None else real.witness.pack(),
             timers=real.timers.pack(now),
@@ -230,6 +232,7 @@ class Offloads:
             dbid=real.dbid,
             mover=app.moves.pack(real),
             past=body.history.pack(),
+            version=body.space.version,
             jump=_seeing(real, jump),
             teleport=app.teleports.pack(real),
             ride=pack_ride(body),

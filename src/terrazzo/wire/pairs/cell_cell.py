@@ -282,6 +282,8 @@ class Offload(Message, frozen=True):
     """A wish that travels along."""
     ride: bytes = b""
     """As of a ghost."""
+    version: Count = 0
+    """Of the tree that the sender has of the space: by a newer one the receiver can tell which haunts have left."""
 
 
 @message(106, max_size=256)
@@ -354,7 +356,8 @@ class OffloadNoted(Message, frozen=True):
 class WantGhosts(Message, frozen=True):
     """A real of the sender knows these entities, of which the sender has no body (`cell/seeking.py`). A real of this
     space that is near is answered with CreateGhost, any other with DeleteGhost; a ghost or a stub with NextReal, which
-    may name the sender itself: then the real is on its way to it."""
+    may name the sender itself: then the real is on its way to it. A real of another space that has a ghost there is
+    answered with NextReal, too, which names the app that answers."""
 
     space: Index
     position: Position
