@@ -9,8 +9,11 @@ from terrazzo.cell.interests import PATIENCE_S
 from terrazzo.cell.riding import LOST_S
 from terrazzo.cell.seeking import ASK_S, SEEK_S
 from terrazzo.wire.pairs.cell_cell import WANTED_MAX, CreateGhost, DeleteGhost, NextReal, WantGhosts
+from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
+from terrazzo.world.rect import Axis, Rect
 from tests.cell.arrivals import move_ground, watching
 from tests.cell.land import Land
+from tests.cell.plain import HALL_BOUNDS
 from tests.cell.rides import check_aboard
 from tests.cell.screen import Screen
 
@@ -211,8 +214,8 @@ def test_answer_of_an_older_epoch_is_not_followed():
     land.block(0, 2)
     seeking, body = land[2].seeking, land.real(1).body
     seeking.seek(body, 9)
-    seeking.on_next_real(NextReal(9, 5, land[0].me))
-    seeking.on_next_real(NextReal(9, 4, land[1].me))
+    seeking.on_next_real(land[1].me, NextReal(9, 5, land[0].me))
+    seeking.on_next_real(land[1].me, NextReal(9, 4, land[1].me))
     sought = seeking._quests[1][9]
     assert (sought.ask, sought.epoch) == (land[0].me, 5)
     seeking.on_delete(land[1].me, DeleteGhost(9, 4, 3, is_destroyed=False))
@@ -268,6 +271,25 @@ def test_entity_whose_real_is_here_in_another_space_is_not_sought():
     land[2].seeking.seek(land.real(1).body, 2)
     land.step()
     assert not land[2].seeking.is_sought(1, 2)
+
+
+def test_entity_that_has_a_ghost_here_in_another_space_is_given_up():
+    """Its real is asked, since the ghost may be behind, and has no ghost to make or to delete."""
+    land = Land(3, hall=0)
+    hall = BspTree(
+        Rect(*HALL_BOUNDS), Node(Axis.X, 0.0, Leaf(CellId(1), land[0].me), Leaf(CellId(2), land[2].me)), CellId(3)
+    )
+    land.plant("hall", 2, 2, hall, land[0], land[2])
+    land.create(1, 450.0)
+    land.create(2, -1.0, space=2, on=0)
+    land.settle()
+    ghost = land[2].bodies[2]
+    assert (land.home(1), land.home(2), ghost.space.id, ghost.real) == (2, 0, 2, None)
+    land[2].seeking.seek(land.real(1).body, 2)
+    land[2].seeking._quests[1][2].ask = land[0].me
+    land.step(3)
+    assert not land[2].seeking.is_sought(1, 2)
+    assert land[2].bodies[2] is ghost
 
 
 def test_wanted_ghosts_are_bounded():

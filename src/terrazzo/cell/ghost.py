@@ -128,7 +128,7 @@ class Ghosts:
 
     def on_next_real(self, source: AppId, message: NextReal) -> None:
         """The real went on to another app. A word of that one must follow: if it is lost, its real is asked."""
-        self._app.seeking.on_next_real(message)
+        self._app.seeking.on_next_real(source, message)
         if message.app == self._app.me:
             return  # the real is on its way to here: the ghost becomes it when it comes
         body = self._app.bodies.get(message.entity)

@@ -17,7 +17,8 @@ make it has an older tree. For as long as such an entity is *sought* it has not 
 What an app that is asked answers, for each entity:
 
     the real is here, near the seeker     the ghost is made, before all others of the next check (`haunts.py`)
-    the real is here, and has a ghost there already      nothing: the creation is ahead on the same link
+    the real is here, and has a ghost there already      nothing: the creation is ahead on the same link. In another
+                                          space: NextReal, which names the app that sends it: given up
     the real is here, far away            DeleteGhost, as to whoever has a ghost that is none: it digs a grave, which
                                           keeps an older creation out, and not the next one of this real
     a ghost is here, or a stub            NextReal: where the real is, and since which epoch
@@ -31,7 +32,6 @@ air is found at its destination, which is asked until it has arrived (10); whate
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -138,21 +138,25 @@ class Seeking:
 
     # What is answered.
 
-    def on_next_real(self, message: NextReal) -> None:
-        """The real of an entity is, or will be, at that app."""
-        for sought in self._seeking(message.entity):
-            if message.epoch > sought.epoch:
+    def on_next_real(self, source: AppId, message: NextReal) -> None:
+        """The real of an entity is, or will be, at that app; if that is the source, in another space."""
+        if message.app == source:
+            self._give_up(source, message.entity, message.epoch)
+            return
+        for quests in self._quests.values():
+            sought = quests.get(message.entity)
+            if sought is not None and message.epoch > sought.epoch:
                 sought.ask, sought.epoch, sought.ask_at = message.app, message.epoch, 0.0
 
     def on_delete(self, source: AppId, message: DeleteGhost) -> None:
         """The real has no ghost here, or is no more; from a former home that says nothing."""
-        for quests in self._quests.values():
-            sought = quests.get(message.entity)
-            if sought is not None and message.epoch >= sought.epoch and sought.ask in (None, source):
-                del quests[message.entity]
+        self._give_up(source, message.entity, message.epoch)
 
-    def _seeking(self, entity: int) -> Iterable[Sought]:
-        return [quests[entity] for quests in self._quests.values() if entity in quests]
+    def _give_up(self, source: AppId, entity: int, epoch: int) -> None:
+        for quests in self._quests.values():
+            sought = quests.get(entity)
+            if sought is not None and epoch >= sought.epoch and sought.ask in (None, source):
+                del quests[entity]
 
     # What others seek.
 
@@ -164,6 +168,8 @@ class Seeking:
                 self._tell_of(source, entity)
             elif source not in real.haunts:
                 self._show(source, message, real)
+            elif real.body.space.id != message.space:
+                self._app.send(source, NextReal(entity, real.body.epoch, self._app.me))
 
     def _show(self, source: AppId, message: WantGhosts, real: Real) -> None:
         app, body, (x, _, z) = self._app, real.body, message.position
