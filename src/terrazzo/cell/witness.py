@@ -168,8 +168,9 @@ class Witness:
             else:
                 sight.set_flags(entity, flags & ~IN_AREA)
             self._doubts[entity] = None
+        self._doubts = {entity: None for entity in self._doubts if sight.flags(entity) >= 0}
         self.end()
-        self._watch(members)
+        self._watch(members)  # whatever is inside and too old to be let in enters again with the next look
         self.body.app.interests.doubt(self)
 
     def jump(self, space_before: int, near: Collection[int] = ()) -> None:
