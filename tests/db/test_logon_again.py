@@ -5,6 +5,7 @@ from __future__ import annotations
 from terrazzo.db.dbapp import DBLimits
 from terrazzo.db.logon import LogOnLimits
 from terrazzo.db.refusals import Refused
+from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.wire.common import Reply, Request
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, TakenOver, TakeOver
@@ -107,3 +108,19 @@ def test_two_attempts_with_the_right_password_make_one_proxy():
     office.ticks()
     assert len(office.placements()) == 1
     assert [office.answer(LOGIN, each) for each in (one, two)].count(Refused.LOGGING_ON.value) == 1
+
+
+def test_a_record_whose_base_app_could_not_be_stored_is_settled_by_asking():
+    office = Office()
+    office.app.on_link_up(BASE)
+    office.log_on()
+    office.ticks()
+    [(asked, place)] = office.placements()
+    office.database.failing = "the disk is full"
+    office.place(asked, place.entity)
+    office.ticks(3)
+    office.database.failing = ""
+    assert office.database.log_ons == {1: (77, PLACE_UNKNOWN)}
+    office.tick(seconds=3.0)
+    office.located(BASE)
+    assert office.database.log_ons == {1: (77, BASE.index)}

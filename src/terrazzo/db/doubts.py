@@ -1,6 +1,6 @@
 """Log-on records of proxies that may not exist: each is kept until it is certain, however long that takes.
 
-    a placement that was not answered, every record after a restart of DBApp ──▶ IN DOUBT
+    a placement that was not answered, or could not be stored; every record after a restart of DBApp ──▶ IN DOUBT
     IN DOUBT ── Locate ──▶ BaseAppMgr: no BaseApp has the proxy ──▶ the record is cleared
                  │                     a BaseApp has it ──▶ recorded there; its LoggedOff will clear the record
                  └── refused, no answer, no link ──▶ asked again after AGAIN_S, and at once when the link is back

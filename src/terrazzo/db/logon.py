@@ -358,10 +358,16 @@ class LogOns:
             self._end(attempt, Refused.LEFT)
             return
         reply = LoggedOn(answer.entity, answer.key, answer.host, answer.udp_port, answer.ws_port)
+
+        def failed(reason: str) -> None:
+            # A record without its BaseApp would outlive the end of that BaseApp.
+            self.doubts.add(dbid, answer.entity, after_s=AGAIN_S)
+            self._stuck(attempt)(reason)
+
         self._store.submit(
             PlaceLogOn(dbid, answer.entity, answer.index),
             lambda is_there: self._recorded(attempt, dbid, answer.index, reply, is_there),
-            self._stuck(attempt),
+            failed,
         )
 
     def _not_placed(self, attempt: _Attempt, dbid: int, failure: Failure, why: str) -> None:
