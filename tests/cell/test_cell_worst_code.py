@@ -170,7 +170,7 @@ def test_game_error_whose_text_cannot_be_made_and_exit_of_the_game_end_no_app(la
         land[0].run(real.body, "fail", fail, real.part, problem)
         land.step(1)
     errors = [str(facts["error"]) for facts in land.host.words("game error")]
-    told = ["Mute, whose text cannot be made", "SystemExit: 1", "GeneratorExit: ", "RuntimeError: a\\ud800"]
+    told = ["Mute, without a text: its __str__ failed", "SystemExit: 1", "GeneratorExit: ", "RuntimeError: a\\ud800"]
     assert errors == [*told, "RecursionError: "]
     assert land.home(1) == 0
 

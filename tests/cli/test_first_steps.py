@@ -1,4 +1,4 @@
-"""What the command says to somebody who uses it for the first time and gets it wrong."""
+"""What the command prints when it is used for the first time, and wrongly."""
 
 import subprocess
 import sys

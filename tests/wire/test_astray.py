@@ -50,7 +50,7 @@ def test_late_astray_about_a_former_stay_does_not_undo_a_newer_place():
     assert town["B"].places[X].app == town.id("C")
 
 
-def test_stub_without_channels_asks_nobody_when_the_move_is_not_heard_of():
+def test_stub_without_channels_asks_no_app_when_it_does_not_learn_of_the_move():
     town = pair()
     town["D"].learn(X, 1, town.id("C"))
     town["D"].on_message(town.id("C"), Astray(X, NEVER_HEARD))

@@ -6,7 +6,7 @@
 
 Until it is recorded the player cannot log in again, so nothing but the confirmation ends the repeating, however long
 the link is lost. LoggedOff names the proxy, so a repeated one changes nothing. What is owed is bounded by the proxies
-that were made: DBApp makes none for a player whose log-off it has not recorded.
+that were made: DBApp makes none for a player before it has recorded that player's log-off.
 """
 
 from __future__ import annotations

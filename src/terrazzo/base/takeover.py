@@ -1,4 +1,4 @@
-"""A second login of a player who is logged on: does the present client still answer?
+"""A second login of a player that is logged on: does the present client still answer?
 
     TakeOver ──▶ the proxy is gone, or going ──────────────────────────────▶ TakenOver(is_going=True)
              ──▶ it has a client, or waits for one ──▶ PROBING ── any packet of the client ──▶ TakenOver(is_going=False)

@@ -5,8 +5,8 @@ all others it asks BaseAppMgr (`wire/locator.py`).
 
 A base that is ending is still named, and so is the last known home of a cell part that has not said its last word:
 their mailboxes tell those who have written to them exactly what was delivered, and those who end at the same time that
-they need not wait. When that is done, there is no such part. A cell part that is just being made is unsettled: whoever
-seeks it asks again. The base is named all the same: whoever seeks that need not wait for the cell part.
+they need not wait. When that is done, there is no such part. A cell part that is just being made is unsettled: the
+seeker asks again. The base is named all the same: a caller of the base need not wait for the cell part.
 """
 
 from __future__ import annotations

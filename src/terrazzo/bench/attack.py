@@ -1,4 +1,4 @@
-"""`terrazzo attack`: what a player notices while somebody without a login attacks the doors of a real cluster.
+"""`terrazzo attack`: what a player notices while a client without a login attacks the doors of a real cluster.
 
 A small cluster of real processes runs on loopback. A player is in the world all the time (`attack_player.py`); first
 nothing disturbs it, then one attack after the other does (`attackers.py`, each in a process of its own, from another
@@ -108,7 +108,7 @@ async def measure(
 
 
 def choose(only: tuple[str, ...]) -> dict[str, Plan]:
-    """The attacks whose names begin with one of the words; all of them without any."""
+    """The attacks with names that begin with one of the words; all of them without any."""
     chosen = {name: plan for name, plan in PLANS.items() if not only or name.startswith(only)}
     if not chosen:
         raise UsageError(f"no attack begins with {' or '.join(only)}; there are: {'; '.join(PLANS)}")

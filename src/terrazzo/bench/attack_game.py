@@ -1,4 +1,4 @@
-"""The game of `terrazzo attack`: a player whose calls are answered by its cell part, and a walker that never stands."""
+"""The game of `terrazzo attack`: a player with a cell part that answers its calls, and a walker that never stands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PlayerCell(Cell, of=Player):
 
     @exposed
     def act(self, number: UInt32) -> None:
-        """An action whose result the player waits for."""
+        """An action; the player waits for its result."""
         self.client.on_done(number)
 
 

@@ -20,7 +20,7 @@ _READ_BYTES = 2048
 
 
 class Target(NamedTuple):
-    """Whom an attack is aimed at."""
+    """The door that an attack is aimed at."""
 
     host: str
     udp_port: int
@@ -111,7 +111,7 @@ class RawSession:
         return head + self._open_seal
 
     def forged_open(self) -> bytes:
-        """An OPEN with the cookie, whose seal does not hold."""
+        """An OPEN with the cookie and a wrong seal."""
         return handshake.encode_open_head(self._hello, self._cookie) + os.urandom(limits.TAG_BYTES)
 
     def on_welcome(self, answer: bytes) -> bool:

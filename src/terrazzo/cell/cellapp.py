@@ -2,7 +2,7 @@
 
 A tick has a fixed order, and each phase rests on the one before:
 
-    1 waits        held messages, arrivals, teleports and questions whose time is over; clients that were sent away
+    1 waits        held messages, arrivals, teleports and questions that time out; clients that were sent away
     2 mail         calls, answers and wishes of bases and other entities run  ┐
     3 moves        what clients say about where they are                      │
     4 clockwork    timers of the game, controllers that walk and turn;        ├ game code runs here
@@ -25,8 +25,9 @@ come in: those of ghosts are applied at once (they only touch ghosts), moves and
 The state machines have files of their own: `ghost.py` (what others tell), `haunts.py` (what others are told),
 `offload.py` and `teleport.py` (a real on its way), `parcels.py` (what is sent whole), `ground.py` (what the manager
 says), `interests.py` (who is near whom), `witness.py` and `feed.py` (what a client is told), `moves.py` (what a client
-says), `clockwork.py` (timers, controllers), `riding.py` (who stands on another), `seeking.py` (what a real that arrives
-knows and its cell does not), `mail.py`, `births.py`, `real.py`. This one holds them together.
+says), `clockwork.py` (timers, controllers), `riding.py` (entities that stand on another),
+`seeking.py` (entities that a real which arrives has met, and its cell has not), `mail.py`, `births.py`, `real.py`. This
+one holds them together.
 """
 
 from __future__ import annotations
@@ -306,7 +307,7 @@ class CellApp(ClusterApp):
 
     def _end_methods(self) -> list[Real]:
         """Ends the methods of the doomed that wait for something. What they do then, or in a `finally`, may doom
-        others, whose methods end as well. Gives all who are to be taken down; who is doomed later is, in the next tick.
+        others: their methods end as well. Gives all reals to be taken down; one that is doomed later goes next tick.
         """
         ended: list[Real] = []
         while self._doomed:

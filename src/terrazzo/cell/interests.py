@@ -91,7 +91,7 @@ class Proximity:
         return list(self._missing)
 
     def take_leave(self, position: Position | None) -> None:
-        """It is about to jump there; None: into another space. Those who will not be inside leave now."""
+        """It is about to jump there; None: into another space. Entities that will not be inside leave now."""
         space = self._real.body.space
         stay: list[int] = []
         leave = list(self._missing)

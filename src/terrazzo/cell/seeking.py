@@ -19,7 +19,7 @@ What an app that is asked answers, for each entity:
     the real is here, near the seeker     the ghost is made, before all others of the next check (`haunts.py`)
     the real is here, and has a ghost there already      nothing: the creation is ahead on the same link. In another
                                           space: NextReal, which names the app that sends it: given up
-    the real is here, far away            DeleteGhost, as to whoever has a ghost that is none: it digs a grave, which
+    the real is here, far away            DeleteGhost, as to any app with a ghost that is none: it digs a grave, which
                                           keeps an older creation out, and not the next one of this real
     a ghost is here, or a stub            NextReal: where the real is, and since which epoch
     the entity was destroyed              DeleteGhost, destroyed
@@ -181,7 +181,7 @@ class Seeking:
             app.send(source, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))
 
     def _tell_of(self, source: AppId, entity: int) -> None:
-        """Of one whose real is elsewhere, or ended."""
+        """Answers for an entity that has no real here: it is elsewhere, or ended."""
         app, body, grave = self._app, self._app.bodies.get(entity), self._app.ghosts.graves.get(entity)
         place = app.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
         if body is not None and body.real_app != app.me:

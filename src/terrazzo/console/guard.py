@@ -1,4 +1,4 @@
-"""Who may look at the console.
+"""Access to the console: names, origins, and a token.
 
     every request        Host is a numeric address, "localhost" or a name of the settings; Origin, if given, is the same
     /play and its files  no more than that: players may use them, and nothing in them is secret

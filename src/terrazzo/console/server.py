@@ -8,8 +8,8 @@
 The server owns no state: it reads a `ConsoleApp` that somebody drives on the same event loop. The picture is made and
 encoded once for each moment of the console's clock, however many look at it.
 
-Who may look is checked before anything else (`guard.py`). A page that talks on `/api/live` is sent away. A connection
-that does not read holds up nobody but itself; it gets the picture of the moment when it is ready for one.
+Access is checked before anything else (`guard.py`). A page that talks on `/api/live` is sent away. A connection that
+does not read holds up only itself; it gets the picture of the moment when it is ready for one.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     BaseApp         Save             ──▶      Saved
                     LoggedOff        ──▶      LogOffRecorded
                     WantIds          ──▶      Ids
-                    (is asked TakeOver, for a player who is logged on already)
-    BaseAppMgr      (is asked PlaceProxy, for players who log on; and Locate, for proxies in doubt)
+                    (is asked TakeOver, for a player that is logged on already)
+    BaseAppMgr      (is asked PlaceProxy, for players that log on; and Locate, for proxies in doubt)
 
 The rules:
 

@@ -27,8 +27,8 @@ The rules:
   account is made whether or not new players are welcome; `bots.py` keeps it apart.
 - *Bounded.* No more than `in_work_max` at a time, and one for each name. Attempts from an address at which the player
   has logged in before have a budget of their own (`known_max`, one more for each name) and go first to the password
-  check, so that wrong passwords from elsewhere do not keep a player out. A LoginApp whose link is lost takes its
-  players with it, as long as nothing was claimed for them.
+  check, so that wrong passwords from elsewhere do not keep a player out. A LoginApp takes its players with it
+  when its link is lost, as long as nothing was claimed for them.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """What a new player may be called: a profile of Unicode identifiers (UTS 39), so that two names that look the same are
 the same, and no name is invisible.
 
-    characters    those whose Identifier_Status is Allowed (`name_table.py`), and one blank between two words
+    characters    those with the Identifier_Status Allowed (`name_table.py`), and one blank between two words
     form          NFKC: what looks the same because of its encoding becomes the same
     scripts       highly restrictive: one script, or Latin with those of Japanese, Chinese or Korean
     marks         on a letter, at most MARKS_MAX of them, none twice in a row
     digits        of one system
 
 Of the characters that go with every script (digits, hyphen, apostrophe) only those of ASCII are taken: the others are
-their look-alikes. A name in one other script whose letters all look like Latin ones is not refused.
+their look-alikes. A name in one other script is not refused, even if all its letters look like Latin ones.
 
 The profile is asked when an account is made. A name that has an account keeps it, whatever the profile says.
 """

@@ -2,7 +2,7 @@
 
 Wrong passwords for one name from many addresses would else fill every queue that its owner has to pass. What is kept is
 bounded: ADDRESSES_MAX for each name, NAMES_MAX names; the oldest is forgotten first. It ends with the process, and a
-player who is forgotten is a stranger until the next login.
+player that is forgotten is a stranger until the next login.
 """
 
 from __future__ import annotations

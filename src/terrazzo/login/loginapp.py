@@ -6,9 +6,9 @@
                        ended                                            after a reply: the session ends gracefully
 
 The checks, cheapest first, each with a sentence of its own: size and form, name, password length (`checks.py`); the
-digest of the entity definitions; attempts from this address (`rates.py`); players in work here, where those who come
-from an address of theirs have places of their own (`known.py`); a link with DBApp. Only
-then is DBApp asked, which looks at the password. A session that says a second thing while the first is in work is
+digest of the entity definitions; attempts from this address (`wire/rates.py`); players in work here, where players
+at a known address have places of their own (`known.py`); a link with DBApp. Only then is DBApp asked, which looks at
+the password. A session that says a second thing while the first is in work is
 ended. A name that is reserved for bots needs the bots' password of the cluster, which is checked here; bots come in a
 crowd from one address, so their attempts are not counted by it.
 
@@ -104,7 +104,7 @@ class LoginApp(ClusterApp):
         self._waiting: dict[Session, float] = {}
         """Sessions that have said nothing yet, and when their time is over; in the order of it."""
         self._asked: dict[Session, bool] = {}
-        """Sessions whose request is in work, and whether the player is known at that address."""
+        """Sessions with a request in work, and whether the player is known at that address."""
         self._known = KnownAddresses()
         self._database: AppId | None = None
         self._is_joining = False

@@ -15,7 +15,7 @@ The rules:
   simply chooses among those who are left). After a lost link or a timeout the proxy may exist: asking another could
   make a second one of the same stored entity, so the player is told to try again instead.
 - *Nobody waits for ever.* A placement has PLACE_S in all, tries included. What is answered later is not passed on; a
-  proxy that was made after all waits for a client who does not come, and ends by itself. Until then DBApp keeps the
+  proxy that was made after all waits for a client that does not come, and ends by itself. Until then DBApp keeps the
   player's log-on record; it asks with Locate whether the proxy is there.
 - *A burst spreads.* Loads are reported once a second, players come in crowds: each proxy asked for or made since a
   BaseApp's last report counts as PROXY_LOAD on top of what it reported.

@@ -10,7 +10,7 @@
 
 Who asks while a search is under way joins it, but its question is younger than the search: that there is no such
 entity, or no cell part, may have been said before it came to be. Only what names a cell part is taken for an answer to
-it, or that nobody knows, or that it is unsettled; else the next search begins, for all who have joined.
+it, or that nothing is certain, or that it is unsettled; else the next search begins, for all that have joined.
 
 A BaseApp whose link was lost is `missing` until it is back, or until its next incarnation is there, which is started
 only when the former one has ended. While one is missing no entity is said to be gone: it may be there.

@@ -37,7 +37,7 @@ base_udp_port = 0            # 7320, of the first BaseApp; the others take the p
 base_ws_port = 0             # 7320
 console_port = 0             # 7300, of the web page
 
-[console]                    # the web pages: /play for players, and the map for those who run the world
+[console]                    # the web pages: /play for players, and the map for operators
 host = "127.0.0.1"           # a numeric address; beyond this machine the map needs the token that `run` prints
 names = []                   # names by which browsers may ask for the pages, such as "play.example.org"
 

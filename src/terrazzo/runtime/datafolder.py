@@ -6,7 +6,7 @@ world.sqlite        everything that is saved
 cluster.key         the private key by which clients know the cluster, hex, for its owner's eyes only
 console.token       what opens the console's map from elsewhere, for its owner's eyes only
 lock                held by the launcher that runs with this folder, until its process ends
-game                the name of the game whose world this is
+game                the name of the game that this world belongs to
 logs/NAME.log       of each app
 run/cluster.json    while a cluster runs: where it is, for other tools (`orders.ClusterFile`); true while `lock` is held
 """

@@ -40,7 +40,7 @@ IDLE_S = 15.0
 BACKLOG = 512
 """Connections that the system keeps for a server which is busy."""
 PAGES = GateLimits(login_s=60.0, stranger_bytes_max=1 << 20)
-"""The gate before pages, whose connections serve many requests and need no login."""
+"""The gate before pages. Their connections serve many requests and need no login."""
 
 
 class Mailbox:
@@ -162,7 +162,7 @@ class HttpServer:
         self._listener = listener
 
     async def cleanup(self) -> None:
-        """Nobody listens any more."""
+        """Stops listening, and closes all connections."""
         self._listener.close()
         await self._runner.cleanup()
 

@@ -51,7 +51,7 @@ def set_reserve_aside(folder: Path) -> None:
 
 
 def keep_unsaved(folder: Path, app: str, unsaved: Sequence[Unsaved]) -> str:
-    """Writes the file; a sentence for the people who ended the cluster."""
+    """Writes the file; gives a sentence for the operator."""
     names = ", ".join(each.label for each in unsaved[:NAMED_MAX])
     more = f" and {len(unsaved) - NAMED_MAX} more" if len(unsaved) > NAMED_MAX else ""
     what = f"could not save {names}{more}"

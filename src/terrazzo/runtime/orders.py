@@ -22,7 +22,7 @@ WS_PATH = "/play"
 
 
 class Bots(msgspec.Struct, frozen=True, kw_only=True):
-    """Who the bots are and where they go; a number is added to `name`."""
+    """The names of the bots and the door that they use; a number is added to `name`."""
 
     count: int
     host: str

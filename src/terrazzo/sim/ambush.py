@@ -4,9 +4,9 @@
     DELAY    the next `word` that a process sends stands still, with all that is sent after it on that link
     REFUSE   the next jump that comes to a CellApp is refused there: it has no such space
 
-Drawn worlds seldom meet such a moment by chance: an arrival whose confirmation is lost, a refusal whose link breaks. An
-ambush is a plain record with a time, as any fault, so that a failing run can be shrunk. It waits for WAIT_S at most and
-never strikes after the faults of the run are over.
+Drawn worlds seldom meet such a moment by chance: the confirmation of an arrival is lost, the link of a refusal breaks.
+An ambush is a plain record with a time, as any fault, so that a failing run can be shrunk. It waits for WAIT_S at most
+and never strikes after the faults of the run are over.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Broken forms of the entity channel that only time betrays: every call still comes, once and in order, because the
-resend timer heals what was lost. In peaceful worlds whose ways are short, a call that waits for that timer is a failure
+resend timer heals what was lost. In peaceful worlds with short ways, a call that waits for that timer is a failure
 (`scenarios/seamless_haste.py`)."""
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class _Forgetful(dict[int, LoggedOff]):
 
 
 def _confirms_unrecorded(app: App) -> None:
-    """DBApp confirms a log-off whose record it could not clear."""
+    """DBApp confirms a log-off though it could not clear the record."""
     if isinstance(app, DBApp):
         requests: Any = app.requests
         refuse = requests.refuse

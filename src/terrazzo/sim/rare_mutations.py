@@ -62,7 +62,7 @@ def _trims_too_many(app: CellApp) -> None:
 
 
 def _returns_bare(app: CellApp) -> None:
-    """A real whose jump is refused comes back without its timers."""
+    """A real comes back from a refused jump without its timers."""
 
     def bring_back(before: Any, message: Offload, reason: str) -> Any:
         return before(msgspec.structs.replace(message, timers=()), reason)

@@ -68,7 +68,7 @@ class Outcome:
     faults: list[str] = field(default_factory=list)
     timeline: list[str] = field(default_factory=list)
     paths: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By state machine and transition; empty where nobody counted (`coverage.py`)."""
+    """By state machine and transition; empty where nothing was counted (`coverage.py`)."""
 
 
 def run_counted(order: Order) -> Outcome:

@@ -70,7 +70,7 @@ class _MakesUp(Timers):
 
 
 class _KeepsFormer(Timers):
-    """A timer whose number is set again fires when the former one was due."""
+    """A timer that is set again under its number fires when the former one was due."""
 
     __slots__ = ()
 

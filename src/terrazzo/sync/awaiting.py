@@ -25,8 +25,8 @@ of the tick where game code runs. It goes on
     EntityGone             likewise, when the entity is being destroyed
 
 A task that catches EntityMoved or EntityGone and waits again is closed. So is one that is begun meanwhile, over and
-over, by a method that ends. Nothing of a task migrates, and nothing waits for ever. Whoever waited for the method of an
-entity that moved is told so, as CallRaised.
+over, by a method that ends. Nothing of a task migrates, and nothing waits for ever. A caller that waited for
+the method of an entity that moved gets CallRaised.
 
 A call asks for an answer only where it is made inside of an `async def`, and the method is declared to return
 something: then it gives a `Reply`, at once, so that several calls can be under way before the first is awaited. In
@@ -158,7 +158,7 @@ class Awaiting:
         self._timeouts: Schedule[Reply] = Schedule(lambda reply: reply.is_settled)
         self._failed: list[Reply] = []
         self._closing: PartId | None = None
-        """The part whose methods are being closed."""
+        """The part with the methods that are being closed."""
         self._asked = 0
 
     def __len__(self) -> int:
@@ -331,7 +331,7 @@ class Awaiting:
 
 
 def _told(problem: BaseException) -> Exception:
-    """What a method raised, for whoever called it: of `SystemExit` and its like the words."""
+    """What a method raised, for its caller: of `SystemExit` and its like the words."""
     return problem if isinstance(problem, Exception) else UsageError(words_of(problem))
 
 

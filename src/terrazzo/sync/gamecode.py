@@ -48,12 +48,12 @@ def _report(host: Host, what: str, problem: BaseException) -> str:
 
 
 def words_of(problem: BaseException) -> str:
-    """The type and the text of an exception, whose own `__str__` may fail, and whose text may be any string."""
+    """The type and the text of an exception: its own `__str__` may fail, and its text may be any string."""
     name = type(problem).__name__
     try:
         text = f"{name}: {problem}"
     except Exception:
-        text = f"{name}, whose text cannot be made"
+        text = f"{name}, without a text: its __str__ failed"
     return printable(text[:WORDS_MAX])
 
 

@@ -163,7 +163,7 @@ class Courier:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
         if frame.is_noted and box.is_ending and life_of(frame.heard) == life_of(box.version):
             if frame.stream is not None and frame.stream.payloads:
-                box.strays[via] = box.strays[frame.home] = None  # whoever goes on calling is a stranger from here on
+                box.strays[via] = box.strays[frame.home] = None  # the caller is a stranger from here on
             if channel.is_noted:
                 self._reply(frame, self._endings.note(frame, box.version))  # who end together are both done with it
             self._forget(channel)

@@ -11,10 +11,10 @@ first call of somebody far away and for those whose traces were lost: once the t
 follow each other by themselves.
 
 A part is `gone` only when the answer says so, and that is only when every BaseApp was asked and none has the entity, or
-when its base says that it has no cell part. Where somebody did not answer, or the base calls its cell part unsettled,
+when its base says that it has no cell part. Where a BaseApp did not answer, or the base calls its cell part unsettled,
 nothing is concluded: what waits for the part goes on waiting, and the switchboard asks again. One question at a time is
 asked for an entity, however many of its parts are sought by however many callers. An answer is as old as its question:
-it says nothing of what was sent to the part since, perhaps by somebody who has heard that it lives again.
+it says nothing of what was sent to the part since, perhaps by a caller that has learned that it lives again.
 """
 
 from __future__ import annotations

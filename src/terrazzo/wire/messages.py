@@ -17,8 +17,8 @@ A bundle is all that one app has for one peer in one tick. It is one msgpack val
     item    = [number, body]            body is the struct as an array, fields in the order of declaration
 
 What comes in is checked and counted, never trusted: a bundle that is too big or is not such an array is refused as a
-whole; an unknown, oversized or malformed item is refused by itself and the rest is read. A message whose sender must
-hear of its refusal has a `salvage` function: of a malformed one it makes another message, with as much as can be read.
+whole; an unknown, oversized or malformed item is refused by itself and the rest is read. A message that must not be
+refused in silence has a `salvage` function: of a malformed one it makes another message, with as much as can be read.
 """
 
 from __future__ import annotations

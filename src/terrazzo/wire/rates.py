@@ -1,8 +1,8 @@
 """Rates by time: a bucket of tokens, and a table of buckets by address that cannot grow without end.
 
 A bucket holds `burst` tokens and fills at `per_s`; an attempt takes one. In the table addresses stand in the order of
-their last attempt, so the one that is forgotten when the table is full is the one whose bucket has had the longest time
-to fill: as a rule it is full, and forgetting it changes nothing. An IPv6 address counts by its /64, which is what one
+their last attempt, so a full table forgets the bucket that had the longest time to fill: as a rule it is full, and
+forgetting it changes nothing. An IPv6 address counts by its /64, which is what one
 subscriber has.
 """
 

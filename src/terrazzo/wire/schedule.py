@@ -1,4 +1,4 @@
-"""A schedule of what is due later, whose size is bounded by what still matters.
+"""A schedule of what is due later; its size is bounded by what still matters.
 
 Most of what is scheduled is over before its time comes: a request is answered, an alarm is cancelled. Such an item
 stays in the heap, and the heap is swept when it has twice as many items as mattered at the last sweep, and OLD_MAX

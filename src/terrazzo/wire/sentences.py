@@ -1,4 +1,4 @@
-"""Reasons that people read: an enum whose members have a short name and a sentence, and how counts of them are told."""
+"""Reasons that people read: an enum of short names with a sentence each, and how counts of them are told."""
 
 from __future__ import annotations
 

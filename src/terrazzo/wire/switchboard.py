@@ -226,7 +226,7 @@ class Switchboard(Courier):
             return
         for channel in list(place.channels.values()):
             if not place.has(channel):
-                continue  # whoever was told of another one has asked, or ended, in the meantime
+                continue  # the part that was told of another one has asked, or ended, meanwhile
             if channel.touched_at > asked_at:
                 place.locate_at = -inf
                 self.rounds.retry_at(channel, self._host.now)

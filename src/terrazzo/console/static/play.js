@@ -327,7 +327,7 @@ function nameOf(entity) {
 // The page -----------------------------------------------------------------------------------------------------------
 
 let game = null;
-let stay = null; // who is in the world, or comes back to it: {name, password, publicKey}; null: nobody
+let stay = null; // the account that is in the world, or comes back to it: {name, password, publicKey}; or null
 
 function log(text, className = "", who = "") {
   const line = element("li", { className }, who ? element("b", { text: `${who}: ` }) : "", text);
@@ -372,12 +372,12 @@ async function join(event) {
   const button = find("join");
   button.disabled = true;
   showFailure("");
-  const who = { name: find("who").value.trim(), password: find("password").value, publicKey: null };
+  const account = { name: find("who").value.trim(), password: find("password").value, publicKey: null };
   try {
     find("log").replaceChildren();
-    stay = who;
-    await enter(who);
-    sessionStorage.setItem("name", who.name);
+    stay = account;
+    await enter(account);
+    sessionStorage.setItem("name", account.name);
   } catch (error) {
     leaveStage(sentenceOf(error));
   } finally {
@@ -386,22 +386,22 @@ async function join(event) {
 }
 
 /** Logs in. A world that restarts has the same key; one with another key is another world, and not to be entered so. */
-async function enter(who) {
+async function enter(account) {
   const [cluster, schema] = await Promise.all([fetchJson("/api/cluster"), fetchJson("/api/schema")]);
-  if (who.publicKey !== null && who.publicKey !== cluster.public_key) {
+  if (account.publicKey !== null && account.publicKey !== cluster.public_key) {
     const error = new Error(`Another world is at this address now, the ${cluster.name}: join it, if you like.`);
     throw Object.assign(error, { isFinal: true });
   }
-  who.publicKey = cluster.public_key;
-  const entered = new Game(cluster, (sentence, mayReturn) => onOver(who, sentence, mayReturn));
+  account.publicKey = cluster.public_key;
+  const entered = new Game(cluster, (sentence, mayReturn) => onOver(account, sentence, mayReturn));
   game = entered;
-  await entered.join(who.name, who.password, schema);
-  if (stay !== who) entered.leave(); // the player has changed their mind meanwhile
+  await entered.join(account.name, account.password, schema);
+  if (stay !== account) entered.leave(); // the player has changed their mind meanwhile
 }
 
 /** The stay is over: for good, or until the world is there again. */
-async function onOver(who, sentence, mayReturn) {
-  if (!mayReturn || stay !== who) {
+async function onOver(account, sentence, mayReturn) {
+  if (!mayReturn || stay !== account) {
     leaveStage(sentence);
     return;
   }
@@ -412,7 +412,7 @@ async function onOver(who, sentence, mayReturn) {
     showNotice(`The world is away just now. You come back by yourself: try ${tries}, in ${pause}.`);
   };
   try {
-    await comeBack(() => enter(who), { onWait, isWanted: () => stay === who });
+    await comeBack(() => enter(account), { onWait, isWanted: () => stay === account });
   } catch (error) {
     leaveStage(sentenceOf(error));
   }

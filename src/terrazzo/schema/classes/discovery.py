@@ -2,7 +2,7 @@
 
 A module declares something when one of its class statements says `of=…`, or derives from EntityType, Interface or
 ComponentType. That is read from the source, without running it: scripts, tools and tests beside a game stay untouched.
-A module or folder whose name begins with `_`, `.` or `test` is left out.
+A module or folder is left out if its name begins with `_`, `.` or `test`.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class LongFaults(FaultPlan):
 
 
 class Player:
-    """A person with an account, who comes again and again."""
+    """A person with an account, coming again and again."""
 
     def __init__(self, scenario: Logins, name: str) -> None:
         self.name = name

@@ -336,7 +336,7 @@ class Home(Base):
 
     @remote
     def heard_of(self, source: Int32, number: UInt32) -> None:
-        """The cell part of anybody calls; its base part is called back."""
+        """The cell part of another entity calls; its base part is called back."""
         self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
         ref = self.judge.refs.get(source)
         if ref is not None:
@@ -345,7 +345,7 @@ class Home(Base):
 
     @remote
     def greeted(self, source: Int32, number: UInt32) -> None:
-        """The base part of anybody calls."""
+        """The base part of another entity calls."""
         self.judge.check(self.judge.calls.hear("greeted", source, self.id, number))
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
@@ -389,7 +389,7 @@ class PlayedHome(Home, Proxy):
             self.create_cell()
 
     def on_client_lost(self) -> None:
-        """Nobody plays it any more, for a while or for good."""
+        """It has no client any more, for a while or for good."""
         self.judge.check(self.judge.clients.lost(self.id))
         if self.judge.clients.keep(self):
             return

@@ -1,6 +1,6 @@
 """Proxies that keep their body when the client is gone, and get the next one (P4): what happens, and how it is judged.
 
-In some worlds a proxy whose client left or fell silent is kept for a while, with its body. A player that comes back
+In some worlds a proxy is kept for a while with its body after its client left or fell silent. A player that comes back
 meanwhile is sent to the same proxy: the scenario makes the key, as the BaseApp does for a new proxy, since the engine
 refuses a second log-on of a player that is logged on. Some clients fall silent instead of leaving.
 
@@ -37,7 +37,7 @@ DETACH_SWIFT_S = 1.5
 SILENCE_S = 8.0
 """After so long a silent client is given up, in worlds with such clients."""
 ENDS = ("client never came", "client lost", "client sent away")
-"""What a BaseApp logs before it ends a proxy whose next client did not get in."""
+"""What a BaseApp logs before it ends a proxy because the next client did not get in."""
 
 
 class Clients:
@@ -60,10 +60,10 @@ class Clients:
         self._kept: dict[int, Any] = {}
         """The base parts that are kept, by entity."""
         self._taken: set[int] = set()
-        """Entities whose next client is on its way."""
+        """Entities with their next client on its way."""
         self._ready: set[int] = set()
         self._attached: dict[int, int] = {}
-        """Entities whose body was told of a client, and in which life."""
+        """Entities with a body that was told of a client, and in which life."""
         self._lost_at: dict[int, float] = {}
 
     @property
@@ -78,11 +78,11 @@ class Clients:
         return bool(self.silent) and self._rng.random() < self.silent
 
     def away_s(self, entity: int) -> float:
-        """How much longer than usual a player is away whose proxy is kept."""
+        """How much longer than usual a player with a kept proxy is away."""
         return self._rng.choice([0.0, 0.0, 2.0, 7.0]) if self.keeps else 0.0
 
     def take(self, entity: int) -> bytes | None:
-        """The answer to the log-in of a player whose proxy is kept; None: it is not."""
+        """The answer to the log-in of a player with a kept proxy; None: there is none."""
         part = self._kept.pop(entity, None)
         if part is None:
             return None
@@ -117,7 +117,7 @@ class Clients:
         return None
 
     def keep(self, part: Any) -> bool:
-        """Whether the game keeps a proxy whose client is gone; for how long is drawn."""
+        """Whether the game keeps a proxy without its client; for how long is drawn."""
         if not self.keeps or self._rng.random() >= self.keeps:
             return False
         self._count("kept")
@@ -133,7 +133,7 @@ class Clients:
             part.destroy()
 
     def on_log(self, event: str, facts: dict[str, object]) -> None:
-        """A BaseApp ends a kept proxy whose next client did not get in."""
+        """A BaseApp ends a kept proxy because its next client did not get in."""
         entity = str(facts.get("entity", "")).split()[-1:]
         if event in ENDS and entity and entity[0].isdigit() and int(entity[0]) in self._taken:
             self._bases_over.add(int(entity[0]))

@@ -4,8 +4,9 @@
 
 Some lie now and then about where they are, or hurry (`seamless_pace.py`).
 
-When the work is done, who is out comes once more, and must get in. What was confirmed as saved is compared when it
-comes again (`seamless_saves.py`); without faults gold, name and place are those that its last real had.
+When the work is done, each player that is out comes once more, and must get in. What was confirmed as saved is
+compared when it comes again (`seamless_saves.py`); without faults gold, name and place are those that its last real
+had.
 """
 
 from __future__ import annotations

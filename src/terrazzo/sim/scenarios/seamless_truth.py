@@ -300,7 +300,7 @@ class Truth:
         for entity, body in app.bodies.items():
             owner = self.real_of(entity)
             if owner is None or (body.real is None and app.me not in owner.haunts):
-                what = f"{app.me} has a ghost of entity {entity}, which nobody tends"
+                what = f"{app.me} has a ghost of entity {entity}, which no real tends"
                 yield Problem(Kind.GHOSTS, what, (entity,))
                 continue
             problem = None if body.real is not None else wrong_of(body, owner.body)
@@ -322,7 +322,7 @@ class Truth:
                 what = f"entity {body.id} should have a ghost of number {body.number} on {app.me}"
                 yield Problem(Kind.GHOSTS, what, (body.id,))
             if ghost is not None and app is not body.app and app.me not in allowed:
-                what = f"entity {body.id} has a ghost on {app.me} that nobody needs"
+                what = f"entity {body.id} has a ghost on {app.me} that is not needed"
                 yield Problem(Kind.GHOSTS, what, (body.id,))
 
 

@@ -65,7 +65,7 @@ class ViewJudge:
         self.own_since = inf
         """When its client got the body that it has now."""
         self._ended = -1
-        """The last life of the own body whose end this client was told."""
+        """The last life of the own body of which the client was told the end."""
         self._turns: dict[int, int] = {}
         """How often each entity has come or gone."""
 

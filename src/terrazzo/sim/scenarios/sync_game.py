@@ -41,7 +41,7 @@ class SyncJudge(Judge):
         """The base parts of those who are played."""
         self.losses = Losses(lambda: world.clock.now)
         self.serving: Real | None = None
-        """The entity whose client is being told something."""
+        """The entity of the client that is being told something."""
         self.callbacks: list[Callback] = []
         """What the client parts were told since somebody last looked."""
         self.edits = 0

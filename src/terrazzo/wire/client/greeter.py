@@ -114,7 +114,7 @@ class Greeter:
         return answers
 
     def forget(self, now: float) -> None:
-        """Half-open sessions and spent cookies whose time is over are gone; both tables are in order of time."""
+        """Drops half-open sessions and spent cookies that have timed out; both tables are in order of time."""
         while self.half_open and (half := next(iter(self.half_open.values()))).until <= now:
             self.drop(half)
         while self._spent and next(iter(self._spent.values())) <= now:

@@ -8,7 +8,7 @@ bears.
 The owner hears Connected, Received and Closed, in this order. A session that is over lingers to repeat its
 CLOSE to a peer that missed it. Sessions are polled when something happened to them or their timer is due,
 not all of them each time. No more sessions than `sessions_max`: a client that comes then is refused. Strangers
-(`strangers.py`) do not count there: they have limits of their own, and nobody who plays is refused because of them.
+(`strangers.py`) do not count there: they have limits of their own, and no player is refused because of them.
 """
 
 from __future__ import annotations
@@ -237,4 +237,4 @@ class ServerEndpoint:
 
 
 def _nobody(address: Address) -> None:
-    """Nobody has to know."""
+    """No owner has asked for it."""

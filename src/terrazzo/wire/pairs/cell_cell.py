@@ -230,7 +230,7 @@ class PackedTeleport(NamedTuple):
 
 
 class OffloadUnreadable(Message, frozen=True):
-    """Not sent, but made where an Offload has come that does not decode: its sender has to hear that it is refused, or
+    """Not sent, but made where an Offload has come that does not decode: its sender must receive a refusal, or
     the real is lost."""
 
     entity: Int32
