@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE, RateLimit
+from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE
 from terrazzo.base.proxy import Farewell, Presence
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
@@ -14,6 +14,7 @@ from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.pairs.base_cell import CallCell, Moves
 from terrazzo.wire.pairs.base_db import LoggedOff, Save, Saved
 from terrazzo.wire.pairs.basemgr_base import ProxyCreated
+from terrazzo.wire.rates import Bucket
 from tests.base.base_harness import AVATAR, BYE, CREATURE, EVENTS, READY, FakeSession, Town, call
 
 
@@ -247,8 +248,8 @@ def test_messages_of_a_session_that_is_over_are_not_heard():
 
 
 def test_a_rate_allows_one_at_least_and_fills_up_again():
-    rate = RateLimit(0.5, now=0.0)
-    assert rate.allow(0.0)
-    assert not rate.allow(1.0)
-    assert rate.allow(2.0)
-    assert [rate.allow(100.0), rate.allow(100.0)] == [True, False]
+    rate = Bucket(per_s=0.5)
+    assert rate.take(0.0)
+    assert not rate.take(1.0)
+    assert rate.take(2.0)
+    assert [rate.take(100.0), rate.take(100.0)] == [True, False]

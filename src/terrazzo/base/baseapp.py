@@ -49,7 +49,7 @@ from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
-from terrazzo.wire.sentences import tell_refusals
+from terrazzo.wire.sentences import is_told, tell_refusals
 from terrazzo.wire.switchboard import Switchboard
 
 NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
@@ -212,7 +212,7 @@ class BaseApp(ClusterApp):
         proxy = None if id is None else self.bases.get(id)
         if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
             count = self.count_bad(Refused.WRONG_KEY)
-            if count & (count - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
+            if is_told(count):
                 self.host.log("wrong login key", note="used, expired or invented", count=count)
             session.send(encode_logged_off(Farewell.WRONG_KEY, "this login key is not valid (any more): log in again"))
             session.close(self.host.now)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from terrazzo._speed.movers import Row, pack_row
 from terrazzo.base.cellside import Body
-from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, RateLimit, Refused
+from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, Refused
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.indexes import METHOD_IDS
 from terrazzo.schema.model import EntitySchema, Exposed, Side
@@ -34,6 +34,8 @@ from terrazzo.sync.protocol import (
     take_place,
 )
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.rates import Bucket
+from terrazzo.wire.sentences import is_told
 
 if TYPE_CHECKING:
     from terrazzo.base.proxy import ProxyEntity
@@ -46,12 +48,12 @@ class ClientMail:
         self.dropped = {"rate": 0, "late": 0}
         self._proxy = proxy
         self._app = proxy.app
-        self._flood = RateLimit(MESSAGE_RATE, proxy.app.host.now)
-        self._rates: dict[tuple[str, Side, int], RateLimit] = {}
+        self._flood = Bucket(per_s=MESSAGE_RATE)
+        self._rates: dict[tuple[str, Side, int], Bucket] = {}
 
     def read(self, message: bytes) -> None:
         """Does what the message says. Raises DecodeError for what no honest client sends."""
-        if not self._flood.allow(self._app.host.now):
+        if not self._flood.take(self._app.host.now):
             raise DecodeError(f"more than {MESSAGE_RATE:.0f} messages a second", 0)
         number, body = split_message(message)
         if number == ToServer.READY:
@@ -141,12 +143,12 @@ class ClientMail:
         key = (schema.name, side, call.numbered.index)
         rate = self._rates.get(key)
         if rate is None:
-            rate = self._rates[key] = RateLimit(call.method.rate or CALL_RATE, self._app.host.now)
-        if rate.allow(self._app.host.now):
+            rate = self._rates[key] = Bucket(per_s=call.method.rate or CALL_RATE)
+        if rate.take(self._app.host.now):
             return True
         self.dropped["rate"] += 1
         self._app.refused[Refused.OVER_RATE] += 1
-        if self.dropped["rate"] & (self.dropped["rate"] - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
-            name, count = call.method.name, self.dropped["rate"]
-            self._app.host.log("call over its rate", entity=str(self._proxy), method=name, count=count)
+        count = self.dropped["rate"]
+        if is_told(count):
+            self._app.host.log("call over its rate", entity=str(self._proxy), method=call.method.name, count=count)
         return False

@@ -42,24 +42,3 @@ class Refused(Sentence):
     BAD_MESSAGE = "bad_message", "A client sent a message that no client of this game sends."
     OVER_RATE = "over_rate", "A client called a method more often than it may."
     LATE = "late", "A client spoke of an entity that had just left, or moved a body that it had no more."
-
-
-class RateLimit:
-    """So many a second, and at most a second's worth at once (but always one)."""
-
-    __slots__ = ("_at", "_left", "_most", "_rate")
-
-    def __init__(self, rate: float, now: float) -> None:
-        self._rate = rate
-        self._most = max(rate, 1.0)
-        self._left = self._most
-        self._at = now
-
-    def allow(self, now: float) -> bool:
-        """Whether one more is within the rate; if so it is counted."""
-        self._left = min(self._most, self._left + (now - self._at) * self._rate)
-        self._at = now
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True

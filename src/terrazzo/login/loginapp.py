@@ -43,6 +43,7 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
+from terrazzo.wire.sentences import is_told
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
 CHEAP = frozenset({Refused.MALFORMED, Refused.NAME, Refused.PASSWORD, Refused.RESERVED, Refused.DIGEST, Refused.RATE})
@@ -251,7 +252,7 @@ class LoginApp(ClusterApp):
     def _turn_away(self, session: Session, why: Refused, sentence: str = "") -> None:
         self.refused[why] += 1
         count, sentence = self.refused[why], sentence or why.value
-        if why not in CHEAP or count & (count - 1) == 0:  # 1, 2, 4, 8 …: told, but not each time
+        if why not in CHEAP or is_told(count):
             host = self._host_of(session.address)
             self.host.log("login refused", address=host, why=why.name, sentence=sentence, count=count)
         self._reply(session, LoginReply(error=sentence))

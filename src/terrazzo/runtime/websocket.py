@@ -167,7 +167,7 @@ class WebSocketServer(ServerShell):
         if transport is None:
             return ws
         address = (request.remote or "", next(self._numbers))
-        frames = Bucket(per_s=FRAMES_PER_S, burst=int(FRAMES_PER_S))
+        frames = Bucket(per_s=FRAMES_PER_S)
         pipe = Pipe(ws, lambda packet: self._on_packet(address, packet), transport.abort, frames)
         pipe.finish_in(OPENING_S)
         self._pipes[address] = pipe

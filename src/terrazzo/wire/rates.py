@@ -14,14 +14,13 @@ ADDRESSES_MAX = 10_000
 
 
 class Bucket:
-    """One bucket; full at the start."""
+    """One bucket; full at the start. Without a burst of its own it holds a second's worth, but always one."""
 
     __slots__ = ("_burst", "_per_s", "_since", "_tokens")
 
-    def __init__(self, *, per_s: float, burst: int) -> None:
+    def __init__(self, *, per_s: float, burst: float | None = None) -> None:
         self._per_s = per_s
-        self._burst = float(burst)
-        self._tokens = float(burst)
+        self._burst = self._tokens = float(max(per_s, 1.0) if burst is None else burst)
         self._since: float | None = None
 
     def take(self, now: float) -> bool:

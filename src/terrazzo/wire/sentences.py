@@ -23,6 +23,11 @@ class Sentence(Enum):
 S = TypeVar("S", bound=Sentence)
 
 
+def is_told(count: int) -> bool:
+    """Whether the refusal with this number is logged: 1, 2, 4, 8 …, so that clients cannot fill the disk with them."""
+    return count & (count - 1) == 0
+
+
 def tell_refusals(door: str, counts: Mapping[S, int]) -> list[dict[str, Any]]:
     """What a door has refused, as plain data for a console."""
     return [

@@ -82,8 +82,8 @@ class Greeter:
         self._by_path: dict[Address, int | None] = {}  # over ordered transports: a connection has one OPEN in its life
         self._spent: dict[bytes, float] = {}  # cookies that came with a wrong seal, until they do not hold any more
         self._answers: list[tuple[Address, bytes]] = []
-        self._hellos = _bucket(settings.hellos_per_s)
-        self._opens = {is_known: _bucket(settings.opens_per_s) for is_known in (False, True)}
+        self._hellos = Bucket(per_s=settings.hellos_per_s)
+        self._opens = {is_known: Bucket(per_s=settings.opens_per_s) for is_known in (False, True)}
         self._source_opens = RateLimit(per_s=settings.source_opens_per_s, burst=settings.source_opens_burst)
 
     def on_packet(self, address: Address, data: bytes, now: float) -> None:
@@ -272,8 +272,3 @@ class Greeter:
             self._answers.append((address, data))
         else:
             self._drops[Drop.ANSWERS_FULL] += 1
-
-
-def _bucket(per_s: float) -> Bucket:
-    """So many a second, and a second's worth at once."""
-    return Bucket(per_s=per_s, burst=max(int(per_s), 1))
