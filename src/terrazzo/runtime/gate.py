@@ -39,6 +39,8 @@ FILES_KEPT = 128
 """Of the files that a process may open, those that are not for connections of clients."""
 FILES_WANTED = 65_536
 """As many as the process asks for, if it may."""
+OF_CLIENTS = ("aiohttp.websocket", "aiohttp.internal")
+"""Loggers that repeat what a client has sent: subprotocols that the server does not speak, up to 8 KiB of them."""
 
 
 class Cut(Sentence):
@@ -70,6 +72,7 @@ class Gate:
 
     def __init__(self, limits: GateLimits, known: KnownSources | None = None) -> None:
         self.refused: Counter[Cut] = Counter()
+        self._errors = 0
         self._limits = limits
         self._connections_max = min(limits.connections_max, files_for_connections())
         self._open: dict[asyncio.BaseTransport, GatedConnection] = {}
@@ -95,8 +98,11 @@ class Gate:
             connection.set_free()
 
     def make_logger(self) -> logging.Logger:
-        """The logger of the web server: what clients send wrongly is counted and not logged, for they could fill the
-        disk with it; our own errors are."""
+        """The logger of the web server: what clients send wrongly is counted and not logged, since clients could fill
+        the disk with it. Our own errors are logged, the 1st, 2nd, 4th, 8th …: a request that causes one can be sent
+        again and again. The web server's loggers of its own warn of what a client sent, so they are silent."""
+        for name in OF_CLIENTS:
+            logging.getLogger(name).disabled = True
         logger = logging.Logger("terrazzo.http")
         logger.addFilter(self._is_worth_logging)
         return logger
@@ -105,7 +111,8 @@ class Gate:
         if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
             self.refused[Cut.MALFORMED] += 1
             return False
-        return True
+        self._errors += 1
+        return self._errors & (self._errors - 1) == 0
 
     # For connections.
 
