@@ -65,7 +65,8 @@ class Guard:
             )
 
     def _is_token(self, given: str) -> bool:
-        return compare_digest(given.encode(errors="replace"), self._token.encode())
+        """Whatever bytes a header held: those that are no UTF-8 have been made surrogates."""
+        return compare_digest(given.encode(errors="surrogatepass"), self._token.encode())
 
     def _give_cookie(self, request: web.Request) -> None:
         answer = web.HTTPSeeOther(request.path)
@@ -76,14 +77,14 @@ class Guard:
 def _check_origin(request: web.Request) -> None:
     """Browsers let any page open a WebSocket anywhere, and tell where the page came from."""
     origin = request.headers.get("Origin")
-    if origin is not None and _netloc(origin) != request.host.lower():
+    if origin is not None and _site(origin) != request.host.lower():
         raise web.HTTPForbidden(text="This page belongs to another site: open the console's own.")
 
 
-def _netloc(url: str) -> str:
-    """The name and the port in an address; empty when it is no address."""
+def _site(origin: str) -> str:
+    """Name and port in an Origin header; empty if it has none."""
     try:
-        return urlsplit(url).netloc.lower()
+        return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
 
@@ -94,13 +95,13 @@ def _cookie_name(request: web.Request) -> str:
 
 
 def _host_name(host: str) -> str:
-    """The name or address in a Host header, without the port; empty when the header is malformed."""
+    """The name or address in a Host header, without the port; empty where the header holds something else."""
     try:
-        parsed = urlsplit(f"//{host}")
-        is_plain = "@" not in host and (parsed.port is None or parsed.port > 0)  # reading a bad port raises
-        return _plain_name(parsed.hostname or "") if is_plain else ""
+        parts = urlsplit(f"//{host}")
+        name, _ = parts.hostname or "", parts.port  # a port that is no port raises
     except ValueError:
         return ""
+    return _plain_name(name) if parts.netloc == host and "@" not in host else ""
 
 
 def _plain_name(name: str) -> str:

@@ -31,6 +31,8 @@ from terrazzo.schema.export import export_schema
 PUSH_S = 0.2
 LOOKERS_MAX = 100
 CLOSE_S = 2.0
+PATH_MAX = 200
+"""Characters of a path: the console has none that is longer, and no file system takes a longer name of a file."""
 
 STATIC = Path(__file__).parent / "static"
 CLIENT_JS = "terrazzo.js"
@@ -159,6 +161,8 @@ class _Look:
 
 @web.middleware
 async def _with_headers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    if len(request.rel_url.raw_path) > PATH_MAX:
+        raise web.HTTPNotFound
     response = await handler(request)
     if not response.prepared:
         response.headers.update(_HEADERS)
