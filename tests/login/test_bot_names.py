@@ -49,3 +49,12 @@ def test_bots_are_not_counted_by_their_address():
     assert [asked.name for _, asked in door.tick()] == [*(f"bot-{number}" for number in range(5)), "ann"]
     assert first.sent == []
     assert second.error == Refused.RATE.value
+
+
+def test_reserved_names_that_are_refused_are_logged_ever_more_rarely():
+    door = door_for(PASSWORD)
+    for _ in range(20):
+        door.knock("bot-1", "a guess")
+    door.tick()
+    counts = [facts["count"] for event, facts in door.host.logged if event == "login refused"]
+    assert counts == [1, 2, 4, 8, 16]
