@@ -79,3 +79,14 @@ def test_an_account_with_a_name_that_is_refused_today_keeps_working():
     office.place(asked, place.entity)
     office.ticks(2)
     assert isinstance(office.answer(LOGIN, number), LoggedOn)
+
+
+@pytest.mark.parametrize("name", ["\ufdfa" * 32, "\u3300" * 9])
+def test_name_that_grows_beyond_the_limit_when_it_is_written_out_is_refused(name):
+    assert len(name) <= 32
+    assert "32 are the most" in why_not(normal_name(name))
+
+
+def test_name_of_the_greatest_length_is_fine():
+    assert why_not("a" * 32) == ""
+    assert why_not(normal_name("\u3300" * 8)) == ""

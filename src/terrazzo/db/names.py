@@ -3,6 +3,7 @@ the same, and no name is invisible.
 
     characters    those with the Identifier_Status Allowed (`name_table.py`), and one blank between two words
     form          NFKC: what looks the same because of its encoding becomes the same
+    length        at most LENGTH_MAX characters in that form, which may be longer than what the player typed
     scripts       highly restrictive: one script, or Latin with those of Japanese, Chinese or Korean
     marks         on a letter, at most MARKS_MAX of them, none twice in a row
     digits        of one system
@@ -20,6 +21,7 @@ from bisect import bisect_right
 
 from terrazzo.db.name_table import RANGES
 
+LENGTH_MAX = 32
 MARKS_MAX = 4
 ANY_SCRIPT = frozenset({"Zyyy", "Zinh"})
 _EAST_ASIAN = {"Hani": {"Hanb", "Jpan", "Kore"}, "Hira": {"Jpan"}, "Kana": {"Jpan"}, "Hang": {"Kore"}, "Bopo": {"Hanb"}}
@@ -60,6 +62,8 @@ def why_not(name: str) -> str:
     """Why no new player may have this name, in words for the player; empty if it is fine. The name is in its normal
     form."""
     words = name.split(" ")
+    if len(name) > LENGTH_MAX:
+        return f"it has {len(name)} characters when it is written out, and {LENGTH_MAX} are the most"
     if not all(words):
         return "it has a blank at an end, or two in a row"
     letters = "".join(words)
