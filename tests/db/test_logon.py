@@ -242,9 +242,9 @@ def test_a_doubt_is_asked_at_once_when_the_manager_is_back():
     office = Office()
     in_doubt(office)
     office.app.on_link_lost(MANAGER)
-    office.tick(seconds=100.0)
+    office.tick()
     office.app.on_link_up(MANAGER)
-    office.located(None)
+    office.located(None)  # asks within two ticks, long before AGAIN_S
     assert office.database.log_ons == {}
 
 
