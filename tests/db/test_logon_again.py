@@ -80,7 +80,7 @@ def test_a_wrong_password_asks_nothing_of_the_base_app():
 
 
 def test_wrong_passwords_from_strangers_do_not_keep_a_known_player_out():
-    office = Office(limits=DBLimits(log_on=LogOnLimits(in_work_max=3)))
+    office = Office(limits=DBLimits(log_on=LogOnLimits(in_work_max=3, known_max=1)))
     office.arrive()
     office.leave()
     strangers = [office.log_on(name, "wrong") for name in ("Ada", "Bob", "Cid")]
@@ -124,3 +124,16 @@ def test_a_record_whose_base_app_could_not_be_stored_is_settled_by_asking():
     office.tick(seconds=3.0)
     office.located(BASE)
     assert office.database.log_ons == {1: (77, BASE.index)}
+
+
+def test_attempt_is_refused_while_another_one_waits_for_the_former_proxy():
+    office = logged_on()
+    one = office.log_on()
+    answer_take_over(office, is_going=True)
+    two = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", is_known=True))
+    office.ticks()
+    assert office.answer(LOGIN, two) == Refused.LOGGING_ON.value
+    assert not [each for each in office.said.get(BASE, []) if isinstance(each, Request)]
+    office.tick(seconds=5.0)
+    assert office.answer(LOGIN, one) == Refused.ALREADY_LOGGED_ON.value
+    assert len(office.app.log_ons) == 0
