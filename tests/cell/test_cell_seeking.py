@@ -9,10 +9,11 @@ from terrazzo.cell.interests import PATIENCE_S
 from terrazzo.cell.riding import LOST_S
 from terrazzo.cell.seeking import ASK_S, SEEK_S
 from terrazzo.wire.pairs.cell_cell import WANTED_MAX, CreateGhost, DeleteGhost, NextReal, WantGhosts
+from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
 from terrazzo.world.rect import Axis, Rect
 from tests.cell.arrivals import move_ground, watching
-from tests.cell.land import Land
+from tests.cell.land import MANAGER, Land, stripes
 from tests.cell.plain import HALL_BOUNDS
 from tests.cell.rides import check_aboard
 from tests.cell.screen import Screen
@@ -164,6 +165,15 @@ def test_real_that_is_far_away_or_in_another_space_says_so(position, space):
     assert [type(each) for each in asked(land, 2, position=position, space=space)] == [DeleteGhost]
 
 
+def test_no_ghost_is_made_at_an_app_that_has_left_the_space():
+    """CellApp 0 has said, or will say, that nothing of its own goes to cell 2 any more."""
+    land = grounded()
+    land[0].on_message(MANAGER, SpaceTree(1, "plain", 2, stripes([land[0].me, land[1].me]).pack()))
+    assert land[0].ground.has_left(1, land[2].me)
+    assert [type(each) for each in asked(land, 2)] == [DeleteGhost]
+    assert land[2].me not in land.real(2).haunts
+
+
 def test_denied_entity_leaves_when_patience_is_over():
     """The real has gone away since its watcher left for another cell."""
     land, screen = watching(100.0)
@@ -220,6 +230,8 @@ def test_answer_of_an_older_epoch_is_not_followed():
     assert (sought.ask, sought.epoch) == (land[0].me, 5)
     seeking.on_delete(land[1].me, DeleteGhost(9, 4, 3, is_destroyed=False))
     assert seeking.is_sought(1, 9)
+    seeking.on_delete(land[0].me, DeleteGhost(9, 4, 3, is_destroyed=False))
+    assert seeking.is_sought(1, 9), "the real has come back there since"
     seeking.on_delete(land[0].me, DeleteGhost(9, 5, 3, is_destroyed=False))
     assert not seeking.is_sought(1, 9)
 
