@@ -75,3 +75,12 @@ def test_a_frame_goes_back_only_to_where_the_part_went_itself():
     known.settle(8, A)
     assert known.onward(B, me=A) is None
     assert place().onward(B, me=A) is None
+
+
+def test_a_frame_is_not_passed_back_to_where_the_part_went_after_that_app_did_not_know_it():
+    known = place(5, A)
+    known.leave(6, B, expires_at=1.0)
+    assert known.onward(B, A) == B
+    known.lose(locate_at=1.0)
+    assert known.learn(6, B)
+    assert known.onward(B, A) is None
