@@ -98,6 +98,27 @@ def test_arriving_trigger_gets_the_ghost_that_no_tree_asks_for(hooks):
     assert hooks[1] == [("near", 5, 2)]
 
 
+def test_jump_takes_an_absent_entity_out_of_a_trigger_once(hooks):
+    """The trigger has come to cell 2, which has no body of entity 2, and jumps away from there."""
+    land = Land(3, ghost_distance_m=100.0)
+    land.create(1, 70.0)
+    land.create(2, -1.0)
+    land.do(1, lambda part: part.add_proximity(90.0, number=5))
+    land.settle()
+    land.block(2, 0)
+    land.block(0, 2)
+    move_ground(land, 1, 2)
+    while land.home(1) != 2:
+        land.step()
+    assert land.real(1).proximities[5].absent() == [2]
+    land.do(1, lambda part: part.teleport("plain", (400.0, 0.0, 0.0)))
+    land.step(3)
+    assert land.part(1).position[0] == 400.0
+    assert hooks[1] == [("near", 5, 2), ("far", 5, 2)]
+    land.step(int(SEEK_S * 10) + 5)
+    assert hooks[1] == [("near", 5, 2), ("far", 5, 2)]
+
+
 def test_rider_keeps_a_vehicle_that_is_long_between_two_cells():
     """Both go from cell 1 to cell 2, and the vehicle is on its way for longer than LOST_S."""
     land = Land(3, margin_m=0.0, ghost_distance_m=60.0)
