@@ -84,6 +84,16 @@ def test_what_is_near_the_new_place_stays(told):
     assert land.base.screens[1].count("leave", 2) == 0
 
 
+def test_what_was_added_by_hand_stays_in_a_jump_within_the_space(told):
+    land = prepared(told, 2)
+    land.do(1, lambda part: part.add_to_aoi(2))
+    land.step(2)
+    jump(land, "plain", -400.0)
+    land.step(20)
+    assert told == [("far", 5, 2, "plain"), ("teleported", "plain")]
+    assert land.base.screens[1].count("leave", 2) == 0
+
+
 def test_leaving_hook_sees_the_old_place(told, monkeypatch):
     land, seen = prepared(told, 2), []
     monkeypatch.setattr(

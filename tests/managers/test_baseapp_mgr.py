@@ -178,6 +178,14 @@ def test_player_is_counted_with_the_measured_load_of_one():
     assert where == {1: 60}
 
 
+def test_bases_without_a_client_do_not_make_a_player_cheap():
+    cluster = Cluster(2)
+    cluster.hear(baseapp(0), BaseAppLoad(1000, 100, 0.40))  # four thousandths a player, however many bases there are
+    cluster.hear(baseapp(1), BaseAppLoad(100, 100, 0.45))
+    where = burst(cluster, 40, answered=True)
+    assert where[0] <= 30  # 11 to draw level, then every other one
+
+
 def test_baseapp_without_a_measured_load_is_chosen_by_players():
     cluster = Cluster(2)
     cluster.hear(baseapp(0), BaseAppLoad(5, 5, None))

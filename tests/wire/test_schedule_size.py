@@ -26,6 +26,14 @@ def test_items_come_once_in_the_order_of_their_times_and_of_one_time_in_the_orde
     assert schedule.take(9.0) == []
 
 
+def test_items_that_matter_are_looked_at_a_few_times_however_many_there_are():
+    looks = []
+    schedule: Schedule[int] = Schedule(lambda item: bool(looks.append(item)))
+    for item in range(3000):
+        schedule.add(60.0, item)
+    assert len(looks) <= 2 * 3000
+
+
 def test_answered_requests_leave_the_schedule():
     host = FakeHost()
     requests = Requests(host, Outbox())
