@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.dbapp import DBLimits
-from terrazzo.db.logon import LogOnLimits
 from terrazzo.db.passwords import Hasher
 from terrazzo.db.refusals import Refused
 from terrazzo.db.store import PLACE_UNKNOWN

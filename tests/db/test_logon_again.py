@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.dbapp import DBLimits
-from terrazzo.db.logon import LogOnLimits
 from terrazzo.db.refusals import Refused
 from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.wire.common import Reply, Request

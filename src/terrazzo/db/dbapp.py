@@ -30,7 +30,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from terrazzo.db.logon import LogOnLimits, LogOns
+from terrazzo.db.attempts import LogOnLimits
+from terrazzo.db.logon import LogOns
 from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
 from terrazzo.wire.app import Host

@@ -35,9 +35,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
+from terrazzo.db.attempts import Attempt, LogOnLimits, Player, new_record
 from terrazzo.db.doubts import AGAIN_S, Doubts
 from terrazzo.db.names import normal_name, why_not
 from terrazzo.db.refusals import Refused
@@ -56,12 +56,9 @@ from terrazzo.db.store import (
     Operation,
     PlaceLogOn,
     Store,
-    fold_name,
 )
 from terrazzo.errors import ValueRejected
-from terrazzo.schema.model import EntitySchema, Property, Schema
-from terrazzo.schema.record import encode_record
-from terrazzo.schema.types import BytesType
+from terrazzo.schema.model import EntitySchema, Schema
 from terrazzo.wire.app import Host
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
@@ -72,57 +69,11 @@ from terrazzo.wire.requests import Failure, Question, Requests
 
 T = TypeVar("T")
 
-
 _NOT_PLACED = {
     Failure.TIMEOUT: Refused.NO_ANSWER,
     Failure.LINK_LOST: Refused.NOT_READY,
     Failure.REFUSED: Refused.NOT_PLACED,
 }
-
-
-@dataclass(frozen=True)
-class LogOnLimits:
-    """How much and how long."""
-
-    in_work_max: int = 100
-    known_max: int = 50
-    place_s: float = 5.0
-    yield_s: float = 5.0
-    """How long an attempt waits for the former proxy to be saved and gone."""
-
-
-@dataclass
-class _Attempt:
-    """A player at the door."""
-
-    question: Question
-    name: str
-    password: str = field(repr=False)
-    address: str
-    is_known: bool = False
-    account: Account | None = None
-    new_name: str = ""
-    """What the account that is made for this attempt is called."""
-    entity: int = 0
-    """The proxy that is claimed and not placed."""
-    is_gone: bool = False
-    """That proxy has left already."""
-    is_abandoned: bool = False
-    yields_until: float | None = None
-    """The BaseApp of the former proxy was asked to let it go; how long that is waited for."""
-
-    @property
-    def key(self) -> tuple[str, bool]:
-        """One attempt of each key is in work."""
-        return fold_name(self.name), self.is_known
-
-
-class Player(NamedTuple):
-    """Somebody who is logged on."""
-
-    name: str
-    entity: int
-    base_app: int
 
 
 class LogOns:
@@ -153,10 +104,10 @@ class LogOns:
         self._player = player
         self._allow_new_players = allow_new_players
         self._limits = limits
-        self._in_work: dict[tuple[str, bool], _Attempt] = {}
-        self._claiming: dict[int, _Attempt] = {}
+        self._in_work: dict[tuple[str, bool], Attempt] = {}
+        self._claiming: dict[int, Attempt] = {}
         """By dbid, from CLAIMING to the end of PLACING."""
-        self._yielding: dict[int, _Attempt] = {}
+        self._yielding: dict[int, Attempt] = {}
         """By dbid, those that wait until the former proxy is gone."""
         self._list_at: float | None = None
         self.doubts = Doubts(host, requests, self._clear, self._settle)
@@ -170,7 +121,7 @@ class LogOns:
         """Somebody knocks."""
         message = question.message
         assert isinstance(message, LogOn)
-        attempt = _Attempt(question, message.name, message.password, message.address, message.is_known)
+        attempt = Attempt(question, message.name, message.password, message.address, message.is_known)
         in_work = sum(each.is_known is attempt.is_known for each in self._in_work.values())
         if self.manager is None:
             self._refuse(attempt, Refused.NOT_READY)
@@ -233,7 +184,7 @@ class LogOns:
 
     # The steps, in order.
 
-    def _found(self, attempt: _Attempt, account: Account | None) -> None:
+    def _found(self, attempt: Attempt, account: Account | None) -> None:
         if attempt.is_abandoned:
             self._end(attempt, Refused.NO_ANSWER)
             return
@@ -252,13 +203,13 @@ class LogOns:
             check = CheckPassword(attempt.password, account.password_hash if account else None, attempt.is_known)
             self._store.submit(check, self._step(attempt, self._checked), self._stuck(attempt))
 
-    def _checked(self, attempt: _Attempt, is_right: bool) -> None:
+    def _checked(self, attempt: Attempt, is_right: bool) -> None:
         if is_right:
             self._claim(attempt)
         else:
             self._end(attempt, Refused.WRONG)
 
-    def _let_bot_in(self, attempt: _Attempt) -> None:
+    def _let_bot_in(self, attempt: Attempt) -> None:
         """LoginApp has checked the bots' password (`login_db`), so there is nothing to hash or to check here."""
         if attempt.account is None:
             attempt.new_name = attempt.name
@@ -266,7 +217,7 @@ class LogOns:
         else:
             self._claim(attempt)
 
-    def _hashed(self, attempt: _Attempt, password_hash: str) -> None:
+    def _hashed(self, attempt: Attempt, password_hash: str) -> None:
         try:
             record = new_record(self._player, attempt.new_name)
         except ValueRejected as problem:
@@ -275,7 +226,7 @@ class LogOns:
         create = CreateAccount(attempt.new_name, password_hash, self._player.name, record)
         self._store.submit(create, self._step(attempt, self._created), self._stuck(attempt))
 
-    def _created(self, attempt: _Attempt, account: Account | None) -> None:
+    def _created(self, attempt: Attempt, account: Account | None) -> None:
         if account is None:
             self._end(attempt, Refused.LOGGING_ON)
             return
@@ -284,7 +235,7 @@ class LogOns:
         attempt.account = account
         self._claim(attempt)
 
-    def _claim(self, attempt: _Attempt) -> None:
+    def _claim(self, attempt: Attempt) -> None:
         assert attempt.account is not None
         _, _, type_name, dbid = attempt.account
         if type_name not in self._schema.by_name:
@@ -297,7 +248,7 @@ class LogOns:
         self._store.submit(AddLogOn(dbid), self._step(attempt, self._claimed), self._stuck(attempt))
         self._store.submit(LoadEntity(type_name, dbid), self._step(attempt, self._loaded), self._stuck(attempt))
 
-    def _claimed(self, attempt: _Attempt, claim: Claim) -> None:
+    def _claimed(self, attempt: Attempt, claim: Claim) -> None:
         if claim.is_new:
             attempt.entity = claim.record.entity
             return
@@ -310,7 +261,7 @@ class LogOns:
         else:
             self._take_over(attempt, base_app, claim.record.entity)
 
-    def _take_over(self, attempt: _Attempt, base_app: AppId, entity: int) -> None:
+    def _take_over(self, attempt: Attempt, base_app: AppId, entity: int) -> None:
         """Asks whether the client of the present proxy still answers."""
 
         def then(answer: Message) -> None:
@@ -328,7 +279,7 @@ class LogOns:
             failed=lambda failure, why: self._end(attempt, Refused.ALREADY_LOGGED_ON),
         )
 
-    def _loaded(self, attempt: _Attempt, record: bytes | None) -> None:
+    def _loaded(self, attempt: Attempt, record: bytes | None) -> None:
         if not attempt.entity:
             return  # the record is another's
         assert attempt.account is not None
@@ -344,7 +295,7 @@ class LogOns:
             failed=lambda failure, why: self._not_placed(attempt, dbid, failure, why),
         )
 
-    def _placed(self, attempt: _Attempt, dbid: int, answer: Message) -> None:
+    def _placed(self, attempt: Attempt, dbid: int, answer: Message) -> None:
         if isinstance(answer, ProxyInDoubt):
             self._not_placed(attempt, dbid, Failure.TIMEOUT, answer.reason)
             return
@@ -370,14 +321,14 @@ class LogOns:
             failed,
         )
 
-    def _not_placed(self, attempt: _Attempt, dbid: int, failure: Failure, why: str) -> None:
+    def _not_placed(self, attempt: Attempt, dbid: int, failure: Failure, why: str) -> None:
         if failure is not Failure.REFUSED:
             del self._claiming[dbid]
             self.doubts.add(dbid, attempt.entity)
             attempt.entity = 0
         self._end(attempt, _NOT_PLACED[failure], why or Refused.NO_ANSWER.sentence())
 
-    def _recorded(self, attempt: _Attempt, dbid: int, base_app: int, reply: LoggedOn, is_there: bool) -> None:
+    def _recorded(self, attempt: Attempt, dbid: int, base_app: int, reply: LoggedOn, is_there: bool) -> None:
         if not is_there:
             self._end(attempt, Refused.LEFT)
             return
@@ -389,7 +340,7 @@ class LogOns:
 
     # Within.
 
-    def _step(self, attempt: _Attempt, then: Callable[[_Attempt, T], None]) -> Callable[[T], None]:
+    def _step(self, attempt: Attempt, then: Callable[[Attempt, T], None]) -> Callable[[T], None]:
         """The next step, unless the attempt has ended meanwhile."""
 
         def go_on(result: T) -> None:
@@ -398,7 +349,7 @@ class LogOns:
 
         return go_on
 
-    def _stuck(self, attempt: _Attempt) -> Callable[[str], None]:
+    def _stuck(self, attempt: Attempt) -> Callable[[str], None]:
         """What to do when the store does not do its part."""
 
         def stop(reason: str) -> None:
@@ -408,7 +359,7 @@ class LogOns:
 
         return stop
 
-    def _end(self, attempt: _Attempt, why: Refused, detail: str = "") -> None:
+    def _end(self, attempt: Attempt, why: Refused, detail: str = "") -> None:
         del self._in_work[attempt.key]
         if attempt.account is not None:
             if self._claiming.get(attempt.account.dbid) is attempt:
@@ -418,7 +369,7 @@ class LogOns:
         if not attempt.is_abandoned:
             self._refuse(attempt, why, detail)
 
-    def _refuse(self, attempt: _Attempt, why: Refused, detail: str = "") -> None:
+    def _refuse(self, attempt: Attempt, why: Refused, detail: str = "") -> None:
         self.refused[why] += 1
         reason = why.sentence(detail)
         self._host.log("log on refused", name=attempt.name, address=attempt.address, reason=reason)
@@ -448,13 +399,3 @@ class LogOns:
         yielding = self._yielding.pop(dbid, None)
         if yielding is not None:
             self._claim(yielding)
-
-
-def new_record(player: EntitySchema, name: str) -> bytes:
-    """What is stored of a new player: defaults, but for the property by which the database knows it, the name."""
-    named = (each for each in player.properties if each.identifier)
-    return encode_record(player, {each.name: _name_value(each, name) for each in named}, {})
-
-
-def _name_value(prop: Property, name: str) -> Any:
-    return prop.codec.check(name.encode() if isinstance(prop.type, BytesType) else name)

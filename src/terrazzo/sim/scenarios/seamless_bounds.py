@@ -21,7 +21,7 @@ from terrazzo.cell.offload import STAY_S
 from terrazzo.cell.seeking import SEEK_S
 from terrazzo.cell.teleport import TELEPORT_S
 from terrazzo.db import doubts
-from terrazzo.db.logon import LogOnLimits
+from terrazzo.db.attempts import LogOnLimits
 from terrazzo.sim.rest import Bound
 from terrazzo.wire.channel import ChannelLimits
 from terrazzo.wire.connection import LinkLimits
