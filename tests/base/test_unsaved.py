@@ -42,7 +42,7 @@ def test_record_that_was_confirmed_is_named_though_it_had_been_held_before():
     assert proxy.saver._stored == [sha256(last.record).hexdigest()]
 
 
-def test_entity_that_cannot_be_encoded_does_not_keep_the_others_from_being_handed_over():
+def test_entity_that_cannot_be_encoded_does_not_keep_the_others_from_being_handed_over(monkeypatch):
     town = Town()
     broken, _ = town.attached(dbid=5)
     town.attached(dbid=6)
@@ -50,7 +50,7 @@ def test_entity_that_cannot_be_encoded_does_not_keep_the_others_from_being_hande
     def fail():
         raise ValueError("a value of the game")
 
-    broken.saver.unsaved = fail  # type: ignore[method-assign]
+    monkeypatch.setattr(broken.saver, "unsaved", fail)
     town.answers[Save] = lambda request: "the disk is full"
     town.app.stop()
     town.step(3)
