@@ -95,8 +95,7 @@ TABLE: Table = {
 
 UNREACHED = {
     "cell part: creating → none": "takes a CellApp that refuses a cell part which is not wanted any more by then",
-    "session: attached → absent": "no client of these worlds goes silent",
-    "session: ready → absent": "no client of these worlds goes silent",
+    "session: attached → absent": "no client of these worlds goes silent before it is ready",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
     "log-on: refused: one is under way": "no two clients of these worlds log on with one name",
 }

@@ -3,37 +3,26 @@
     arrival      what becomes of an Offload that comes       (`cell/offload.py`, `cell/arrival.py`)
     offload      what becomes of a real that leaves          (`cell/offload.py`)
     teleport     what becomes of a wish                      (`cell/teleport.py`)
-    ghost        what is told of reals elsewhere             (`cell/ghost.py`: the table at its top)
-    mending      what ends a gap that does not close         (`cell/mending.py`)
     ground       what a CellApp tells the manager            (`cell/ground.py`)
 
-Left out is what takes the death of a CellApp: these worlds have none.
+Ghosts and their mending are in `ghost_paths.py`. Left out is what takes the death of a CellApp: these worlds have none.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from terrazzo.cell.answers import Answers
 from terrazzo.cell.ghost import Ghosts
 from terrazzo.cell.ground import Ground
 from terrazzo.cell.held import Held
-from terrazzo.cell.mending import ASKED_MAX, Mending
+from terrazzo.cell.mending import Mending
 from terrazzo.cell.offload import Offloads
 from terrazzo.cell.teleport import Teleports
 from terrazzo.sim.coverage import Table, Watch
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import IAmHere
-from terrazzo.wire.pairs.cell_cell import (
-    CreateGhost,
-    DeleteGhost,
-    GhostList,
-    NextReal,
-    Offload,
-    OffloadRefused,
-    Onloaded,
-    SetReal,
-    UpdateGhost,
-)
+from terrazzo.wire.pairs.cell_cell import Offload, OffloadRefused, OffloadUnreadable, Onloaded
 from terrazzo.wire.requests import Failure
 
 TABLE: Table = {
@@ -76,42 +65,6 @@ TABLE: Table = {
         "fails: the place is outside",
         "fails: too late",
     ),
-    "ghost": (
-        "create: made",
-        "create: after its grave",
-        "create: meets the real",
-        "create: known",
-        "create: a snapshot",
-        "create: held",
-        "step: without a ghost, held",
-        "step: behind the grave",
-        "step: meets the real",
-        "step: taken",
-        "step: known",
-        "step: held",
-        "delete: without a ghost",
-        "delete: too late",
-        "delete: taken",
-        "delete: with last words",
-        "delete: held",
-        "next real: believed",
-        "next real: older",
-        "set real: the ghost is up to date",
-        "set real: the ghost is behind",
-        "set real: without a ghost, awaited",
-        "set real: behind the grave",
-        "set real: meets the real",
-        "list: a ghost is doubted",
-    ),
-    "mending": (
-        "a creation is taken",
-        "last words are asked for",
-        "a deletion is taken",
-        "an arrival begins",
-        "a snapshot is asked for",
-        "its app is out of reach",
-        "is given up",
-    ),
     "ground": (
         "ready: said",
         "ready: held back",
@@ -132,17 +85,16 @@ def watch(watch: Watch) -> None:
     _Arrivals(watch)
     _watch_offloads(watch)
     _watch_teleports(watch)
-    _watch_ghosts(watch)
-    _watch_mending(watch)
     _watch_ground(watch)
 
 
 class _Arrivals:
-    """An arrival is told from a copy by what happens before its answer."""
+    """A copy of an Offload gets the stored answer (`cell/answers.py`), or the one that follows from its epoch."""
 
     def __init__(self, watch: Watch) -> None:
         self._take = watch.take
         self._is_new = self._is_passed_over = False
+        watch.method(Answers, "repeat", self._repeat)
         watch.method(Offloads, "on_offload", self._on_offload)
         watch.method(Offloads, "_take_in", self._take_in)
         watch.method(Offloads, "_answer", self._answer)
@@ -151,6 +103,13 @@ class _Arrivals:
         watch.method(Ghosts, "pass_over", self._pass_over)
         watch.method(Mending, "hurry", self._hurry)
         self._held: set[tuple[Any, int]] = set()
+
+    def _repeat(self, before: Any, own: Answers, source: AppId, message: Offload | OffloadUnreadable) -> bool:
+        is_copy: bool = before(own, source, message)
+        if is_copy:
+            was_refused = isinstance(own._given[source][message.entity], OffloadRefused)
+            self._take("arrival", "is a copy of a refused one" if was_refused else "is a copy, confirmed again")
+        return is_copy
 
     def _on_offload(self, before: Any, own: Offloads, source: AppId, message: Offload) -> None:
         self._is_new = False
@@ -162,8 +121,7 @@ class _Arrivals:
 
     def _answer(self, before: Any, own: Offloads, source: AppId, answer: Onloaded | OffloadRefused) -> None:
         if isinstance(answer, OffloadRefused):
-            was_refused = "refused before" in answer.reason
-            self._take("arrival", "is a copy of a refused one" if was_refused else "is refused")
+            self._take("arrival", "is refused")
         elif not self._is_new:
             self._take("arrival", "is a copy, confirmed again")
         before(own, source, answer)
@@ -298,110 +256,6 @@ def _watch_teleports(watch: Watch) -> None:
     watch.method(Teleports, "is_overtaken", is_overtaken)
     watch.method(Teleports, "_arrive", arrive)
     watch.method(Offloads, "offload", offload)
-
-
-def _watch_ghosts(watch: Watch) -> None:
-    take = watch.take
-
-    def begin(before: Any, own: Ghosts, source: AppId, message: CreateGhost) -> None:
-        take("ghost", f"create: {_creation(own, message)}")
-        before(own, source, message)
-
-    def on_update(before: Any, own: Ghosts, source: AppId, message: UpdateGhost) -> None:
-        take("ghost", f"step: {_step(own, message)}")
-        before(own, source, message)
-
-    def end(before: Any, own: Ghosts, source: AppId, message: DeleteGhost) -> None:
-        take("ghost", f"delete: {_deletion(own, message)}")
-        before(own, source, message)
-
-    def on_next_real(before: Any, own: Ghosts, source: AppId, message: NextReal) -> None:
-        body = own._app.bodies.get(message.entity)
-        is_new = body is not None and body.real is None and message.epoch > body.epoch
-        take("ghost", "next real: believed" if is_new else "next real: older")
-        before(own, source, message)
-
-    def on_set_real(before: Any, own: Ghosts, source: AppId, message: SetReal) -> None:
-        take("ghost", f"set real: {_set_real(own, message)}")
-        before(own, source, message)
-
-    def on_list(before: Any, own: Ghosts, source: AppId, message: GhostList) -> None:
-        before(own, source, message)
-        if any(held.is_doubted for held in own.held.values()):
-            take("ghost", "list: a ghost is doubted")
-
-    watch.method(Ghosts, "_begin", begin)
-    watch.method(Ghosts, "on_update", on_update)
-    watch.method(Ghosts, "_end", end)
-    watch.method(Ghosts, "on_next_real", on_next_real)
-    watch.method(Ghosts, "on_set_real", on_set_real)
-    watch.method(Ghosts, "on_list", on_list)
-
-
-def _creation(own: Ghosts, message: CreateGhost) -> str:
-    body = own._app.bodies.get(message.entity)
-    if body is None:
-        return "after its grave" if own.graves.is_too_late(message.entity, message.epoch) else "made"
-    if body.real is not None:
-        return "meets the real"
-    if message.number <= body.number:
-        return "known"
-    return "a snapshot" if message.is_snapshot else "held"
-
-
-def _step(own: Ghosts, message: UpdateGhost) -> str:
-    body = own._app.bodies.get(message.entity)
-    if body is None:
-        is_late = message.number <= own.graves.end_of(message.entity)
-        return "behind the grave" if is_late else "without a ghost, held"
-    if body.real is not None:
-        return "meets the real"
-    if message.number == body.number + 1:
-        return "taken"
-    return "known" if message.number <= body.number else "held"
-
-
-def _deletion(own: Ghosts, message: DeleteGhost) -> str:
-    body = own._app.bodies.get(message.entity)
-    if body is None:
-        return "without a ghost"
-    if body.real is not None or message.epoch < body.born or message.number < body.number:
-        return "too late"
-    if message.number == body.number:
-        return "taken"
-    return "held" if message.past is None else "with last words"
-
-
-def _set_real(own: Ghosts, message: SetReal) -> str:
-    body = own._app.bodies.get(message.entity)
-    if body is None:
-        is_late = own.graves.is_too_late(message.entity, message.epoch)
-        return "behind the grave" if is_late else "without a ghost, awaited"
-    if body.real is not None:
-        return "meets the real"
-    return "the ghost is behind" if message.number > body.number else "the ghost is up to date"
-
-
-def _watch_mending(watch: Watch) -> None:
-    take = watch.take
-
-    def mend(before: Any, own: Mending, entity: int, held: Held) -> None:
-        take("mending", _mending(own, held))
-        before(own, entity, held)
-
-    watch.method(Mending, "_mend", mend)
-
-
-def _mending(own: Mending, held: Held) -> str:
-    app, first = own._app, held.turns[0] if held.turns else None
-    if first is None:
-        if held.ask in app.lost:
-            return "its app is out of reach"
-        return "is given up" if held.asked >= ASKED_MAX else "a snapshot is asked for"
-    if isinstance(first.message, DeleteGhost):
-        is_asked = held.asked == 0 and first.source not in app.lost
-        return "last words are asked for" if is_asked else "a deletion is taken"
-    return "an arrival begins" if isinstance(first.message, Offload) else "a creation is taken"
 
 
 def _watch_ground(watch: Watch) -> None:

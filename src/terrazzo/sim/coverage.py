@@ -1,8 +1,8 @@
 """Which transitions of which state machine the worlds of a run have taken.
 
-A state machine has a table of its transitions (`cell_paths.py`, `base_paths.py`). While a run is counted, the methods
-that take them are wrapped, or the attribute that holds the state is watched; nothing of the core counts anything, and
-a run that is not counted costs nothing. All of it ends with the run:
+A state machine has a table of its transitions (`cell_paths.py`, `ghost_paths.py`, `base_paths.py`). While a run is
+counted, the methods that take them are wrapped, or the attribute that holds the state is watched; nothing of the core
+counts anything, and a run that is not counted costs nothing. All of it ends with the run:
 
     with counted(paths): ...        every world that runs here adds to `paths`
 
@@ -87,19 +87,20 @@ class Watch:
 
 def all_paths() -> Paths:
     """The tables of all machines, with nothing counted."""
-    from terrazzo.sim import base_paths, cell_paths
+    from terrazzo.sim import base_paths, cell_paths, ghost_paths
 
-    return Paths({**cell_paths.TABLE, **base_paths.TABLE})
+    return Paths({**cell_paths.TABLE, **ghost_paths.TABLE, **base_paths.TABLE})
 
 
 @contextmanager
 def counted(paths: Paths) -> Iterator[None]:
     """The worlds that run meanwhile are counted."""
-    from terrazzo.sim import base_paths, cell_paths
+    from terrazzo.sim import base_paths, cell_paths, ghost_paths
 
     watch = Watch(paths)
     try:
         cell_paths.watch(watch)
+        ghost_paths.watch(watch)
         base_paths.watch(watch)
         yield
     finally:
