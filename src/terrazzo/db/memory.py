@@ -30,7 +30,7 @@ from terrazzo.db.store import (
     TakeIds,
     TakeIn,
     fold_name,
-    outcome_of,
+    take_in,
 )
 
 
@@ -141,13 +141,7 @@ class MemoryDatabase:
         if file.name in self.taken_in:
             return [Outcome.THERE] * len(file.leftovers)
         self.taken_in.add(file.name)
-        outcomes = []
-        for each in file.leftovers:
-            outcome = outcome_of(each, self._load_entity(LoadEntity(each.type_name, each.dbid)))
-            if outcome is Outcome.TAKEN:
-                self._save_entity(SaveEntity(each.type_name, each.dbid, each.record))
-            outcomes.append(outcome)
-        return outcomes
+        return [take_in(each, self._load_entity, self._save_entity) for each in file.leftovers]
 
     def _take_own_ids(self, wanted: TakeIds) -> int:
         first = self.next_entity_id

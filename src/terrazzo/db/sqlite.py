@@ -44,7 +44,7 @@ from terrazzo.db.store import (
     TakeIds,
     TakeIn,
     fold_name,
-    outcome_of,
+    take_in,
 )
 from terrazzo.errors import UsageError
 
@@ -197,13 +197,7 @@ class SqliteDatabase:
     def _take_in(self, file: TakeIn) -> list[Outcome]:
         if not self._change("INSERT OR IGNORE INTO taken_in VALUES (?)", file.name):
             return [Outcome.THERE] * len(file.leftovers)
-        outcomes = []
-        for each in file.leftovers:
-            outcome = outcome_of(each, self._load_entity(LoadEntity(each.type_name, each.dbid)))
-            if outcome is Outcome.TAKEN:
-                self._save_entity(SaveEntity(each.type_name, each.dbid, each.record))
-            outcomes.append(outcome)
-        return outcomes
+        return [take_in(each, self._load_entity, self._save_entity) for each in file.leftovers]
 
     def _take_ids(self, wanted: TakeIds) -> int:
         [first] = self._db.execute("SELECT next FROM counters WHERE name = 'entity'").fetchone()

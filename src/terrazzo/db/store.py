@@ -321,8 +321,17 @@ class StoreQueue:
             return problem
 
 
-def outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
-    """What is to be done with a leftover, given the record that is stored under its dbid."""
+def take_in(
+    leftover: Leftover, load: Callable[[LoadEntity], bytes | None], save: Callable[[SaveEntity], object]
+) -> Outcome:
+    """Saves one leftover, unless the database has it or has something newer; within a transaction of the database."""
+    outcome = _outcome_of(leftover, load(LoadEntity(leftover.type_name, leftover.dbid)))
+    if outcome is Outcome.TAKEN:
+        save(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
+    return outcome
+
+
+def _outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
     if leftover.dbid == 0:
         return Outcome.TAKEN
     if stored is None:
