@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.dbapp import DBLimits
+from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.refusals import Refused
 from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.wire.common import Reply, Request
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, TakenOver, TakeOver
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
-from tests.db.harness import BASE, LOGIN, Office
+from tests.db.harness import BASE, LOGIN, ME, Office
 
 
 def logged_on() -> Office:
@@ -137,3 +138,18 @@ def test_attempt_is_refused_while_another_one_waits_for_the_former_proxy():
     office.tick(seconds=5.0)
     assert office.answer(LOGIN, one) == Refused.ALREADY_LOGGED_ON.value
     assert len(office.app.log_ons) == 0
+
+
+def test_a_record_is_not_settled_at_a_base_app_that_has_a_successor():
+    database = MemoryDatabase()
+    Office(database=database).arrive()
+    database.log_ons[1] = (77, PLACE_UNKNOWN)
+    office = Office(me=ME._replace(incarnation=2), database=database)
+    office.app.on_link_up(BASE)
+    office.app.on_link_lost(BASE)
+    office.app.on_link_up(BASE._replace(incarnation=BASE.incarnation + 1))
+    office.ticks()
+    office.located(BASE)
+    assert database.log_ons == {1: (77, PLACE_UNKNOWN)}
+    office.located(None)
+    assert database.log_ons == {}

@@ -38,8 +38,8 @@ class _Doubt:
 
 OnNone = Callable[[int, int], None]
 """Takes dbid and entity: there is no such proxy."""
-OnFound = Callable[[int, int, int], None]
-"""Takes dbid, entity and the index of the BaseApp that has the proxy."""
+OnFound = Callable[[int, int, AppId], None]
+"""Takes dbid, entity and the BaseApp that has the proxy."""
 
 
 class Doubts:
@@ -108,4 +108,4 @@ class Doubts:
         if answer.base is None:
             self._on_none(doubt.dbid, entity)
         else:
-            self._on_found(doubt.dbid, entity, answer.base.app.index)
+            self._on_found(doubt.dbid, entity, answer.base.app)

@@ -379,9 +379,14 @@ class LogOns:
         """There is no such proxy: clears its record. If the store cannot, the record is in doubt again."""
         self._submit_for(dbid, entity, ClearLogOn(dbid, entity), lambda _: self._cleared(dbid, entity))
 
-    def _settle(self, dbid: int, entity: int, base_app: int) -> None:
-        """A BaseApp has the proxy: its LoggedOff will come."""
-        self._submit_for(dbid, entity, PlaceLogOn(dbid, entity, base_app), lambda _: None)
+    def _settle(self, dbid: int, entity: int, base_app: AppId) -> None:
+        """A BaseApp has the proxy: its LoggedOff will come. If that BaseApp has a successor by now, its records are
+        cleared already, and none may be added to them: the record stays in doubt."""
+        linked = self.base_apps.get(base_app.index)
+        if linked is not None and linked.incarnation > base_app.incarnation:
+            self.doubts.add(dbid, entity)
+        else:
+            self._submit_for(dbid, entity, PlaceLogOn(dbid, entity, base_app.index), lambda _: None)
 
     def _submit_for(self, dbid: int, entity: int, operation: Operation[T], then: Callable[[T], None]) -> None:
         def failed(reason: str) -> None:
