@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from terrazzo.cell.story import CARRY_TICKS
 from terrazzo.cell.witness import ADVANCE
 from tests.cell.hearing import overhear
@@ -40,3 +42,15 @@ def test_client_that_crosses_a_border_in_each_tick_gets_no_more_than_its_budget(
     land = crossing_land(others=60)
     sent = bytes_over_borders(land, others=60, every=1)
     assert 0.7 * ALLOWED * TICKS < sent < ALLOWED * (TICKS + CARRY_TICKS + 2 + 2 * ADVANCE)
+
+
+@pytest.mark.parametrize("has_come", [False, True])
+def test_client_that_is_served_again_at_the_same_time_is_granted_nothing(has_come):
+    """A witness that has just come gets something on credit, and owes it then."""
+    land = crossing_land(others=1)
+    real = land.real(1)
+    assert real.witness is not None
+    real.witness._story.deficit = 0.0  # it has saved nothing, and owes nothing
+    real.witness.has_come = has_come
+    real.body.app.feed.serve(real)
+    assert real.witness.pack().deficit >= 0.0

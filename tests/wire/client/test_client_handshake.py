@@ -247,6 +247,18 @@ def test_a_full_server_says_so():
     assert second.events() == [Closed(None, Reason.SERVER_FULL, False)]
 
 
+def test_a_full_server_has_room_again_when_a_session_has_ended():
+    host, first = server(sessions_max=1), client(1)
+    first.on_datagram(ask(host, opening(host, first))[0], 0.0)
+    ask(host, first.poll(0.0)[0])
+    assert ask(host, client(2).poll(0.0)[0])[0][0] == handshake.REFUSE
+    (session,) = host.sessions.values()
+    session.abort(Reason.PATH_LOST)
+    host.poll(limits.LINGER_S + 1)
+    assert not host.sessions
+    assert ask(host, client(3).poll(0.0)[0])[0][0] == handshake.RETRY
+
+
 def test_a_server_that_filled_up_meanwhile_says_so_too():
     host, first, second = server(sessions_max=1), client(1), client(2)
     for guest in (first, second):
