@@ -135,3 +135,20 @@ def test_an_answer_can_be_awaited_once(asker):
     assert isinstance(value, Value)
     assert isinstance(problem, UsageError)
     assert "awaited once" in str(problem)
+
+
+def test_failed_call_of_a_method_that_was_closed_meanwhile_resumes_nothing(asker):
+    reply = asker.ask()
+    asker.wait_for(reply)
+    assert asker.awaiting.fail(ME, reply.number, CallTimeout("it is gone"))
+    asker.awaiting.drop(ME)
+    asker.awaiting.run()
+    assert asker.heard == []
+
+
+def test_part_that_has_come_back_can_wait_again(asker):
+    asker.awaiting.drop(ME)
+    reply = asker.ask()
+    asker.wait_for(reply)
+    assert asker.answer(reply)
+    assert len(asker.heard) == 1
