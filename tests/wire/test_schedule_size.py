@@ -27,8 +27,13 @@ def test_items_come_once_in_the_order_of_their_times_and_of_one_time_in_the_orde
 
 
 def test_items_that_matter_are_looked_at_a_few_times_however_many_there_are():
-    looks = []
-    schedule: Schedule[int] = Schedule(lambda item: bool(looks.append(item)))
+    looks: list[int] = []
+
+    def is_over(item: int) -> bool:
+        looks.append(item)
+        return False
+
+    schedule = Schedule(is_over)
     for item in range(3000):
         schedule.add(60.0, item)
     assert len(looks) <= 2 * 3000
