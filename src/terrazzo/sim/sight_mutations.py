@@ -7,19 +7,23 @@ from collections.abc import Callable
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
 from terrazzo.wire.app import App
+from terrazzo.wire.ids import AppId
+from terrazzo.world.rect import Rect
 
 LATE_S = 10.0
 
 
-def _late_wishes(app: CellApp, *, is_announced: bool) -> None:
-    """What is to be announced, or described, waits for LATE_S in each cell."""
+def _late_wishes(app: CellApp, *, is_announced: bool, is_of_ghosts: bool = False) -> None:
+    """What is to be announced, or described, waits for LATE_S in each cell; all of it, or where it is a ghost."""
     serve, first = app.feed.serve, dict[tuple[int, int, bool], float]()
 
     def served(real: Real) -> None:
         assert real.witness is not None
         story, now, held = real.witness._story, app.host.now, []
         for entity in list(story._wishes):
-            if story.sight.flags(entity) >= 0 and bool(story.sight.alias(entity)) == is_announced:
+            other = real.body.space.bodies.get(entity)
+            is_meant = not is_of_ghosts or (other is not None and other.real is None)
+            if is_meant and story.sight.flags(entity) >= 0 and bool(story.sight.alias(entity)) == is_announced:
                 key = (real.body.id, entity, is_announced)
                 if now < first.setdefault(key, now) + LATE_S:
                     held.append(entity)
@@ -39,6 +43,28 @@ def _announces_late(app: CellApp) -> None:
 def _describes_late(app: CellApp) -> None:
     """What the client wants is not described for long."""
     _late_wishes(app, is_announced=True)
+
+
+def _announces_ghosts_late(app: CellApp) -> None:
+    """The area adds entities late that are real in another cell."""
+    _late_wishes(app, is_announced=False, is_of_ghosts=True)
+
+
+def _makes_ghosts_late(app: CellApp) -> None:
+    """A ghost is made LATE_S after it was first needed."""
+    missing, first = app.haunts._missing, dict[tuple[int, AppId], float]()
+
+    def missed(real: Real, square: Rect, goes_to: AppId | None) -> list[AppId]:
+        now, found = app.host.now, missing(real, square, goes_to)
+        keys = {(real.body.id, each) for each in found if each not in real.haunts}
+        for key in [key for key in first if key[0] == real.body.id and key not in keys]:
+            del first[key]
+        return [
+            each for each in found
+            if each == goes_to or each in real.haunts or now >= first.setdefault((real.body.id, each), now) + LATE_S
+        ]  # fmt: skip
+
+    vars(app.haunts)["_missing"] = missed
 
 
 def _grants_seldom(app: CellApp) -> None:
@@ -65,8 +91,13 @@ def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:
     return apply
 
 
+SHAPED = ("announce-ghosts-late", "make-ghosts-late")
+"""What hides only entities of other cells is rare in drawn worlds, where everything crosses borders all the time."""
+
 SIGHT_MUTATIONS: dict[str, Callable[[App], None]] = {
     "announce-late": _harmed(_announces_late),
     "describe-late": _harmed(_describes_late),
+    "announce-ghosts-late": _harmed(_announces_ghosts_late),
+    "make-ghosts-late": _harmed(_makes_ghosts_late),
     "grant-seldom": _harmed(_grants_seldom),
 }

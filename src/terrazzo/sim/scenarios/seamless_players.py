@@ -74,9 +74,9 @@ class Player:
         self._former = 0
         self._clock.after(rng.uniform(0.0, 0.5), self._come)
 
-    def misses(self, story: Story, since: float) -> bool:
+    def misses(self, story: Story, since: float, lag_s: float) -> bool:
         """Whether its client does not see an entity that has been near it since then."""
-        return self.seat is not None and self._view.misses(story, self.seat.app.view, since)
+        return self.seat is not None and self._view.misses(story, self.seat.app.view, since, lag_s)
 
     def unrest(self) -> str | None:
         """What of it is still under way."""

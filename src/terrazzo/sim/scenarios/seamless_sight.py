@@ -12,6 +12,10 @@ Judged in worlds without faults. The bound is the sum of what the protocol may t
 In a world with short ways that is 5 s. Where a check makes one ghost, or three (`sim/limits.py`), each ghost that may
 be needed has to wait for its turn. Not judged where it is not the protocol that decides: with CellApps that have less
 time than they need, and with a budget of bytes that is too small for the entities around.
+
+Two are near each other while they are within the radius at each moment, wherever both go meanwhile. A cell has the
+place of a ghost later than its real has it: so each two places are compared that are no more than LAG_TICKS from each
+other, and where ways are long as much more as a gap and a way take.
 """
 
 from __future__ import annotations
@@ -31,6 +35,8 @@ from terrazzo.sim.world import World
 EVERY_S = 0.5
 HOPS = 10
 WAYS = 12
+LAG_TICKS = 5
+"""The real's step, the way, the ghost's CellApp; and the round in which areas are looked at."""
 BITS_S_MIN = 60_000.0
 """A client with less may have to wait for descriptions."""
 
@@ -57,6 +63,11 @@ class Sightings:
         turns = len(self._judge.stories) * len(apps) / haunts.CREATED_MAX
         return haunts.LOOK_S + WANT_S + HOPS * TICK_S + ways + turns * haunts.CHECK_TICKS * TICK_S
 
+    def lag_s(self) -> float:
+        """How much later than its real a ghost may be."""
+        ways = 0.0 if self._judge.shape.is_swift else GAP_S + self._world.network.longest_s()
+        return LAG_TICKS * TICK_S + ways
+
     def _look(self) -> None:
         since = self._world.clock.now - self.late_s()
         for player in self._players:
@@ -66,6 +77,7 @@ class Sightings:
         self._world.clock.after(EVERY_S, self._look)
 
     def _look_at(self, player: Player, since: float) -> None:
+        lag_s = self.lag_s()
         for entity in self._judge.stories:
             story, real = self._judge.story(entity), self._truth.real_of(entity)
             if story is None or real is None:
@@ -74,4 +86,4 @@ class Sightings:
             if schema.on_client and not schema.is_manual_aoi:
                 near_s = self._world.clock.now - since
                 what = f"{player.name} does not see entity {entity}, which has been near for {near_s:.1f} s"
-                check(not player.misses(story, since), "P4", what, player.name, player.entity, entity)
+                check(not player.misses(story, since, lag_s), "P4", what, player.name, player.entity, entity)

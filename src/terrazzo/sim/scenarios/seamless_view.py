@@ -18,7 +18,7 @@ from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_calls import Hold
 from terrazzo.sim.scenarios.seamless_gaps import Catching
 from terrazzo.sim.scenarios.seamless_judge import Judge
-from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
+from terrazzo.sim.scenarios.seamless_story import Fact, Span, Stay, Story, Track
 from terrazzo.sim.scenarios.seamless_truth import NEAR_M
 from terrazzo.sync.riding import encode_ride, place_on
 from terrazzo.sync.view import View
@@ -158,29 +158,32 @@ class ViewJudge:
             since = self._judge.world.clock.now - LATELY_S
             check(self._has_reason(story, self._at[view.player.id][0], since), "P4", what, self.name, seen.id)
 
-    def misses(self, story: Story, view: View, since: float) -> bool:
-        """Whether an entity that lives is not in a view, though it has been near since then (`seamless_sight.py`)."""
+    def misses(self, story: Story, view: View, since: float, lag_s: float) -> bool:
+        """Whether an entity that lives is not in a view, though it has been near since then (`seamless_sight.py`):
+        wherever the two may be for one cell, which has the place of one of them up to `lag_s` later."""
         own = view.player
         if own is None or own.id not in self._at or view.find(story.entity) is not None or self.own_since > since:
             return False
         mine = self._at[own.id][0]
         is_young = any(each.places[0].since > since for each in (story, mine))
         is_hidden = story.entity in self._judge.whims.withheld(own.id)
-        return not (is_young or is_hidden or self._has_reason(story, mine, since))
+        return not (is_young or is_hidden or self._has_reason(story, mine, since, lag_s))
 
-    def _has_reason(self, story: Story, own: Story, since: float) -> bool:
-        """Whether the two were apart since then, or one of them is no more, or the client sees less far than before."""
+    def _has_reason(self, story: Story, own: Story, since: float, lag_s: float = inf) -> bool:
+        """Whether the two were apart since then, or one of them is no more, or the client sees less far than before.
+        Places are compared that the two had within `lag_s`."""
         if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > since:
             return True
         if self._judge.whims.was_touched(own.entity, story.entity, since):
             return True
         radius = self._judge.radii.get(own.entity, self._judge.shape.area_radius_m)
         apart = radius + self._judge.appeal(story.type) - NEAR_M
-        mine = own.stays(since)
+        mine = timed(own.stays(since))
         return any(
             a.space != b.space or hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]) > apart
-            for a in story.stays(since)
-            for b in mine
+            for a, a_until in timed(story.stays(since))
+            for b, b_until in mine
+            if is_within(a, a_until, b, b_until, lag_s)
         )
 
     # What they do.
@@ -306,6 +309,16 @@ class ViewJudge:
         if (vehicle_of(seen, view) is not None or seen.schema.volatile.yaw is not None) and off > ANGLE:
             return f"{self.name} sees {seen} look at {seen.yaw}, it looks at {real.body.direction[0]}"
         return None
+
+
+def timed(stays: list[Stay]) -> list[tuple[Stay, float]]:
+    """Each stay, and until when it was."""
+    return list(zip(stays, [*(each.since for each in stays[1:]), inf], strict=True))
+
+
+def is_within(a: Stay, a_until: float, b: Stay, b_until: float, lag_s: float) -> bool:
+    """Whether some moments of two stays are no more than this from each other."""
+    return a.since <= b_until + lag_s and b.since <= a_until + lag_s
 
 
 def inside(real: Real, others: list[Real], radius: float) -> set[int]:
