@@ -7,21 +7,13 @@ from math import inf
 
 import pytest
 
-<<<<<<< HEAD:tests/sim/test_sightings.py
-from terrazzo.sim.scenarios.seamless import seamless
-from terrazzo.sim.world import FaultLevel, World
-
-=======
 from terrazzo.sim.oracle import Broken
-from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenarios.seamless import Seamless, seamless
 from terrazzo.sim.scenarios.seamless_shape import small
 from terrazzo.sim.scenarios.seamless_story import Stay
 from terrazzo.sim.scenarios.seamless_view import is_within, timed
-from terrazzo.sim.sight_mutations import SHAPED, SIGHT_MUTATIONS
+from terrazzo.sim.sight_mutations import SHAPED
 from terrazzo.sim.world import FaultLevel, World
-
-SEEDS_MAX = 60
 
 
 def still(seed: int, mutation: str | None) -> Seamless:
@@ -41,16 +33,6 @@ def still(seed: int, mutation: str | None) -> Seamless:
     world.clock.run_until(9.0)
     return scenario
 
-
-@pytest.mark.parametrize("name", [each for each in SIGHT_MUTATIONS if each not in SHAPED])
-def test_mutation_that_shows_entities_late_is_caught_by_the_judge_of_sight(name):
-    for seed in range(SEEDS_MAX):
-        failure = run(Order("seamless", seed, FaultLevel.NONE, mutation=name)).failure
-        if failure is not None and "does not see entity" in failure.what:
-            return
-    pytest.fail(f"{name} was not caught within {SEEDS_MAX} seeds")
-
->>>>>>> 9c41857 (sim: entities that move together are near each other; mutations that hide entities of other cells, caught where nothing moves):tests/sim/test_sight.py
 
 @pytest.mark.judges
 @pytest.mark.parametrize("name", SHAPED)
