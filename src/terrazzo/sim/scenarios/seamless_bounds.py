@@ -72,10 +72,12 @@ BOUNDS: dict[Enum, Bound] = {
     Kind.HELD: Bound(_GAPS_S + WAYS_S, "mending.GAP_S, mending.ASKED_MAX times and once more; WAYS"),
     Kind.REALS: Bound(STAY_S + QUEUE_S + WAYS_S, "offload.STAY_S; QUEUE; WAYS", _ON_ITS_WAY),
     Kind.GHOSTS: Bound(
-        _GHOSTS_S, "haunts.CONFIRM_S, LINGER_S and LOOK_S; mending.GAP_S; QUEUE", (*_ON_ITS_WAY, Kind.REALS, Kind.HELD)
+        _GHOSTS_S,
+        "haunts.CONFIRM_S, LINGER_S and LOOK_S; mending.GAP_S; QUEUE",
+        (*_ON_ITS_WAY, Kind.REALS, Kind.HELD, Kind.DUTIES),
     ),
     Kind.HOOKS: Bound(WAYS_S, "WAYS", (Kind.GHOSTS, Kind.REALS)),
-    Kind.AREAS: Bound(SEEK_S + WAYS_S, "seeking.SEEK_S; WAYS", (Kind.GHOSTS, Kind.REALS)),
+    Kind.AREAS: Bound(SEEK_S + WAYS_S, "seeking.SEEK_S; WAYS", (Kind.GHOSTS, Kind.REALS, Kind.DUTIES)),
     Kind.DUTIES: Bound(TELEPORT_S + TRAVEL_S, "teleport.TELEPORT_S; the longest errand", (*_ON_ITS_WAY, Kind.REALS)),
     Kind.BASES: Bound(LINK_S + ENTRY_S + 2 * WAYS_S, "LINK; cellside.ENTRY_S; WAYS, twice", _ON_ITS_WAY),
     Kind.CALLS: Bound(
@@ -83,7 +85,7 @@ BOUNDS: dict[Enum, Bound] = {
     ),
     Kind.CLIENTS: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.BASES)),
     Kind.PLAYERS: Bound(_PLAYERS_S, "doubts.AGAIN_S and ANSWER_S; log-on place_s; KEY_S; saving.GATHER_S"),
-    Kind.VIEWS: Bound(CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS)),
+    Kind.VIEWS: Bound(CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES)),
     Kind.GAME: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.GHOSTS)),
 }
 

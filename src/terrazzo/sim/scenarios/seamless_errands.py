@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import dist
+from math import dist, inf
 from random import Random
 
 from terrazzo.sim.oracle import Broken
@@ -23,6 +23,8 @@ GOAL_M = 0.01
 """Places are 32-bit floats, and a walk ends within a millimetre of its goal."""
 WALKED_M = 5e-4
 """A follower that has to walk at all walks farther than that."""
+SLOW_M_S = 6.0
+"""Slower than anything that goes to a point."""
 NUMBERS = (10, 11)
 """Of movements that take the place of others; timers have other numbers."""
 
@@ -37,6 +39,7 @@ class Errands:
         self._story = story
         self._rngs: dict[int, Random] = {}
         self._goals: dict[tuple[int, int], Place] = {}
+        self._speeds: dict[tuple[int, int], float] = {}
         self._met: dict[tuple[int, int], tuple[Place, int]] = {}
         """Where a follower caught up last, and how many places it had had by then."""
 
@@ -50,12 +53,17 @@ class Errands:
         """Whether an entity that is under way goes elsewhere now."""
         return bool(self.restless) and self.rng(entity).random() < self.restless
 
-    def aim(self, entity: int, number: int, goal: Place | None) -> None:
-        """A controller begins; to a point, or without one."""
+    def aim(self, entity: int, number: int, goal: Place | None, speed: float = inf) -> None:
+        """A controller begins; to a point, or without one. `speed`: of a follower."""
         self._met.pop((entity, number), None)
+        self._speeds[entity, number] = speed
         self._goals.pop((entity, number), None)
         if goal is not None:
             self._goals[entity, number] = goal
+
+    def is_slow(self, entity: int, number: int) -> bool:
+        """Whether a follower may be under way for longer than peace may take: the world is a hundred metres wide."""
+        return self._speeds.get((entity, number), inf) < SLOW_M_S
 
     def reach(self, entity: int, number: int, place: Place) -> Broken | None:
         """on_reached, here; what is wrong with that."""

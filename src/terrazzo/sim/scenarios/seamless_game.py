@@ -8,7 +8,7 @@ is in `seamless_beings.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi
+from math import inf, pi
 from typing import Any
 
 from terrazzo import (
@@ -240,9 +240,11 @@ class RunnerCell(Being, of=Runner):
         return [number for (own, number) in self.judge.duties.errands if own[0] == self.id]
 
     def rest(self) -> None:
-        """Where there are riders it follows nobody any more: it would never get to who rides on itself."""
+        """It follows nobody any more where there are riders (it would never get to who rides on itself), and where it
+        is so slow that it would not have caught up by the time at which rest is judged."""
         for (own, number), what in list(self.judge.duties.errands.items()):
-            if own[0] == self.id and what == "follow" and self.judge.whims.ride:
+            is_in_vain = bool(self.judge.whims.ride) or self.judge.errands.is_slow(self.id, number)
+            if own[0] == self.id and what == "follow" and is_in_vain:
                 self.judge.duties.end(self.id, number, "cancelled")
                 self.cancel(number)
 
@@ -260,7 +262,8 @@ class RunnerCell(Being, of=Runner):
             goal = (x, self.position.y, z)
             self._note(self.move_to(goal, rng.choice([6.0, 15.0, 40.0])), "move_to", goal)
         elif what < 0.8 and near:
-            self._note(self.follow(near[0], rng.choice([2.0, 10.0]), distance=2.0), "follow")
+            speed = rng.choice([2.0, 10.0])
+            self._note(self.follow(near[0], speed, distance=2.0), "follow", speed=speed)
         else:
             self._note(self.turn_to(rng.uniform(-pi, pi), 2.0), "turn_to")
 
@@ -273,9 +276,11 @@ class RunnerCell(Being, of=Runner):
             goal = (x, self.position.y, z)
             self._note(self.move_to(goal, rng.choice([6.0, 15.0, 40.0]), number=rng.choice(NUMBERS)), "move_to", goal)
 
-    def _note(self, number: int, what: str, goal: tuple[float, float, float] | None = None) -> None:
+    def _note(
+        self, number: int, what: str, goal: tuple[float, float, float] | None = None, *, speed: float = inf
+    ) -> None:
         self.judge.duties.begin(self.id, number, what)
-        self.judge.errands.aim(self.id, number, goal)
+        self.judge.errands.aim(self.id, number, goal, speed)
         self.goals += 1
 
     def on_reached(self, number: int) -> None:
