@@ -70,6 +70,22 @@ def data_of(end: Listener) -> list[int | bytes]:
     return [value for kind, value in end.heard if kind == "data"]
 
 
+def test_what_waits_in_a_narrow_path_passes_when_the_path_is_wide_again():
+    world = World(3, FaultLevel.HARSH)
+    ends = {name: Listener() for name in "ab"}
+    for name in ends:
+        world.network.listen(name, partial(ends.get, name))
+    number = world.network.dial("a", "b")
+    world.clock.run_until(1.0)
+    Fault(1.0, FaultKind.NARROW, "a", "b", duration_s=2.0, amount=125e6 / 100).apply(world)
+    for count in range(50):
+        world.network.write(number, b"%099d" % count)
+    world.clock.run_until(2.9)
+    assert data_of(ends["b"]) == [b"%099d" % 0], "a hundred bytes a second"
+    world.clock.run_until(3.1)
+    assert data_of(ends["b"]) == [b"%099d" % count for count in range(50)]
+
+
 def test_a_connection_never_reorders_whatever_the_jitter():
     clock, network, ends, number = connected(jitter_s=0.5)
     for count in range(50):

@@ -92,6 +92,7 @@ def _narrow(fault: Fault, world: World) -> None:
 
     def end() -> None:
         path.bytes_per_s *= fault.amount
+        world.network.widen(path)
 
     world.clock.after(fault.duration_s, end)
 

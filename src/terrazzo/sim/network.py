@@ -178,6 +178,27 @@ class Network:
             for direction in (wire.out, wire.far.out):
                 self._wake(direction)
 
+    def widen(self, path: Path) -> None:
+        """A path carries more than before: so does it of what waits to be sent, which had its time from the narrow one.
+        Nothing overtakes."""
+        now = self._clock.now
+        for wire in self._wires.values():
+            if wire.path is path and wire.out.queue:
+                self._hasten(wire.out, path, now)
+
+    def _hasten(self, direction: _Direction, path: Path, now: float) -> None:
+        under_way_s = path.latency_s + path.lags_to.get(direction.to.place, 0.0)
+        sent, last = now, 0.0
+        hastened: deque[tuple[float, Word]] = deque()
+        for ready, word in direction.queue:
+            if ready > now + under_way_s + path.jitter_s:  # what is sooner has been sent
+                sent += len(word[1]) / path.bytes_per_s
+                ready = min(ready, sent + under_way_s)
+            last = max(last, ready)
+            hastened.append((last, word))
+        direction.queue, direction.free_at = hastened, min(direction.free_at, sent)
+        self._clock.at(max(now, hastened[0][0]), self._pass, direction)
+
     def _wire(self, place: str, path: Path) -> Wire:
         self._number += 1
         wire = self._wires[self._number] = Wire(self._number, place, path)
