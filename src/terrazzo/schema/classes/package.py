@@ -143,8 +143,16 @@ def _explain(problem: BaseException, root: Path) -> Problem:
     if misnamed:
         return Problem(file, line, "unknown name", misnamed)
     if isinstance(problem, ImportError):
-        return Problem(file, line, "missing module", f"{problem}: install it, or correct the import")
+        return Problem(file, line, "missing module", f"{problem}: {_what_to_import(problem, root)}")
     return Problem(file, line, "exception in game code", f"{type(problem).__name__}: {problem}")
+
+
+def _what_to_import(problem: ImportError, root: Path) -> str:
+    """A module of the game is imported with a dot; any other is to be installed."""
+    name = (problem.name or "").partition(".")[0]
+    if name and ((root / f"{name}.py").is_file() or (root / name / "__init__.py").is_file()):
+        return f"it is a module of the game: write from .{name} import …, or from {root.name}.{name} import …"
+    return "install it, or correct the import"
 
 
 def _name(file: Path, root: Path) -> str:
