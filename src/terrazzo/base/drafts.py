@@ -107,11 +107,15 @@ def checked_place(
     direction: Sequence[float],
     game: LoadedGame | None = None,
 ) -> Place:
-    """A place that can be asked for by this method of the API; with `game`, in a space that it has."""
+    """A place that can be asked for by this method of the API; with `game`, within a space that it has."""
     name = text(space, f"{method}: space", longest=NAME_MAX)
-    if game is not None and name not in [each.name for each in game.policy.spaces]:
-        have = ", ".join(each.name for each in game.policy.spaces)
-        raise UsageError(f"{method}: there is no space {shown(name)}; the game has {have}")
+    bounds = None if game is None else {each.name: each.bounds for each in game.policy.spaces}
+    if bounds is not None and name not in bounds:
+        raise UsageError(f"{method}: there is no space {shown(name)}; the game has {', '.join(bounds)}")
     point = vector(position, f"{method}: position (x, y, z)", most=PLACE_MAX)
     looks = vector(direction, f"{method}: direction (yaw, pitch, roll)", most=PLACE_MAX)
+    if bounds is not None:
+        x0, z0, x1, z1 = bounds[name]
+        if not (x0 <= point[0] <= x1 and z0 <= point[2] <= z1):
+            raise UsageError(f"{method}: {tuple(point)} is not within {bounds[name]}, the bounds of {name}")
     return Place(name, point, looks)
