@@ -27,7 +27,7 @@ class Desk:
         for entity in range(1, count + 1):
             self.doubts.add(1000 + entity, entity)
 
-    def on_found(self, dbid: int, entity: int, index: int) -> None:
+    def on_found(self, dbid: int, entity: int, base_app: AppId) -> None:
         raise AssertionError("no BaseApp has any of these proxies")
 
     def tick(self, seconds: float = 0.1) -> dict[int, int]:
