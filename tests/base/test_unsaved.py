@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 
 from terrazzo.wire.pairs.base_db import Save, Saved
+from terrazzo.wire.pairs.login_db import BOT_DBID_FIRST
 from tests.base.base_harness import Town
 
 
@@ -40,6 +41,16 @@ def test_record_that_was_confirmed_is_named_though_it_had_been_held_before():
     last = town.told(Save)[-1]
     assert proxy.saver.is_idle
     assert proxy.saver._stored == [sha256(last.record).hexdigest()]
+
+
+def test_bot_that_could_not_be_saved_is_not_handed_over():
+    town = Town()
+    town.attached(dbid=BOT_DBID_FIRST + 3)
+    town.attached(dbid=6)
+    town.answers[Save] = lambda request: "the disk is full"
+    town.app.stop()
+    town.step(3)
+    assert [each.dbid for each in town.app.unsaved()] == [6]
 
 
 def test_entity_that_cannot_be_encoded_does_not_keep_the_others_from_being_handed_over(monkeypatch):

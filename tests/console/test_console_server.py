@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from aiohttp import web
+from aiohttp import WSMsgType, web
 
 from terrazzo.console import server
 from terrazzo.console.server import STATIC, ClusterInfo, find_client_js, make_web_app
@@ -183,6 +183,30 @@ def test_only_so_many_may_look(monkeypatch):
                 except aiohttp.WSServerHandshakeError:
                     continue
             raise AssertionError("the place was never given free")
+
+    look(main)
+
+
+def test_page_that_does_not_read_is_cut_off_and_makes_room(monkeypatch):
+    async def main():
+        monkeypatch.setattr(server, "SEND_S", 0.01)
+        monkeypatch.setattr(server, "LOOKERS_MAX", 1)
+        async with serving(whole_cluster()) as (client, _):
+            send = web.WebSocketResponse.send_str
+            stuck = asyncio.Event()
+
+            async def never(ws, text, **options):
+                stuck.set()
+                await asyncio.Event().wait()
+
+            monkeypatch.setattr(web.WebSocketResponse, "send_str", never)
+            deaf = await client.ws_connect("/api/live")
+            await stuck.wait()
+            assert (await deaf.receive()).type is not WSMsgType.TEXT
+            monkeypatch.setattr(web.WebSocketResponse, "send_str", send)
+            other = await client.ws_connect("/api/live")
+            assert (await other.receive()).type is WSMsgType.TEXT
+            await other.close()
 
     look(main)
 

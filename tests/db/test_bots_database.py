@@ -2,7 +2,7 @@
 
 import pytest
 
-from terrazzo.db.bots import FIRST_DBID, BotsDatabase
+from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.store import (
     AddLogOn,
@@ -18,7 +18,7 @@ from terrazzo.db.store import (
     TakeIds,
     run,
 )
-from terrazzo.wire.pairs.login_db import is_bot_name
+from terrazzo.wire.pairs.login_db import BOT_DBID_FIRST, is_bot_name
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_bot_without_an_id_is_refused_as_a_player_is(database, players):
 
 def test_bot_is_not_among_the_players(database, players):
     dbid = log_on(database, "bot-1")
-    assert dbid >= FIRST_DBID
+    assert dbid >= BOT_DBID_FIRST
     assert run(database, SaveEntity("Avatar", dbid, b"changed")) == dbid
     assert run(database, LoadEntity("Avatar", dbid)) == b"changed"
     assert (players.accounts, players.entities, players.log_ons) == ({}, {}, {})

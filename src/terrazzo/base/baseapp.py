@@ -49,6 +49,7 @@ from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
+from terrazzo.wire.pairs.login_db import is_bot_dbid
 from terrazzo.wire.sentences import is_told, tell_refusals
 from terrazzo.wire.switchboard import Switchboard
 
@@ -359,9 +360,10 @@ class BaseApp(ClusterApp):
             each.cell.give_up("the server is stopping")
 
     def unsaved(self) -> list[Unsaved]:
-        """What would be lost if this app ended now. An entity with a value that cannot be encoded is reported."""
+        """What would be lost if this app ended now; nothing of bots is kept. An entity with a value that cannot be
+        encoded is reported."""
         left = (self.confine(each, "what is not saved", each.saver.unsaved) for each in self.bases.values())
-        return [each for each in left if each is not None]
+        return [each for each in left if each is not None and not is_bot_dbid(each.dbid)]
 
     @property
     def is_stopped(self) -> bool:

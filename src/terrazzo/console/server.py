@@ -9,11 +9,13 @@ The server owns no state: it reads a `ConsoleApp` that somebody drives on the sa
 encoded once for each moment of the console's clock, however many look at it.
 
 Access is checked before anything else (`guard.py`). A page that talks on `/api/live` is sent away. A connection that
-does not read holds up only itself; it gets the picture of the moment when it is ready for one.
+does not read holds up only itself; it gets the picture of the moment when it is ready for one, and is cut off after
+SEND_S.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +33,8 @@ from terrazzo.schema.export import export_schema
 PUSH_S = 0.2
 LOOKERS_MAX = 100
 CLOSE_S = 2.0
+SEND_S = 10.0
+"""A page that has not read a picture for so long is cut off: its place is for another."""
 PATH_MAX = 200
 """Characters of a path: the console has none that is longer, and no file system takes a longer name of a file."""
 
@@ -131,13 +135,17 @@ class _Look:
             await self._push(ws)
         except ConnectionError:
             pass  # the page was closed while something was under way
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()  # a graceful end would wait for the page to read
         finally:
             del self._sockets[ws]
         return ws
 
     async def _push(self, ws: web.WebSocketResponse) -> None:
         while not ws.closed:
-            await ws.send_str(self._snapshot().decode())
+            async with asyncio.timeout(SEND_S):
+                await ws.send_str(self._snapshot().decode())
             try:
                 message = await ws.receive(timeout=PUSH_S)
             except TimeoutError:

@@ -4,8 +4,8 @@
                 └── everything else ─────────────▶ the database of the players
 
 An operation concerns a bot when its name is one of a bot's (`login_db.is_bot_name`), or its dbid is one that the memory
-gave: those begin at FIRST_DBID, which no database of players reaches. So a bot begins anew each time it logs on, and
-the players' database never holds one. The memory is bounded by the number of bots that are logged on.
+gave: those begin at BOT_DBID_FIRST, which no database of players reaches. So a bot begins anew each time it logs on,
+and the players' database never holds one. The memory is bounded by the number of bots that are logged on.
 """
 
 from __future__ import annotations
@@ -29,16 +29,14 @@ from terrazzo.db.store import (
     StoreError,
     TakeIds,
 )
-from terrazzo.wire.pairs.login_db import is_bot_name
-
-FIRST_DBID = 2**48
+from terrazzo.wire.pairs.login_db import BOT_DBID_FIRST, is_bot_dbid, is_bot_name
 
 
 class BotsDatabase:
     """See the module."""
 
     def __init__(self, players: Database) -> None:
-        self.bots = MemoryDatabase(first_dbid=FIRST_DBID, take_ids=self._take_ids)
+        self.bots = MemoryDatabase(first_dbid=BOT_DBID_FIRST, take_ids=self._take_ids)
         self.players = players
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -82,4 +80,4 @@ def _is_of_bot(operation: Operation[Any]) -> bool:
     if isinstance(operation, FindAccount | CreateAccount):
         return is_bot_name(operation.name)
     by_dbid = LoadEntity | SaveEntity | AddLogOn | PlaceLogOn | ClearLogOn
-    return isinstance(operation, by_dbid) and operation.dbid >= FIRST_DBID
+    return isinstance(operation, by_dbid) and is_bot_dbid(operation.dbid)

@@ -13,7 +13,9 @@ import stat
 from pathlib import Path
 
 UMASK = 0o077
-OURS = (".", "logs", "logs/*", "run", "run/*", "world.sqlite*", "unsaved-*", "*.key", "*.token", "lock", "reserve")
+OURS = (
+    ".", "logs", "logs/*", "run", "run/*", "world.sqlite*", "unsaved-*", "*.key", "*.token", "lock", "reserve", "game",
+)  # fmt: skip
 
 
 def set_umask() -> None:

@@ -19,6 +19,15 @@ def is_bot_name(name: str) -> bool:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).startswith(BOT_PREFIX)
 
 
+BOT_DBID_FIRST = 2**48
+"""Bots have dbids from here on, which no database of players reaches."""
+
+
+def is_bot_dbid(dbid: int) -> bool:
+    """Whether an entity is a bot's, of which nothing is stored."""
+    return dbid >= BOT_DBID_FIRST
+
+
 @message(20, max_size=4096)
 class LogOn(Message, frozen=True):
     """Request: let this player in. Answered by LoggedOn when a proxy waits for the client, refused with the reason."""
