@@ -86,7 +86,8 @@ class Saves:
         loaded = app.log_ons._loaded
 
         def on_loaded(attempt: Any, record: bytes | None) -> None:
-            if record is not None and attempt.account is not None:
+            is_claimed = bool(attempt.entity)  # else the player is logged on, and the attempt is refused
+            if record is not None and attempt.account is not None and is_claimed:
                 self._on_load(attempt.account.name, attempt.account.dbid, record)
                 self._loaded[attempt.entity] = record
             loaded(attempt, record)
