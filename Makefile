@@ -1,7 +1,8 @@
 # Every target sets up what it needs in .venv of this clone; the second run is fast.
 # make run    the plaza, with its page          make test   the whole suite, compiled and plain forms
 # make check  lint, types, import rules       make bench  the benchmarks                 make clean
-# make coverage  300 simulated worlds, and how often each transition of each state machine was taken
+# make coverage  300 simulated worlds, and how often each transition of each state machine was taken (about 7 minutes of
+#             processor time, by the first 38 of them)
 # make attack what a player notices while strangers attack the doors of a cluster on this machine
 
 PYTHON ?= python3
