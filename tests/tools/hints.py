@@ -21,18 +21,27 @@ def find(name: str) -> tuple[str, Hint | None]:
     return name, next((each for each in tried if is_caught(name, *each)), None)
 
 
+def write(found: dict[str, Hint]) -> None:
+    """One line for each mutation, so that a change of a hint is a change of a line."""
+    lines = ",\n".join(f' "{name}": {json.dumps(found[name])}' for name in sorted(found))
+    fresh = HINTS.with_suffix(".new")
+    fresh.write_text(f"{{\n{lines}\n}}\n")
+    fresh.replace(HINTS)  # other processes read it meanwhile
+
+
 def main() -> int:
     """Writes all hints; names what was not caught."""
-    found: dict[str, Hint] = {}
+    found: dict[str, Hint] = {name: hint for name, hint in hints().items() if name in ROWS} if HINTS.exists() else {}
     missing = []
     with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
         for name, hint in pool.imap_unordered(find, ROWS):
             if hint is None:
                 missing.append(name)
+                found.pop(name, None)
             else:
                 found[name] = hint
-            print(f"{len(found) + len(missing)} of {len(ROWS)}: {name} {hint}", file=sys.stderr, flush=True)
-    HINTS.write_text("{\n" + ",\n".join(f' "{name}": {json.dumps(found[name])}' for name in sorted(found)) + "\n}\n")
+                write(found)
+            print(f"{name} {hint}", file=sys.stderr, flush=True)
     for name in missing:
         print(f"not caught within {SEEDS_MAX} seeds: {name}")
     print(f"{len(found)} mutations have a hint")

@@ -159,7 +159,7 @@ def _forgets_past(app: CellApp) -> None:
 def _hides_next_real(app: CellApp) -> None:
     """Ghosts do not hear where the real went, and believe no arrival."""
     _hears(app, NextReal, lambda message: None)
-    instead(app.haunts, "adopt", lambda adopt, real, apps: None)
+    instead(app.haunts, "adopt", lambda adopt, real, *known: None)
 
 
 # Offloads.

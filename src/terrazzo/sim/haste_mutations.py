@@ -17,16 +17,6 @@ from terrazzo.wire.messages import Message
 Homed = BaseApp | CellApp
 
 
-def _pays_nothing(app: Homed) -> None:
-    """What a channel owes its peer when its part leaves is not sent."""
-    instead(app.switchboard, "_pay", lambda pay, channel: None)
-
-
-def _tells_the_nearest(app: Homed) -> None:
-    """A frame that goes astray is reported to the app that passed it on, and not to the home of its source."""
-    instead(app.switchboard, "_say_astray", lambda say, part, to: say(part, list(to)[:1]))
-
-
 def _loses_the_first(app: Homed) -> None:
     """The first call of each part to another is lost on its way."""
     lost: set[tuple[PartId, PartId]] = set()
@@ -50,8 +40,6 @@ def _of(kind: type[Homed], harm: Callable[[Homed], None]) -> Callable[[App], Non
 
 
 HASTE_MUTATIONS: dict[str, Callable[[App], None]] = {
-    "leave-in-debt": _of(CellApp, _pays_nothing),
-    "astray-to-the-nearest": _of(CellApp, _tells_the_nearest),
     "lose-first-call-of-cells": _of(CellApp, _loses_the_first),
     "lose-first-call-of-bases": _of(BaseApp, _loses_the_first),
 }

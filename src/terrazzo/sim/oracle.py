@@ -8,8 +8,8 @@ and names the things whose timeline a reader wants.
 from __future__ import annotations
 
 
-class Broken(Exception):
-    """A promise did not hold."""
+class Broken(AssertionError):
+    """A promise did not hold. An AssertionError, since an app confines any other exception to the entity concerned."""
 
     def __init__(self, promise: str, what: str, *about: object) -> None:
         self.promise = promise

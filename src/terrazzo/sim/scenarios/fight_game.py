@@ -131,7 +131,7 @@ class Watched(ExampleCell):
         try:
             await super().size_up(target)
         finally:
-            self.judge.told += 1
+            self.judge.end(self.id, target)
 
     def tell_strength(self) -> tuple[int, int]:
         """It is asked."""

@@ -14,6 +14,7 @@ somebody answered who was asked, or with nothing. Where nothing goes wrong aroun
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from terrazzo.cell.real import Real
@@ -68,27 +69,34 @@ class FightJudge(Judge):
         self.rules = rules
         self.blows, self.hits, self.health = {}, {}, {}
         self.asked = self.told = self.learnt = 0
-        self._said: dict[int, set[tuple[int, int]]] = {}
-        """What each has answered, ever."""
-        self._asks: dict[int, set[int]] = {}
-        """Whom each has asked, ever."""
+        self._said: dict[int, dict[tuple[int, int], float]] = {}
+        """What each entity has answered, and when it did so last."""
+        self._asks: dict[int, list[tuple[int, float]]] = {}
+        """The questions of each entity that have no end yet: the entity that is asked, and since when."""
 
     # Questions.
 
     def ask(self, asker: int, target: int) -> None:
         """Somebody is asked how strong it is."""
         self.asked += 1
-        self._asks.setdefault(asker, set()).add(target)
+        self._asks.setdefault(asker, []).append((target, self.world.clock.now))
 
     def say(self, target: int, answer: tuple[int, int]) -> None:
         """It answers."""
-        self._said.setdefault(target, set()).add(answer)
+        self._said.setdefault(target, {})[answer] = self.world.clock.now
 
     def learn(self, asker: int, answer: tuple[int, int]) -> None:
-        """Who asked gets an answer: one that somebody gave whom it has asked."""
+        """The asker gets an answer: one that an entity has given since it was asked, to a question without an end."""
         self.learnt += 1
-        is_so = any(answer in self._said.get(target, ()) for target in self._asks.get(asker, ()))
-        self._check(is_so, f"{asker} was answered {answer}, which nobody said", asker)
+        said = ((self._said.get(target, {}).get(answer, -inf), since) for target, since in self._asks.get(asker, ()))
+        is_so = any(at >= since for at, since in said)
+        self._check(is_so, f"{asker} was answered {answer}, which no entity that it asks has said", asker)
+
+    def end(self, asker: int, target: int) -> None:
+        """A question has come to its end, with an answer or without one."""
+        self.told += 1
+        asks = self._asks[asker]
+        asks.remove(next(each for each in asks if each[0] == target))
 
     # What the fighters tell.
 
