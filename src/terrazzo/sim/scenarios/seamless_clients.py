@@ -73,6 +73,10 @@ class Clients:
 
     # What players do.
 
+    def is_due(self, event: str, facts: dict[str, object]) -> bool:
+        """Whether a BaseApp sends a client away as it should: one that fell silent, when its player logs in again."""
+        return event == "client sent away" and facts.get("reason") == "SILENT" and bool(self.silent)
+
     def falls_silent(self) -> bool:
         """Whether a client that is about to leave falls silent instead."""
         return bool(self.silent) and self._rng.random() < self.silent

@@ -237,5 +237,5 @@ class Judge:
         self.clients.on_log(event, facts)
         if event == "game error":
             raise self._broken or Broken("invariant", f"game code failed: {facts}", where)
-        is_fine = event not in self._unwanted or self.rates.is_due(event, facts)
+        is_fine = event not in self._unwanted or self.rates.is_due(event, facts) or self.clients.is_due(event, facts)
         check(is_fine, "invariant", f"{where}: {event} {facts}", where, facts.get("entity", ""))
