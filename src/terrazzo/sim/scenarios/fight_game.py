@@ -127,11 +127,11 @@ class Watched(ExampleCell):
 
     async def size_up(self, target: int) -> None:
         """A question comes to an end, whatever happens meanwhile."""
-        self.judge.ask(self.id, target)
+        question = self.judge.ask(self.id, target)
         try:
             await super().size_up(target)
         finally:
-            self.judge.end(self.id, target)
+            self.judge.end(self.id, question)
 
     def tell_strength(self) -> tuple[int, int]:
         """It is asked."""

@@ -71,15 +71,16 @@ class FightJudge(Judge):
         self.asked = self.told = self.learnt = 0
         self._said: dict[int, dict[tuple[int, int], float]] = {}
         """What each entity has answered, and when it did so last."""
-        self._asks: dict[int, list[tuple[int, float]]] = {}
-        """The questions of each entity that have no end yet: the entity that is asked, and since when."""
+        self._asks: dict[int, dict[int, tuple[int, float]]] = {}
+        """The questions of each entity that have no end yet, by number: the entity that is asked, and since when."""
 
     # Questions.
 
-    def ask(self, asker: int, target: int) -> None:
-        """Somebody is asked how strong it is."""
+    def ask(self, asker: int, target: int) -> int:
+        """An entity is asked how strong it is; gives the number of the question."""
         self.asked += 1
-        self._asks.setdefault(asker, []).append((target, self.world.clock.now))
+        self._asks.setdefault(asker, {})[self.asked] = (target, self.world.clock.now)
+        return self.asked
 
     def say(self, target: int, answer: tuple[int, int]) -> None:
         """It answers."""
@@ -88,15 +89,14 @@ class FightJudge(Judge):
     def learn(self, asker: int, answer: tuple[int, int]) -> None:
         """The asker gets an answer: one that an entity has given since it was asked, to a question without an end."""
         self.learnt += 1
-        said = ((self._said.get(target, {}).get(answer, -inf), since) for target, since in self._asks.get(asker, ()))
+        said = ((self._said.get(target, {}).get(answer, -inf), since) for target, since in self._asks[asker].values())
         is_so = any(at >= since for at, since in said)
         self._check(is_so, f"{asker} was answered {answer}, which no entity that it asks has said", asker)
 
-    def end(self, asker: int, target: int) -> None:
+    def end(self, asker: int, question: int) -> None:
         """A question has come to its end, with an answer or without one."""
         self.told += 1
-        asks = self._asks[asker]
-        asks.remove(next(each for each in asks if each[0] == target))
+        del self._asks[asker][question]
 
     # What the fighters tell.
 
