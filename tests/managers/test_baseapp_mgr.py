@@ -170,6 +170,14 @@ def test_baseapp_that_has_just_been_filled_is_not_taken_for_idle_while_its_load_
     assert 35 <= where[1] <= 40
 
 
+def test_entities_without_a_player_do_not_count_as_players():
+    cluster = Cluster(2)
+    for index in range(2):
+        cluster.hear(baseapp(index), BaseAppLoad(0, 0, 0.02))
+    cluster.hear(baseapp(0), BaseAppLoad(bases=70, clients=0, load=0.02))
+    assert burst(cluster, 40, answered=True) == {0: 20, 1: 20}
+
+
 def test_player_is_counted_with_the_measured_load_of_one():
     cluster = Cluster(2)
     cluster.hear(baseapp(0), BaseAppLoad(100, 100, 0.8))  # eight thousandths each, four times the stand-in
