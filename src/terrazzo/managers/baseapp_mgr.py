@@ -83,7 +83,7 @@ class _BaseApp:
     bases: int = 0
     clients: int = 0
     settled: float | None = None
-    """The number of players, smoothed as the load is: how many of them the smoothed load already contains."""
+    """What counts, smoothed as the load is: how many players the smoothed load already contains."""
     asked: int = 0
     """Proxies that it was asked for and has not answered yet."""
     made: int = 0
@@ -93,8 +93,13 @@ class _BaseApp:
         """A report counts from now on."""
         self.load = smoothed(self.load, report.load)
         self.bases, self.clients = report.bases, report.clients
-        self.settled = smoothed(self.settled, float(report.clients))
+        self.settled = smoothed(self.settled, float(self.counted))
         self.made = 0  # the report comes on the same link after the answers did: what was made is in it
+
+    @property
+    def counted(self) -> int:
+        """Its players; its entities, as long as it has not measured its load."""
+        return self.bases if self.load is None else self.clients
 
     @property
     def players(self) -> int:
@@ -106,7 +111,7 @@ class _BaseApp:
         """Its load once everything counts that the smoothed load does not contain yet."""
         is_measured = self.load is not None and self.clients >= MEASURED_CLIENTS
         player_load = (self.load or 0.0) / self.clients if is_measured else PROXY_LOAD
-        unsettled = self.clients - (self.settled or 0.0) + self.asked + self.made
+        unsettled = self.counted - (self.settled or 0.0) + self.asked + self.made
         return (self.load or 0.0) + unsettled * player_load
 
 
