@@ -96,6 +96,9 @@ class Land:
         for app in self.cells:
             app.on_link_up(MANAGER)
             app.on_link_up(BASE_MANAGER)
+            for each in ids:
+                if each != app.me:
+                    app.on_link_up(each)
         self.plant("plain", 1, 1, self.tree, *self.cells)
         if hall is not None:
             tree = BspTree(Rect(*HALL_BOUNDS), Leaf(CellId(1), ids[hall]), CellId(2))

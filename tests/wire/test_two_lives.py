@@ -179,3 +179,39 @@ def test_a_late_note_of_the_former_end_does_not_end_the_later_life():
     assert town.take_for(BASE, 10.0) == [b"last words"]
     assert town.homes["A"].ended == [X, X]
     assert town["B"].boxes[BASE].channels == {}
+
+
+def test_what_an_ending_part_has_for_the_later_life_outlives_a_late_last_word_of_the_former():
+    town = pair()
+    town["B"].send(Y, X, b"hello")
+    town.settle(1.0)
+    town.take(X)
+    town["B"].destroy(Y)
+    town.tick("B")
+    [late] = town.queues[("B", "A")]
+    assert isinstance(late, Frame)
+    assert late.is_over
+    town.settle(5.0)
+    assert town.homes["B"].ended == [Y]
+    town["C"].create(Y, life=1)
+    town["A"].send(X, Y, b"for the later life")
+    town["A"].destroy(X)
+    town["A"].on_message(town.id("B"), late)
+    town.settle(1.0)
+    assert town.homes["A"].failed == []
+    town["A"].learn(Y, first_of_life(1), town.id("C"))
+    assert town.take_for(Y, 5.0) == [b"for the later life"]
+    town.settle(5.0)
+    assert town.homes["A"].ended == [X]
+
+
+def test_two_parts_that_end_together_do_not_wait_for_each_other():
+    town = pair()
+    town["A"].send(X, Y, b"in vain")
+    town["B"].send(Y, X, b"in vain, too")
+    town["A"].destroy(X)
+    town["B"].destroy(Y)
+    town.settle(3.0)
+    assert (town.homes["A"].ended, town.homes["B"].ended) == ([X], [Y])
+    assert town.homes["A"].failed == [(X, Y, [b"in vain"], "destroyed")]
+    assert town.homes["B"].failed == [(Y, X, [b"in vain, too"], "destroyed")]

@@ -88,7 +88,8 @@ class World:
         self.carriers = [Carrier(AppId(AppKind.BASE_APP, index, 1), self.clock) for index in range(carriers)]
         self.tree = BspTree.build(bounds, ids)
         for cell in self.cells:
-            cell.on_link_up(MANAGER)
+            for peer in (MANAGER, *(each for each in ids if each != cell.me)):
+                cell.on_link_up(peer)
             cell.on_message(MANAGER, SpaceTree(SPACE, "plain", 1, self.tree.pack()))
         self.walkers: dict[int, list[float]] = {}
         """Entity → x, z, yaw."""

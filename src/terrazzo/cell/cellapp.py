@@ -124,6 +124,7 @@ class CellApp(ClusterApp):
         self.manager: AppId | None = None
         self.lost: set[AppId] = set()
         """Peers whose link is broken now."""
+        self._linked: set[AppId] = set()
         self.counts: dict[str, int] = {}
         self.spaces: dict[int, Space] = {}
         self.bodies: dict[int, Body] = {}
@@ -195,6 +196,7 @@ class CellApp(ClusterApp):
             self.haunts.on_link_up(peer)
             self.offloads.on_link_up(peer)
         self.lost.discard(peer)
+        self._linked.add(peer)
 
     def on_link_lost(self, peer: AppId) -> None:
         """See App. Nobody is dead because a link broke: it is joined again."""
@@ -202,6 +204,7 @@ class CellApp(ClusterApp):
         self.switchboard.on_link_lost(peer)
         self.locator.on_link_lost(peer)
         self.lost.add(peer)
+        self._linked.discard(peer)
         if peer == self.manager:
             self.manager = None
         if peer.kind is AppKind.CELL_APP:
@@ -211,6 +214,14 @@ class CellApp(ClusterApp):
             self.host.join(peer._replace(incarnation=ANY_INCARNATION))
         elif peer.kind is AppKind.BASE_APP_MGR:
             self.locator.join()
+
+    def reaches(self, peer: AppId) -> bool:
+        """Whether a link with a CellApp is up; if not, it is joined. A real is sent only over a link that is up: until
+        it has come it has no timers and takes no calls."""
+        if peer not in self._linked and peer != self.me:
+            self.host.join(peer)
+            return False
+        return True
 
     def _on_frame(self, source: AppId, message: Frame) -> None:
         """Mail for a part whose ghost is here: the ghost knows better than the switchboard where the real is. So

@@ -173,9 +173,9 @@ class Ghosts:
     def hold_arrival(self, source: AppId, message: Offload) -> None:
         """A real has come whose ghost here is too far behind. Its epoch begins here, when it lands: its sender had the
         one before."""
-        held = self._hold(message.entity, source, message.epoch - 1)
+        held, body = self._hold(message.entity, source, message.epoch - 1), self._app.bodies[message.entity]
         held.add_turn(source, message)
-        self.mending.renew(held)
+        self.mending.await_arrival(held, is_lost=body.number >= message.first)
         self._advance(message.entity)
 
     def arrivals(self) -> list[Offload]:
@@ -270,7 +270,8 @@ class Ghosts:
         if held is None:
             while len(self.held) >= HELD_ENTITIES_MAX:
                 self.mending.give_up(next(iter(self.held)))
-            held = self.held[entity] = Held(self._app.host.now + GAP_S, source, epoch)
+            now = self._app.host.now
+            held = self.held[entity] = Held(now, now + GAP_S, source, epoch)
         held.note(source, epoch)
         return held
 

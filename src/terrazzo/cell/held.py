@@ -32,6 +32,8 @@ class Turn(NamedTuple):
 class Held:
     """Everything that waits for a step that is missing."""
 
+    since: float
+    """When the gap was found, or something of it was filled last."""
     until: float
     """Then the gap is mended."""
     ask: AppId

@@ -5,9 +5,10 @@ can tell one from the other; so a gap is given GAP_S to close, and then:
 
     a creation is held     it is taken now: it brings the whole state, and the recent past for those who watch
     a deletion is held     its sender is asked for the last words; if they do not come either, the ghost ends without
-    an arrival is held     the real begins now; it has been given ARRIVAL_S, since it waits only for a long past that
-                           did not come along, and is less hurt by the wait than those who watch are by the gap. When
-                           a link is lost it begins at once: what it waits for may never come
+    an arrival is held     the real begins now; it has been given ARRIVAL_S since the gap was found, since it waits only
+                           for a long past that did not come along, and is less hurt by the wait than those who watch
+                           are by the gap. It begins at once where nothing can close the gap: when the missing steps
+                           were sent over the same link before it, so that they are lost, and when a link is lost
     only steps are held    the real is asked for a snapshot, again and again; after ASKED_MAX times without an answer
                            nobody knows this entity any more, and its ghost is removed
 
@@ -40,7 +41,12 @@ class Mending:
     def renew(self, held: Held) -> None:
         """Something has come: the time counts from now."""
         is_arrival = any(isinstance(turn.message, Offload) for turn in held.turns)
-        held.until, held.asked = self._app.host.now + (ARRIVAL_S if is_arrival else GAP_S), 0
+        held.since = self._app.host.now
+        held.until, held.asked = held.since + (ARRIVAL_S if is_arrival else GAP_S), 0
+
+    def await_arrival(self, held: Held, *, is_lost: bool) -> None:
+        """A real has come and waits for the steps that are missing, if they may still come."""
+        held.until, held.asked = self._app.host.now if is_lost else held.since + ARRIVAL_S, 0
 
     def run(self) -> None:
         """Looks at all that is held."""

@@ -30,7 +30,8 @@ packed, encoded, read back and queued first. What is too large for that (ENTITY_
 any other way, has not left: it goes on where it is, is counted, and tries again later; a teleport has failed. An
 Offload that does not decode where it arrives is refused (`OffloadUnreadable`), so the real is back with its sender.
 
-An offload needs a reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
+An offload needs a link that is up: until a real has come, its timers do not run and its calls wait. And it needs a
+reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
 a while, unless the tree has changed since, or there is no cell here any more: two apps with different trees would else
 play ball (story 8). At most so many leave in a tick; who was passed over is among the first in the next (story 14).
 """
@@ -128,7 +129,9 @@ class Offloads:
         leaf = space.leaf_at(body.position)
         if leaf is None or leaf.app == app.me:
             return None
-        return leaf.app if leaf.app not in app.lost else self._shelter(real)
+        if leaf.app in app.lost:
+            return self._shelter(real)
+        return leaf.app if app.reaches(leaf.app) else None
 
     def _shelter(self, real: Real) -> AppId | None:
         """For who must leave and cannot go where it belongs: a neighbour that its square touches."""
@@ -136,7 +139,7 @@ class Offloads:
         if space.has_ground:
             return None
         square = Rect.around(x, z, self._app.haunts.distance_m + real.body.kind.schema.appeal_radius)
-        found = (leaf.app for leaf in space.leaves_touching(square) if leaf.app not in self._app.lost)
+        found = (leaf.app for leaf in space.leaves_touching(square) if self._app.reaches(leaf.app))
         return next(found, None)
 
     def offload(self, real: Real, to: AppId, jump: Jump | None = None) -> bool:
@@ -236,6 +239,7 @@ class Offloads:
             jump=_seeing(real, jump),
             teleport=app.teleports.pack(real),
             ride=pack_ride(body),
+            first=real.first,
         )
 
     def _become_ghost(self, real: Real, to: AppId, epoch: int) -> None:

@@ -61,7 +61,7 @@ class Real:
 
     __slots__ = (
         "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "body", "caller",
-        "controllers", "dbid", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers",
+        "controllers", "dbid", "first", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers",
         "too_large_until", "tree_version", "witness",
     )  # fmt: skip
 
@@ -79,6 +79,8 @@ class Real:
         self.caller = 0
         """Whose client called, while a call of a client runs."""
         self.arrived_at: float | None = None
+        self.first = body.number
+        """The number with which it began here."""
         self.tree_version = body.space.version
         """The tree with which it came."""
         self.tended = (-1, 0.0, 0.0, 0.0)

@@ -206,7 +206,7 @@ class Teleports:
             if self._of(wish.real) is not wish or wish.goal is None or self._is_here(wish):
                 continue
             space, app = wish.goal
-            if app not in self._app.lost:
+            if self._app.reaches(app):
                 del self._wishes[wish.real.body.id]
                 self._going = wish
                 jump = Jump(space, wish.position, self._direction(wish))

@@ -97,6 +97,11 @@ class Witness:
         witness._watch(())
         return witness
 
+    @property
+    def owes(self) -> bool:
+        """Whether its client has been sent more than its budget has allowed so far."""
+        return self._story.deficit > 0
+
     def _watch(self, members: Iterable[int]) -> None:
         self._interest = self.body.app.interests.watch(self, self.body, self.radius, self.hysteresis, members)
 

@@ -102,7 +102,7 @@ class Seat:
         self.address = address
         self.on_step: Callable[[float], None] | None = None
         """What the player does, each time before the client's own tick."""
-        self._is_unplugged = False
+        self.is_unplugged = False
         self._cluster = cluster
         self._world = cluster.world
         self._world.network.receive_datagrams(address, self._on_datagram)
@@ -110,14 +110,14 @@ class Seat:
 
     def unplug(self) -> None:
         """The program is gone from one moment to the next: it sends nothing any more, not even its end."""
-        self._is_unplugged = True
+        self.is_unplugged = True
 
     def _on_datagram(self, source: str, data: bytes) -> None:
-        if not self._is_unplugged:
+        if not self.is_unplugged:
             self.app.on_datagram(data, self._world.clock.now)
 
     def _step(self) -> None:
-        if self._is_unplugged:
+        if self.is_unplugged:
             return
         now = self._world.clock.now
         if self.on_step is not None:

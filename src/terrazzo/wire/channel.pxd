@@ -22,6 +22,7 @@ cdef class Channel:
     cdef public bint is_noted
     cdef public object closed
     cdef public object renew
+    cdef public object refused
     cdef public double due
     cdef public long long turn
     cdef public long long entry
@@ -39,6 +40,7 @@ cdef class Channel:
     cpdef bint has_unsent(self, object limits) except -1
     @cython.locals(incoming=InStream)
     cpdef object frame(self, object home, object limits)
+    cpdef object _ack(self)
     @cython.locals(stream=OutStream, buffer=list, start=cython.longlong, end=cython.longlong, number=cython.longlong)
     cpdef object _next_outgoing(self, object limits)
     cpdef send_again(self)

@@ -45,9 +45,10 @@ renewed).
 
 **The end.** A destroyed part's mailbox is `ending`: it takes nothing more, sends what it had promised to send, and says
 `is_over` with its last acknowledgement until the peer has `noted` it. So the peer knows exactly which of its messages
-were not delivered, and its app is told of those, and only of those (story 19). Where neither of the two streams was
-begun by the other side, nothing is known: it may be a late copy of its last word, older than a call that is for its
-next life; so the call goes on, as a stranger's does. The peer of a pinned channel hears it last, when all others know:
+were not delivered, and its app is told of those, and only of those (story 19). A stream that comes when the part is
+ending is named in the acknowledgement, with nothing taken. Where the last word names no stream, and neither of the two
+streams was begun by the other side, nothing is known: it may be a late copy, older than a call that is for the next
+life; so the call goes on, as a stranger's does. The peer of a pinned channel hears it last, when all others know:
 so a base that waits for it before it makes another cell part can be sure that nothing of the former one is on its way
 to anybody. Whoever knows a later life does not listen to the former, only notes its end. Whoever calls and has no
 channel with it yet gets no answer from it, nor from its memory: perhaps it is made again, so the base is asked
@@ -105,8 +106,8 @@ class Channel:
 
     __slots__ = (
         "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "entry", "entry_at", "heard", "incoming",
-        "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "pinned", "place", "renew", "touched_at", "turn",
-        "waiting_since",
+        "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "pinned", "place", "refused", "renew",
+        "touched_at", "turn", "waiting_since",
     )  # fmt: skip
 
     place: Place
@@ -128,6 +129,8 @@ class Channel:
         self.is_noted = False
         self.closed: int | None = None
         self.renew: tuple[int, int] | None = None
+        self.refused: int | None = None
+        """The generation of a stream that came when this part was ending: nothing of it is taken."""
         # The timers, kept by `rounds.py`.
         self.due = inf
         self.turn = 0
@@ -182,7 +185,7 @@ class Channel:
             self.heard,
             0,
             self._next_outgoing(limits),
-            None if incoming is None else (incoming.generation, self.acked),
+            self._ack(),
             self.closed,
             self.renew,
             self.confirmed < self.box.version,
@@ -193,6 +196,12 @@ class Channel:
         self.closed = self.renew = None
         self.ack_due = inf
         return frame
+
+    def _ack(self) -> tuple[int, int] | None:
+        """Of which stream how much was taken. A stream that is refused is newer than the one that was taken before."""
+        if self.refused is not None:
+            return self.refused, 0
+        return None if self.incoming is None else (self.incoming.generation, self.acked)
 
     def _next_outgoing(self, limits: ChannelLimits) -> Outgoing | None:
         stream = self.outgoing
@@ -352,15 +361,17 @@ class Channel:
             self.owes_frame = True
 
     def _on_over(self, ack: tuple[int, int] | None) -> list[bytes]:
-        """The peer takes nothing more: what it has not acknowledged was not delivered. Unless it has not begun this
-        stream, nor has one of its own here: this word may be a late copy, and the stream is for whoever lives now."""
+        """The peer takes nothing more: what it has not acknowledged was not delivered. Unless it does not name this
+        stream, has taken nothing of it, and has none of its own here: then this may be a late copy of its last word,
+        and the stream is for the life that the peer has now. An ending part keeps such a stream as well. Two parts that
+        end together name each other's streams, so neither waits for the other."""
         stream, box = self.outgoing, self.box
         self.pinned = False
         self.confirmed = box.version
         if stream is None:
             return []
         is_begun = stream.first > 0 or self.incoming is not None or (ack is not None and ack[0] == stream.generation)
-        if stream.buffer and not is_begun and not box.is_ending and self.peer.entity != box.part.entity:
+        if stream.buffer and not is_begun and self.peer.entity != box.part.entity:
             return []
         self.outgoing = None
         return stream.buffer
@@ -395,6 +406,8 @@ class Channel:
             return None
         if self.box.is_ending:
             self.owes_frame = True
+            if stream.payloads:
+                self.refused = max(stream.generation, self.refused or 0)  # an older one is a late copy
             return None
         if not stream.payloads:
             return None

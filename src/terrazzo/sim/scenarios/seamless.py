@@ -82,6 +82,7 @@ class Seamless(Torn):
             Kind.HOOKS: self.judge.hooked.unrest(self.cluster.cell_apps),
             Kind.AREAS: seamless_rest.unrest(self.judge, self.truth.reals()),
             Kind.BASES: seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
+            Kind.BUDGETS: seamless_rest.unrest_of_budgets(self.truth.reals()),
         }
         yield from (Problem(kind, each[0], each[1:]) for kind, each in found.items() if each is not None)
 

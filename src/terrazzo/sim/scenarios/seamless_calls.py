@@ -14,7 +14,8 @@ In a swift world every call between parts comes before its sender's resend timer
 
 Calls of clients are reported to nobody. All of them come as long as the client's entity has the body that it had; those
 on another entity as long as that one has the body that the client saw, and the client sees it all the time. The BaseApp
-knows that it has left before the client does: so this is judged at rest.
+knows that it has left before the client does: so this is judged at rest. What a client had not got through when its
+program vanished may be lost.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ class Call:
     made_at: float
     own: Hold | None = None
     other: Hold | None = None
+    has_vanished: Callable[[], bool] = lambda: False
+    """Whether the program of the client that made it has vanished."""
     fate: Fate = Fate.PENDING
 
 
@@ -102,11 +105,19 @@ class Ledger:
         self._open: dict[Key, int] = {}
         """How many of the first calls need not be looked at any more."""
 
-    def make(self, method: str, source: int, target: int, own: Hold | None = None, other: Hold | None = None) -> int:
+    def make(
+        self,
+        method: str,
+        source: int,
+        target: int,
+        own: Hold | None = None,
+        other: Hold | None = None,
+        has_vanished: Callable[[], bool] = lambda: False,
+    ) -> int:
         """The number of a call that is about to be made; by a client: what it has of its own entity, and of another."""
         way = WAYS[method]
         calls = self.calls.setdefault((way, source, target), [])
-        calls.append(Call(method, self._lives.life(way.split()[0], source), self._now(), own, other))
+        calls.append(Call(method, self._lives.life(way.split()[0], source), self._now(), own, other, has_vanished))
         return len(calls)
 
     def hear(self, method: str, source: int, target: int, number: int) -> Broken | None:
@@ -165,6 +176,8 @@ class Ledger:
 
     def _may_miss(self, key: Key, call: Call) -> bool:
         way, source, target = key
+        if call.has_vanished():
+            return True
         if call.own is None:
             return self._lives.was_away(way.split()[-1], target, call.made_at)
         if self._lives.is_over("cell", source, call.own.life):

@@ -211,19 +211,23 @@ class Player:
 
     def _act(self) -> None:
         assert self.seat is not None
-        app, rng, calls = self.seat.app, self._rng, self._judge.calls
+        seat, app, rng, calls = self.seat, self.seat.app, self._rng, self._judge.calls
         player = app.player
         if player is None or not app.has_body:
             return
         others = [part for part in app.parts.values() if part is not player and part._seen.schema.name == "Avatar"]
         what, own = rng.random(), self._view.hold(player.id)
+
+        def has_vanished() -> bool:
+            return seat.is_unplugged
+
         if what < 0.1 and others:
             target = rng.choice(others)
-            number = calls.make("poke", player.id, target.id, own, self._view.hold(target.id))
+            number = calls.make("poke", player.id, target.id, own, self._view.hold(target.id), has_vanished)
             sent = target.cell.poke(number, player.id)
         elif what < 0.2:
-            sent = player.base.ask(calls.make("ask", player.id, player.id))
+            sent = player.base.ask(calls.make("ask", player.id, player.id, has_vanished=has_vanished))
         else:
-            number = calls.make("do", player.id, player.id, own)
+            number = calls.make("do", player.id, player.id, own, None, has_vanished)
             sent = player.cell.do(number, rng.randrange(1000), rng.randrange(1000))
         check(sent, "P2", f"{self.name}: a call was not sent", self.name, player.id)

@@ -284,6 +284,8 @@ class Offload(Message, frozen=True):
     """As of a ghost."""
     version: Count = 0
     """Of the tree that the sender has of the space: by a newer one the receiver can tell which haunts have left."""
+    first: Count = 0
+    """The number with which it began at the sender. Every later step was sent over this link before this message."""
 
 
 @message(106, max_size=256)
