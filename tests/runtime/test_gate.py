@@ -124,6 +124,38 @@ def test_connection_that_was_vouched_for_stays(loop):
 
 
 @on_both_loops
+def test_connection_that_was_vouched_for_outlives_the_deadline_of_a_login(loop):
+    async def main():
+        async with serving(login_s=0.2) as (gate, port), aiohttp.ClientSession() as http:
+            ws = await http.ws_connect(f"http://127.0.0.1:{port}/stay")
+            await ws.send_bytes(b"in")
+            assert await ws.receive_str() == "2"
+            late = await Line.open(port, HALF)
+            assert await late.rest() == b"", "its deadline began after that of the other"
+            await ws.send_bytes(b"still in")
+            assert await ws.receive_str() == "8"
+            assert gate.refused == {Cut.LATE: 1}
+            await ws.close()
+            late.close()
+
+    play(loop, main())
+
+
+@on_both_loops
+def test_connections_without_a_login_have_at_most_half_of_the_room(loop):
+    async def main():
+        async with serving(connections_max=10, login_s=600.0) as (gate, port):
+            lines = [await Line.open(port, HALF, f"127.0.0.{2 + number}") for number in range(9)]
+            await until(lambda: sum(gate.refused.values()) >= 4)
+            await until(lambda: len(gate) == 5)
+            assert gate.refused == {Cut.CROWDED: 4}
+            for line in lines:
+                line.close()
+
+    play(loop, main())
+
+
+@on_both_loops
 def test_address_opens_so_many_connections_a_second(loop):
     async def main():
         async with serving(source_burst=3, source_per_s=0.001) as (gate, port):
