@@ -9,7 +9,7 @@ import pytest
 from terrazzo.errors import UsageError
 from terrazzo.managers.cellapp_mgr import CellAppMgr, State
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.cellmgr_cell import CellRemoved, SpaceTree
+from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellRemoved, SpaceTree
 from terrazzo.world.bsp import BspTree
 from tests.cell.land import MANAGER, Land, stripes
 from tests.cell.plain import plain_game
@@ -285,3 +285,18 @@ def test_ghost_on_an_unknown_cell_app_counts_when_a_newer_tree_does_not_name_it(
     assert land[0].haunts.has_any(1, third)
     land.plant("plain", 1, 4, tree, land[0])
     assert not land[0].ground._is_clear(1)
+
+
+def test_app_that_has_sent_a_real_into_a_space_is_empty_of_it_when_that_is_confirmed():
+    land = Land(hall=1)
+    land.create(1, -50.0)
+    land.settle()
+    land.block(1, 0)
+    land.act(1, "teleport", "hall", (0.0, 0.0, 0.0))
+    land.step(3)
+    assert 1 in land[0].offloads.kept
+    land[0].on_message(MANAGER, CellRemoved(2, 7))
+    land.step(3)
+    assert not [each for each in land.to_manager if isinstance(each, CellEmpty)]
+    land.settle()
+    assert [each for each in land.to_manager if isinstance(each, CellEmpty)] == [CellEmpty(2, 7)]

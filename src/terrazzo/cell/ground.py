@@ -98,9 +98,9 @@ class Ground:
                 app.send(app.manager, CellReady(id, app.spaces[id].version))
                 del self._owed[id]
         for space in list(app.spaces.values()):
-            if space.tree is None and not space.bodies:
+            if space.tree is None and not space.bodies and self._is_empty(space.id):
                 self._forget(space.id)  # a neighbour spoke of it, in vain
-            elif app.me in space.retiring and space.id not in self._emptied and self._is_empty(space):
+            elif app.me in space.retiring and space.id not in self._emptied and self._is_empty(space.id):
                 self._emptied[space.id] = space.version
                 app.send(app.manager, CellEmpty(space.id, space.version))
         for id in list(self._removed):
@@ -117,15 +117,19 @@ class Ground:
             former[each] = True
         return True
 
-    def _is_empty(self, space: Space) -> bool:
-        if self._app.offloads.has_kept(space.id) or self._app.ghosts.has_arrivals(space.id):
+    def _is_empty(self, id: int) -> bool:
+        """Whether no real of a space is here, has been sent from here unconfirmed, or has come and waits."""
+        if self._app.offloads.has_kept(id) or self._app.ghosts.has_arrivals(id):
             return False
-        return all(body.real is None for body in space.bodies.values())
+        space = self._app.spaces.get(id)
+        return space is None or all(body.real is None for body in space.bodies.values())
 
     def _forget_if_empty(self, manager: AppId, id: int) -> None:
         app, space = self._app, self._app.spaces.get(id)
+        if not self._is_empty(id):
+            return
         if space is not None:
-            if id in self._owed or not self._is_empty(space):
+            if id in self._owed:
                 return
             for body in list(space.bodies.values()):
                 app.ghosts.end(body, body.epoch, is_destroyed=False)
