@@ -72,7 +72,7 @@ class Seamless(Torn):
         for player in self.players:
             what = player.unrest()
             if what is not None:
-                yield Problem(Kind.VIEWS if player.is_seeing else Kind.PLAYERS, what, (player.name, player.entity))
+                yield Problem(self._kind_of(player), what, (player.name, player.entity))
         yield from self.truth.unrest()
         is_over = self.judge.is_over
         found = {
@@ -82,9 +82,16 @@ class Seamless(Torn):
             Kind.HOOKS: self.judge.hooked.unrest(self.cluster.cell_apps),
             Kind.AREAS: seamless_rest.unrest(self.judge, self.truth.reals()),
             Kind.BASES: seamless_rest.unrest_of_bases(self.judge, self.cluster.base_apps, self.truth),
-            Kind.BUDGETS: seamless_rest.unrest_of_budgets(self.truth.reals()),
         }
         yield from (Problem(kind, each[0], each[1:]) for kind, each in found.items() if each is not None)
+
+    def _kind_of(self, player: Player) -> Kind:
+        """Of what kind it is when a player is not at rest."""
+        if not player.is_seeing:
+            return Kind.PLAYERS
+        real = self.truth.real_of(player.entity)
+        owes = real is not None and real.witness is not None and real.witness.owes
+        return Kind.BACKLOGS if owes else Kind.VIEWS
 
     def _populate(self, server: Any) -> None:
         number = 0

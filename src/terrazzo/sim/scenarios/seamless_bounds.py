@@ -44,8 +44,8 @@ class Kind(Enum):
     CALLS = "each call is delivered or reported"
     CLIENTS = "each witness has its client, and each client its witness"
     PLAYERS = "each player is in"
-    BUDGETS = "no client owes bytes"
-    VIEWS = "each client sees what is there"
+    BACKLOGS = "each client that owes bytes sees what is there"
+    VIEWS = "each other client sees what is there"
     GAME = "the game's own records are closed"
 
 
@@ -89,9 +89,9 @@ BOUNDS: dict[Enum, Bound] = {
     ),
     Kind.CLIENTS: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.BASES)),
     Kind.PLAYERS: Bound(_PLAYERS_S, "doubts.AGAIN_S and ANSWER_S; log-on place_s; KEY_S; saving.GATHER_S"),
-    Kind.BUDGETS: Bound(BACKLOG_S, "BACKLOG", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES)),
+    Kind.BACKLOGS: Bound(BACKLOG_S, "BACKLOG", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES)),
     Kind.VIEWS: Bound(
-        CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES, Kind.BUDGETS)
+        CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES, Kind.BACKLOGS)
     ),
     Kind.GAME: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.GHOSTS)),
 }

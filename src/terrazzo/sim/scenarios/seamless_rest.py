@@ -1,5 +1,5 @@
 """What must hold when nothing moves any more: of areas and triggers (`seamless_duties.py` has what was told of them),
-what bases know of their cell parts, and what clients owe.
+and what bases know of their cell parts.
 """
 
 from __future__ import annotations
@@ -28,14 +28,6 @@ def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[st
             is_elsewhere = real is not None and base.cell.where != real.body.app.me
             if is_elsewhere and judge.shape.is_peaceful:  # else what is passed on from where it was is enough
                 return f"base {entity} thinks that its cell part is on {base.cell.where}", entity
-    return None
-
-
-def unrest_of_budgets(reals: list[Real]) -> tuple[str, int] | None:
-    """A client that owes bytes: there is more to be told than its budget has allowed so far."""
-    for real in reals:
-        if real.witness is not None and real.witness.owes:
-            return f"the client of entity {real.body.id} owes bytes", real.body.id
     return None
 
 
