@@ -233,6 +233,14 @@ class Cluster:
             path = self.world.network.path(address, place_of(door))
             path.latency_s, path.jitter_s, path.loss, path.duplication = self.conditions
 
+    def calm(self) -> None:
+        """From now on no datagram of a client is lost or doubled."""
+        latency_s, jitter_s, *_ = self.conditions
+        self.conditions = (latency_s, jitter_s, 0.0, 0.0)
+        for address, door in self._known_paths:
+            path = self.world.network.path(address, place_of(door))
+            path.loss = path.duplication = 0.0
+
     # The processes.
 
     def _add(self, kind: AppKind, index: int, make: Callable[[Process], App]) -> Process:

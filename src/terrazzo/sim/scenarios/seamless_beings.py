@@ -334,6 +334,11 @@ class Home(Base):
 
     judge: Judge
 
+    @property
+    def is_played(self) -> bool:
+        """Whether a client plays it now."""
+        return False
+
     @remote
     def heard_of(self, source: Int32, number: UInt32) -> None:
         """The cell part of another entity calls; its base part is called back."""
@@ -354,8 +359,8 @@ class Home(Base):
             self.judge.check(self.judge.calls.report(named(method), self.id, entity))
 
     def on_cell_lost(self) -> None:
-        """A body that ended gets a successor."""
-        if self.judge.is_working and self.id not in self.judge.bases_over:
+        """A body that ended gets a successor; when the work is done, only that of a player who is there."""
+        if (self.judge.is_working or self.is_played) and self.id not in self.judge.bases_over:
             self.judge.haste.lose(self.id)
             self.create_cell(*self.judge.entry(self.id))
 
@@ -375,6 +380,11 @@ class Home(Base):
 
 class PlayedHome(Home, Proxy):
     """What the base parts of players have in common."""
+
+    @property
+    def is_played(self) -> bool:
+        """See Home."""
+        return self.has_client
 
     def on_client_ready(self) -> None:
         """Back to the old place, or into the world for the first time; a proxy that was kept may have its body."""

@@ -160,6 +160,7 @@ class Torn:
         """See Scenario."""
         self.judge.is_working = self.ground.is_working = False
         self._quiet_at = self._world.clock.now
+        self.cluster.calm()
 
     @property
     def is_settling(self) -> bool:
