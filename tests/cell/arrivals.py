@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrazzo.cell.witness import Witness
+from terrazzo.cell.client.witness import Witness
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from tests.cell.land import MANAGER, Land
 from tests.cell.screen import Screen

@@ -13,8 +13,8 @@ from functools import cache
 
 import msgspec
 
-from terrazzo.cell.moves import FRESH_MOVER
-from terrazzo.cell.timers import DRAWN
+from terrazzo.cell.client.moves import FRESH_MOVER
+from terrazzo.cell.core.timers import DRAWN
 from terrazzo.schema.changes import encode_internal
 from terrazzo.schema.state import State
 from terrazzo.wire.entity_messages import PackedPart

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from terrazzo.cell.feed import Feed
+from terrazzo.cell.client.scheduler import Feed
 from terrazzo.wire.pairs.base_cell import ToClient
 
 

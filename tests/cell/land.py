@@ -17,10 +17,10 @@ from math import dist, inf
 
 from terrazzo._speed.movers import Row, pack_row
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.history import PLACE
-from terrazzo.cell.kind import ranges_of
-from terrazzo.cell.real import Real
-from terrazzo.cell.witness import Witness
+from terrazzo.cell.client.witness import Witness
+from terrazzo.cell.core.history import PLACE
+from terrazzo.cell.core.kind import ranges_of
+from terrazzo.cell.core.real import Real
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Volatile

@@ -34,10 +34,10 @@ from terrazzo import (
     prop,
 )
 from terrazzo._speed.values import NESTED, SLICE, WHOLE
-from terrazzo.cell import copies, ghost
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.ghosts import copies, receiver
 from terrazzo.game import LoadedGame
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Side
@@ -165,7 +165,7 @@ class Scene:
         self.cluster = Cluster(self.world, self._game(), cells=4, bases=1, offload_margin_m=1.0)
         self.seats: dict[str, Seat] = {}
         self._round = 10
-        with mock.patch.object(ghost, "apply_step", self._on_ghost_step):
+        with mock.patch.object(receiver, "apply_step", self._on_ghost_step):
             self._begin()
             self._play(moment)
 
@@ -179,8 +179,8 @@ class Scene:
 
     def _begin(self) -> None:
         self.run(3.0)
-        for name, receiver in (("subject", Receiver.OWN), ("near", Receiver.NEAR), ("far", Receiver.BEYOND)):
-            self.seats[name] = self.cluster.client(name, "secret", listener=self._listener(receiver))
+        for name, hearer in (("subject", Receiver.OWN), ("near", Receiver.NEAR), ("far", Receiver.BEYOND)):
+            self.seats[name] = self.cluster.client(name, "secret", listener=self._listener(hearer))
             self.run(3.0)
         assert all(len(seat.app.view.others) == 2 for seat in self.seats.values())
         self.former = self.app_of("subject")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.story import CARRY_TICKS
-from terrazzo.cell.witness import ADVANCE
+from terrazzo.cell.client.sent import CARRY_TICKS
+from terrazzo.cell.client.witness import ADVANCE
 from tests.cell.hearing import overhear
 from tests.cell.land import TICK_S, Land
 

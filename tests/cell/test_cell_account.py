@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.tally import Tally
-from terrazzo.cell.account import Account, To, name_of
-from terrazzo.cell.history import PLACE, RIDE
+from terrazzo.cell.core.account import Account, To, name_of
+from terrazzo.cell.core.history import PLACE, RIDE
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostPlaces, Parcel, UpdateGhost
 from tests.cell.hearing import overhear

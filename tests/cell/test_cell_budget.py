@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.sight import REFRESH
-from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.feed import SCALE_S, THROTTLE_MIN
-from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
+from terrazzo.cell.client.aliases import Aliases
+from terrazzo.cell.client.scheduler import SCALE_S, THROTTLE_MIN
+from terrazzo.cell.client.sent import CARRY_TICKS, STARVED_TICKS
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ALIAS_MAX, split_message
 from tests.cell.hearing import overhear

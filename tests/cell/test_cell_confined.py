@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from terrazzo.cell import offload
-from terrazzo.cell.controllers import Walk
-from terrazzo.cell.real import Real
-from terrazzo.cell.timers import Timers
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.timers import Timers
+from terrazzo.cell.migration import offload
+from terrazzo.cell.motion.controllers import Walk
 from terrazzo.schema.state import State
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Offload, OffloadUnreadable, Timer

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from terrazzo._speed.area import Area
-from terrazzo.cell.controllers import LOST_S, Category, Controllers, Outcome, Turn, Walk, category_named
+from terrazzo.cell.motion.controllers import LOST_S, Category, Controllers, Outcome, Turn, Walk, category_named
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.wire.pairs.cell_cell import PackedController
 

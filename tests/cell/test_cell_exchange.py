@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import history
+from terrazzo.cell.core import history
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import calls
 from terrazzo.wire.ids import EntityId, Part, PartId

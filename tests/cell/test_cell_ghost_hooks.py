@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import kind
+from terrazzo.cell.core import kind
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
 from terrazzo.world.bsp import BspTree, CellId, Leaf
 from tests.cell.ghost_script import A, create, update

@@ -7,11 +7,12 @@ import struct
 import msgspec
 import pytest
 
-from terrazzo.cell import ghost, history
-from terrazzo.cell.ghost import HELD_ENTITIES_MAX
-from terrazzo.cell.graves import GRAVE_S, GRAVES_MAX, Graves
-from terrazzo.cell.held import HELD_STEPS_MAX, HELD_TURNS_MAX
-from terrazzo.cell.mending import ASKED_MAX, GAP_S
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts import receiver
+from terrazzo.cell.ghosts.held import HELD_STEPS_MAX, HELD_TURNS_MAX
+from terrazzo.cell.ghosts.mending import ASKED_MAX, GAP_S
+from terrazzo.cell.ghosts.receiver import HELD_ENTITIES_MAX
+from terrazzo.cell.ghosts.tombstones import GRAVE_S, GRAVES_MAX, Graves
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
@@ -199,7 +200,7 @@ def test_too_many_entities_are_not_held():
 
 def test_a_list_may_cost_others_what_they_hold(monkeypatch):
     """Too much is held already: taking what is held ends ghosts while the list is gone through."""
-    monkeypatch.setattr(ghost, "HELD_ENTITIES_MAX", 3)
+    monkeypatch.setattr(receiver, "HELD_ENTITIES_MAX", 3)
     land = Land(1)
     for entity in range(1, 7):
         land[0].on_message(A, create(0, 3, entity))

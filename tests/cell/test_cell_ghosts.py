@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.mending import ASKED_MAX, GAP_S
+from terrazzo.cell.ghosts.mending import ASKED_MAX, GAP_S
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import GhostPlaces, Offload, UpdateGhost, WantSnapshot
 from tests.cell.cast import LandHost

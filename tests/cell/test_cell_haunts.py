@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.haunts import CONFIRM_S, KEEP_M, LINGER_S
-from terrazzo.cell.neighbours import NEIGHBOURS_MAX, Neighbours
+from terrazzo.cell.core.neighbours import NEIGHBOURS_MAX, Neighbours
+from terrazzo.cell.ghosts.placement import CONFIRM_S, KEEP_M, LINGER_S
 from terrazzo.wire.ids import AppId, AppKind, life_of
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostCreated, NextReal, WantSnapshot

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
-from terrazzo.cell import history
-from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.history import Event, History, Manner, adopt, record
+from terrazzo.cell.client.aliases import Aliases
+from terrazzo.cell.core import history
+from terrazzo.cell.core.history import Event, History, Manner, adopt, record
 from terrazzo.sync.protocol import ALIAS_MAX, Told
 from terrazzo.wire.pairs.cell_cell import Past
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.body import Body
-from terrazzo.cell.history import PLACE, Event, adopt
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import PLACE, Event, adopt
 from terrazzo.sync.protocol import ToClient, Told
 from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR

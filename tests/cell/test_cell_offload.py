@@ -7,7 +7,7 @@ from math import inf
 import msgspec
 import pytest
 
-from terrazzo.cell import offload
+from terrazzo.cell.migration import offload
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from terrazzo._speed.movers import Row, pack_row
-from terrazzo.cell import offload
-from terrazzo.cell.arrival import problem_of
-from terrazzo.cell.riding import EDGE_M, inside
+from terrazzo.cell.migration import offload
+from terrazzo.cell.migration.arrival import problem_of
+from terrazzo.cell.motion.riding import EDGE_M, inside
 from terrazzo.errors import UsageError
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY

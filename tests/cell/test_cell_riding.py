@@ -8,7 +8,7 @@ from math import dist, pi
 import msgspec
 import pytest
 
-from terrazzo.cell.riding import LOST_S
+from terrazzo.cell.motion.riding import LOST_S
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.wire.pairs.cell_cell import Item, UpdateGhost

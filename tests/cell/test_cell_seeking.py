@@ -1,13 +1,13 @@
-"""A real that arrives asks for the entities that it knows and its new cell does not (`cell/seeking.py`)."""
+"""A real that arrives asks for the entities that it knows and its new cell does not (`cell/ghosts/seeking.py`)."""
 
 from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import haunts
-from terrazzo.cell.interests import PATIENCE_S
-from terrazzo.cell.riding import LOST_S
-from terrazzo.cell.seeking import ASK_S, SEEK_S
+from terrazzo.cell.client.interests import PATIENCE_S
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.ghosts.seeking import ASK_S, SEEK_S
+from terrazzo.cell.motion.riding import LOST_S
 from terrazzo.wire.pairs.cell_cell import WANTED_MAX, CreateGhost, DeleteGhost, NextReal, WantGhosts
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
@@ -274,7 +274,7 @@ def test_ghosts_asked_for_are_made_first_and_counted_with_the_others(monkeypatch
     land.block(0, 2)
     for entity in range(10, 14):
         land.create(entity, -150.0, float(entity))
-    monkeypatch.setattr(haunts, "CREATED_MAX", 1)
+    monkeypatch.setattr(placement, "CREATED_MAX", 1)
     for entity in range(10, 14):
         land.put(entity, -5.0, float(entity))
     land[0].on_message(land[2].me, WantGhosts(1, HERE, (13, 12)))
@@ -328,9 +328,9 @@ def test_entity_that_has_a_ghost_here_in_another_space_is_given_up():
 def test_wanted_ghosts_are_bounded():
     land = arrived()[0]
     real = land.real(2)
-    land[0].haunts._wanted = {(entity, land[1].me): None for entity in range(haunts.WANTED_MAX)}
+    land[0].haunts._wanted = {(entity, land[1].me): None for entity in range(placement.WANTED_MAX)}
     land[0].haunts.want(real, land[2].me)
-    assert len(land[0].haunts._wanted) == haunts.WANTED_MAX
+    assert len(land[0].haunts._wanted) == placement.WANTED_MAX
 
 
 def test_lost_s_is_shorter_than_the_search():

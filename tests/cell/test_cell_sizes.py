@@ -3,9 +3,10 @@
 import pytest
 
 from terrazzo._speed.values import Change
-from terrazzo.cell import feed, haunts
-from terrazzo.cell.parcels import Gauge
-from terrazzo.cell.real import STEP_BYTES, TOLD_MAX
+from terrazzo.cell.client import scheduler
+from terrazzo.cell.core.real import STEP_BYTES, TOLD_MAX
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.migration.parcels import Gauge
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
 from terrazzo.wire.channel import ChannelLimits
@@ -188,7 +189,7 @@ def test_one_that_is_too_large_to_leave_stays_whole_until_it_is_not(jump):
     land.do(1, lambda part: part.purse.clear())
     if jump:
         land.do(1, lambda part: part.teleport("hall", (0.0, 0.0, 0.0)))
-    land.step(int(haunts.TOO_LARGE_S / 0.1) + 5)
+    land.step(int(placement.TOO_LARGE_S / 0.1) + 5)
     land.settle()
     assert land.home(1) == 1
     land.base.call(1, "hit", 6)
@@ -209,7 +210,7 @@ def test_one_that_is_too_large_for_a_ghost_has_none_until_it_is_not(monkeypatch)
     assert 1 not in land[1].bodies
     assert not land.real(1).haunts
     land.do(1, lambda part: part.bag.clear())
-    land.step(int(haunts.TOO_LARGE_S / 0.1))
+    land.step(int(placement.TOO_LARGE_S / 0.1))
     land.settle()
     assert 1 in land[1].bodies
 
@@ -319,7 +320,7 @@ def test_of_what_may_be_lost_the_last_are_told_and_no_message_is_too_large(monke
     land.step(1)
     sizes = [size for _, message, size in heard if isinstance(message, ClientUpdates)]
     assert len(sizes) >= 2
-    assert max(sizes) <= feed.UPDATES_BYTES + 1100 * feed.LOOSE_MAX
+    assert max(sizes) <= scheduler.UPDATES_BYTES + 1100 * scheduler.LOOSE_MAX
     assert land[0].counts["more than a client can be told in a tick"] == 8
     land.step(3)
     own = land.base.screens[1].own

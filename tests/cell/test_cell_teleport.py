@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from terrazzo.cell import teleport
-from terrazzo.cell.history import PLACE
+from terrazzo.cell.core.history import PLACE
+from terrazzo.cell.migration import teleport
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, PackedEvent, Past, Step

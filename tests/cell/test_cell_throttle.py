@@ -2,7 +2,7 @@
 
 import pytest
 
-from terrazzo.cell.feed import FULL, LOOK_EVERY, SCALE_S, THROTTLE_MIN
+from terrazzo.cell.client.scheduler import FULL, LOOK_EVERY, SCALE_S, THROTTLE_MIN
 from tests.cell.land import TICK_S, Land
 
 WAIT_MAX = round(1 / THROTTLE_MIN)

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from terrazzo.cell.timers import DRAWN, TIMERS_MAX, Timers
+from terrazzo.cell.core.timers import DRAWN, TIMERS_MAX, Timers
 from terrazzo.errors import UsageError
 from terrazzo.wire.pairs.cell_cell import Timer
 from tests.cell.land import Land

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrazzo.cell.interests import PATIENCE_S
+from terrazzo.cell.client.interests import PATIENCE_S
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
 

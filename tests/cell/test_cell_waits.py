@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import history
-from terrazzo.cell.mending import ARRIVAL_S
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts.mending import ARRIVAL_S
 from tests.cell.land import Land
 from tests.cell.plain import HALL_BOUNDS
 

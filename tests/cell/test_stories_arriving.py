@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import history
-from terrazzo.cell.interests import PATIENCE_S
-from terrazzo.cell.seeking import SEEK_S
-from terrazzo.cell.story import LEFT_S
+from terrazzo.cell.client.interests import PATIENCE_S
+from terrazzo.cell.client.sent import LEFT_S
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts.seeking import SEEK_S
 from tests.cell.arrivals import arrive, move_ground, watching, with_seen
 from tests.cell.land import Land, watched_land
 

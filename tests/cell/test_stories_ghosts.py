@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.mending import GAP_S
+from terrazzo.cell.ghosts.mending import GAP_S
 from tests.cell.ghost_orders import check_word
 from tests.cell.ghost_script import A, B, create, delete, update
 from tests.cell.land import Land, cornered

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from terrazzo.cell import haunts, offload
-from terrazzo.cell.offload import RESTORED, STAY_S
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.migration import offload
+from terrazzo.cell.migration.offload import RESTORED, STAY_S
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty
 from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
 from terrazzo.world.rect import Axis
@@ -336,8 +337,8 @@ def test_story_14_those_who_wait_are_not_passed_over(monkeypatch):
 
 def test_story_14_ghosts_are_made_and_deleted_so_many_at_a_time(monkeypatch):
     most, crowd = 10, 35
-    monkeypatch.setattr(haunts, "CREATED_MAX", most)
-    monkeypatch.setattr(haunts, "DELETED_MAX", most)
+    monkeypatch.setattr(placement, "CREATED_MAX", most)
+    monkeypatch.setattr(placement, "DELETED_MAX", most)
     land = Land(2)
     for entity in range(1, crowd + 1):
         land.base.create(land[0].me, entity, (-300.0, 0.0, float(entity)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from terrazzo.cell import history, offload
+from terrazzo.cell.core import history
+from terrazzo.cell.migration import offload
 from terrazzo.sim.clock import Clock
 from terrazzo.sim.faults import Fault, FaultKind, FaultPlan
 from terrazzo.sim.limits import narrowed

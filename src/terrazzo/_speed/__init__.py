@@ -14,8 +14,8 @@ import sys
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 
 if os.environ.get("TERRAZZO_PURE", "") not in ("", "0"):
-    for _name in ("_speed", "wire", "cell"):
-        _folder = os.path.join(os.path.dirname(__path__[0]), _name)
+    for _name in ("_speed", "wire", "cell/client", "cell/mail"):
+        _folder = os.path.join(os.path.dirname(__path__[0]), *_name.split("/"))
         sys.path_importer_cache[_folder] = FileFinder(_folder, (SourceFileLoader, SOURCE_SUFFIXES))
 
 from terrazzo._speed import codec as _probe

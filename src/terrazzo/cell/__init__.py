@@ -28,6 +28,6 @@
 Game code imports `Cell`; the app itself is `terrazzo.cell.cellapp.CellApp`.
 """
 
-from terrazzo.cell.api import Cell
+from terrazzo.cell.api.cell import Cell
 
 __all__ = ["Cell"]

@@ -22,12 +22,13 @@ entity, the phase and the tick, and all others go on. An AssertionError is a bro
 From 6 on each real's state fits its number: ghosts, offloads and witnesses may take it as it is. Between ticks messages
 come in: those of ghosts are applied at once (they only touch ghosts), moves and mail wait for the tick.
 
-The state machines have files of their own: `ghost.py` (what others tell), `haunts.py` (what others are told),
-`offload.py` and `teleport.py` (a real on its way), `parcels.py` (what is sent whole), `ground.py` (what the manager
-says), `interests.py` (who is near whom), `witness.py` and `feed.py` (what a client is told), `moves.py` (what a client
-says), `clockwork.py` (timers, controllers), `riding.py` (entities that stand on another),
-`seeking.py` (entities that a real which arrives has met, and its cell has not), `mail.py`, `births.py`, `real.py`. This
-one holds them together.
+The state machines have files of their own: `cell/ghosts/receiver.py` (what others tell), `cell/ghosts/placement.py`
+(what others are told), `cell/migration/offload.py` and `cell/migration/teleport.py` (a real on its way),
+`cell/migration/parcels.py` (what is sent whole), `ground.py` (what the manager says), `cell/client/interests.py` (who
+is near whom), `cell/client/witness.py` and `cell/client/scheduler.py` (what a client is told), `cell/client/moves.py`
+(what a client says), `cell/motion/clockwork.py` (timers, controllers), `cell/motion/riding.py` (entities that stand on
+another), `cell/ghosts/seeking.py` (entities that a real which arrives has met, and its cell has not),
+`cell/mail/mail.py`, `cell/mail/births.py`, `cell/core/real.py`. This one holds them together.
 """
 
 from __future__ import annotations
@@ -36,27 +37,27 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, TypeVar
 
-from terrazzo.cell.account import Account
-from terrazzo.cell.births import Births
-from terrazzo.cell.body import Body
-from terrazzo.cell.clockwork import Clockwork
-from terrazzo.cell.exchange import CellExchange
-from terrazzo.cell.feed import Feed
-from terrazzo.cell.ghost import Ghosts
+from terrazzo.cell.client.interests import Interests
+from terrazzo.cell.client.moves import ClientMoves
+from terrazzo.cell.client.scheduler import Feed
+from terrazzo.cell.core.account import Account
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import Ageing
+from terrazzo.cell.core.kind import Kinds
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.space import Space
+from terrazzo.cell.ghosts.placement import Haunts
+from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.cell.ground import Ground
-from terrazzo.cell.haunts import Haunts
-from terrazzo.cell.history import Ageing
-from terrazzo.cell.interests import Interests
-from terrazzo.cell.kind import Kinds
-from terrazzo.cell.mail import Mail
-from terrazzo.cell.moves import ClientMoves
-from terrazzo.cell.offload import Offloads
-from terrazzo.cell.parcels import Parcels
-from terrazzo.cell.real import Real
-from terrazzo.cell.riding import Riding
-from terrazzo.cell.seeking import Seeking
-from terrazzo.cell.space import Space
-from terrazzo.cell.teleport import Teleports
+from terrazzo.cell.mail.births import Births
+from terrazzo.cell.mail.exchange import CellExchange
+from terrazzo.cell.mail.mail import Mail
+from terrazzo.cell.migration.offload import Offloads
+from terrazzo.cell.migration.parcels import Parcels
+from terrazzo.cell.migration.teleport import Teleports
+from terrazzo.cell.motion.clockwork import Clockwork
+from terrazzo.cell.motion.riding import Riding
 from terrazzo.errors import EntityGone, UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Method

@@ -5,8 +5,8 @@ The protocol is told in `managers/cells.py`. Here is the CellApp's side of it:
     SpaceTree      the space goes by it at once. CellReady says so, but is held back while something of ours is on its
                    way to, or haunts, a CellApp that is no longer part of the space: the manager may rely on that
                    nothing more will come from here.
-    retiring       without a cell in the tree everything leaves (`offload.py`). CellEmpty as soon as no real is left,
-                   none is on its way to here or unconfirmed.
+    retiring       without a cell in the tree everything leaves (`migration/offload.py`). CellEmpty as soon as no real
+                   is left, none is on its way to here or unconfirmed.
     CellRemoved    nothing will come any more. When what may be left has gone, the ghosts that are left are dropped, the
                    space is forgotten, and CellEmpty says so.
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from terrazzo.cell.space import Space
+from terrazzo.cell.core.space import Space
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellReady, CellRemoved, SpaceTree

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.moves import FRESH_MOVER
-from terrazzo.cell.real import Real
+from terrazzo.cell.client.moves import FRESH_MOVER
+from terrazzo.cell.core.real import Real
 from terrazzo.sync import protocol
 from terrazzo.wire.app import App
 from terrazzo.wire.entity_messages import PackedPart

@@ -1,8 +1,8 @@
 """The transitions of the state machines of CellApps, and how a run counts them (`coverage.py`).
 
-    arrival      what becomes of an Offload that comes       (`cell/offload.py`, `cell/arrival.py`)
-    offload      what becomes of a real that leaves          (`cell/offload.py`)
-    teleport     what becomes of a wish                      (`cell/teleport.py`)
+    arrival      what becomes of an Offload that comes       (`cell/migration/offload.py`, `cell/migration/arrival.py`)
+    offload      what becomes of a real that leaves          (`cell/migration/offload.py`)
+    teleport     what becomes of a wish                      (`cell/migration/teleport.py`)
     ground       what a CellApp tells the manager            (`cell/ground.py`)
 
 Ghosts and their mending are in `ghost_paths.py`. Left out is what takes the death of a CellApp: these worlds have none.
@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from terrazzo.cell.answers import Answers
-from terrazzo.cell.ghost import Ghosts
+from terrazzo.cell.ghosts.held import Held
+from terrazzo.cell.ghosts.mending import Mending
+from terrazzo.cell.ghosts.receiver import Ghosts
 from terrazzo.cell.ground import Ground
-from terrazzo.cell.held import Held
-from terrazzo.cell.mending import Mending
-from terrazzo.cell.offload import Offloads
-from terrazzo.cell.teleport import Teleports
+from terrazzo.cell.migration.answers import Answers
+from terrazzo.cell.migration.offload import Offloads
+from terrazzo.cell.migration.teleport import Teleports
 from terrazzo.sim.coverage import Table, Watch
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import IAmHere
@@ -89,7 +89,8 @@ def watch(watch: Watch) -> None:
 
 
 class _Arrivals:
-    """A copy of an Offload gets the stored answer (`cell/answers.py`), or the one that follows from its epoch."""
+    """A copy of an Offload gets the stored answer (`cell/migration/answers.py`), or the one that follows from its
+    epoch."""
 
     def __init__(self, watch: Watch) -> None:
         self._take = watch.take

@@ -14,7 +14,7 @@ from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed, Side
 from terrazzo.sim.cell_mutations import Harm, _packs_witness, harmed, instead

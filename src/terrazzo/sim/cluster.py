@@ -132,7 +132,7 @@ class Seat:
 
 def busy(rng: Random, most_s: float) -> Callable[[], float]:
     """The processor time that a CellApp has used, of which between two looks up to so much has gone by: with as much as
-    a tick has, clients are throttled (`cell/feed.py`)."""
+    a tick has, clients are throttled (`cell/client/scheduler.py`)."""
     used_s = 0.0
 
     def cpu_s() -> float:

@@ -1,16 +1,16 @@
 """The transitions of the state machines of ghosts, and how a run counts them (`coverage.py`).
 
-ghost        what is told of reals elsewhere             (`cell/ghost.py`: the table at its top)
-mending      what ends a gap that does not close         (`cell/mending.py`)
+ghost        what is told of reals elsewhere             (`cell/ghosts/receiver.py`: the table at its top)
+mending      what ends a gap that does not close         (`cell/ghosts/mending.py`)
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from terrazzo.cell.ghost import Ghosts
-from terrazzo.cell.held import Held
-from terrazzo.cell.mending import ASKED_MAX, Mending
+from terrazzo.cell.ghosts.held import Held
+from terrazzo.cell.ghosts.mending import ASKED_MAX, Mending
+from terrazzo.cell.ghosts.receiver import Ghosts
 from terrazzo.sim.coverage import Table, Watch
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostList, NextReal, Offload, SetReal, UpdateGhost

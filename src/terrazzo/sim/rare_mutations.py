@@ -15,7 +15,7 @@ import msgspec
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.held import Held
+from terrazzo.cell.ghosts.held import Held
 from terrazzo.db.dbapp import DBApp
 from terrazzo.sim.cell_mutations import _hears, harmed, instead
 from terrazzo.sync.protocol import ToClient

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.world.rect import Rect

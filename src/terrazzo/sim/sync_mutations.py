@@ -11,11 +11,11 @@ from math import inf
 from typing import Any
 
 from terrazzo._speed.sight import OUTERMOST
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.kind import EntityKind
-from terrazzo.cell.real import Real
-from terrazzo.cell.story import Story
+from terrazzo.cell.client.sent import Story
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.kind import EntityKind
+from terrazzo.cell.core.real import Real
 from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.sim.cell_mutations import Harm, change_messages, harmed, instead, is_kind
 from terrazzo.sync import protocol

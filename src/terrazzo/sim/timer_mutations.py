@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.controllers import Walk
-from terrazzo.cell.real import Real
-from terrazzo.cell.timers import Timers
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.timers import Timers
+from terrazzo.cell.motion.controllers import Walk
 from terrazzo.sim.cell_mutations import Harm, _packs, harmed, instead
 from terrazzo.wire.app import App
 from terrazzo.wire.pairs.cell_cell import Offload, PackedController, Timer

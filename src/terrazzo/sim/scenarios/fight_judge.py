@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 

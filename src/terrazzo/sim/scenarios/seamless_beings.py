@@ -12,8 +12,8 @@ from typing import Any
 
 from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
 from terrazzo.base.cellside import Body
-from terrazzo.cell.seeking import SEEK_S
-from terrazzo.cell.timers import DRAWN
+from terrazzo.cell.core.timers import DRAWN
+from terrazzo.cell.ghosts.seeking import SEEK_S
 from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component

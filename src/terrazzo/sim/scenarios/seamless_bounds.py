@@ -16,11 +16,11 @@ from enum import Enum
 from terrazzo.base.cellside import ENTRY_S
 from terrazzo.base.limits import KEY_S
 from terrazzo.base.saving import GATHER_S
-from terrazzo.cell.haunts import CONFIRM_S, LINGER_S, LOOK_S
-from terrazzo.cell.mending import ARRIVAL_S, ASKED_MAX, GAP_S
-from terrazzo.cell.offload import STAY_S
-from terrazzo.cell.seeking import SEEK_S
-from terrazzo.cell.teleport import TELEPORT_S
+from terrazzo.cell.ghosts.mending import ARRIVAL_S, ASKED_MAX, GAP_S
+from terrazzo.cell.ghosts.placement import CONFIRM_S, LINGER_S, LOOK_S
+from terrazzo.cell.ghosts.seeking import SEEK_S
+from terrazzo.cell.migration.offload import STAY_S
+from terrazzo.cell.migration.teleport import TELEPORT_S
 from terrazzo.db import doubts
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.sim.rest import Bound

@@ -1,9 +1,9 @@
 """The bytes that CellApps send for a client stay within its budget, over any number of borders (P4).
 
-The rule is that of `cell/story.py`: so many bytes a second, in the long run. The own entity's messages and the leaves
-of others (with their last words) are sent in any case, and are owed afterwards. Announcements, descriptions, news and
-places of others are sent as far as the budget reaches: the last message may go beyond it, and what is over is owed.
-Unused bytes are saved, and both savings and debts are bounded by CARRY_TICKS. A client that was not served for
+The rule is that of `cell/client/sent.py`: so many bytes a second, in the long run. The own entity's messages and the
+leaves of others (with their last words) are sent in any case, and are owed afterwards. Announcements, descriptions,
+news and places of others are sent as far as the budget reaches: the last message may go beyond it, and what is over is
+owed. Unused bytes are saved, and both savings and debts are bounded by CARRY_TICKS. A client that was not served for
 STARVED_TICKS serves in a row gets the bytes of one tick, whatever it owes.
 
 Here the same is one account for each client (a proxy and its witness number), kept by the clock of the world and not by
@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.feed import WAITED_MAX
-from terrazzo.cell.real import Real
-from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
-from terrazzo.cell.witness import ADVANCE
+from terrazzo.cell.client.scheduler import WAITED_MAX
+from terrazzo.cell.client.sent import CARRY_TICKS, STARVED_TICKS
+from terrazzo.cell.client.witness import ADVANCE
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import Broken
 from terrazzo.sync.protocol import OWN, split_message, take_alias
 from terrazzo.sync.protocol import ToClient as Kind

@@ -25,7 +25,7 @@ import msgspec
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.entity import Life
 from terrazzo.base.proxy import ProxyEntity
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.world import World

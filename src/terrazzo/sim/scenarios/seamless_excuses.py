@@ -1,9 +1,9 @@
 """Why a ghost may skip steps: by CellApp and by entity (P3).
 
 A ghost takes every step of its real, in order. It may pass over some for one reason: a gap did not close, and the
-CellApp mended it (`cell/mending.py`), either with a snapshot that it asked the real for, or with a creation that was
-held. The CellApp counts both. Each count excuses one skip, of this entity on this CellApp; what is counted for another
-ghost excuses nothing.
+CellApp mended it (`cell/ghosts/mending.py`), either with a snapshot that it asked the real for, or with a creation that
+was held. The CellApp counts both. Each count excuses one skip, of this entity on this CellApp; what is counted for
+another ghost excuses nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which numbers of an entity's story a client may miss, since no history has them any more (P4).
 
-A cell keeps the latest steps of each entity (`cell/history.py`). A client that has the entity up to a number below the
-floor of that history is told each property that has changed since, as it is now; the calls between are lost for it. So
-what it may miss is what was told between the number that it had and the number at which it was told so. Everything
+A cell keeps the latest steps of each entity (`cell/core/history.py`). A client that has the entity up to a number below
+the floor of that history is told each property that has changed since, as it is now; the calls between are lost for it.
+So what it may miss is what was told between the number that it had and the number at which it was told so. Everything
 before and after it must hear as any other client does.
 
 The numbers are noted when a client is about to be served, by client (its own entity) and by entity; that alone is no
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from terrazzo.cell import history
-from terrazzo.cell.real import Real
+from terrazzo.cell.core import history
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
 
 USUAL_STEPS = history.STEPS_MAX

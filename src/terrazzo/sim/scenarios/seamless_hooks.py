@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.core.body import Body
 from terrazzo.sim.oracle import Broken
 from terrazzo.wire.ids import AppId, life_of
 

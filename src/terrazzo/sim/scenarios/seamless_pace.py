@@ -14,7 +14,7 @@ from math import dist
 from typing import NamedTuple
 
 from terrazzo._speed.movers import ALLOWANCE_S
-from terrazzo.cell.body import Body
+from terrazzo.cell.core.body import Body
 from terrazzo.sim.oracle import Broken
 from terrazzo.wire.ids import life_of
 

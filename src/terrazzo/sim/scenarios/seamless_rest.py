@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cellside import Body
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.scenarios.seamless_duties import Area
 from terrazzo.sim.scenarios.seamless_game import TRIGGER_M
 from terrazzo.sim.scenarios.seamless_judge import Judge

@@ -2,10 +2,10 @@
 
 Judged in worlds without faults. The bound is the sum of what the protocol may take, by its own timers:
 
-    LOOK_S            an entity that stands still is looked at so seldom for new ghosts (`cell/haunts.py`)
-    WANT_S            so long a witness waits for a client that does not want what was announced (`cell/story.py`)
+    LOOK_S            an entity that stands still is looked at so seldom for new ghosts (`cell/ghosts/placement.py`)
+    WANT_S            so long a witness waits for a client that does not want what was announced (`cell/client/sent.py`)
     HOPS              ticks of the apps on the way: made, announced, wanted, described
-    GAP_S             a creation that comes early is held so long (`cell/ghost.py`); only where ways differ in length
+    GAP_S             an early creation is held so long (`cell/ghosts/receiver.py`); only where ways differ in length
     WAYS              messages one after the other, each over the longest way of this world: the first link between two
                       CellApps, for the real and for its ghost (3 each), then cell, base and client, three times
 
@@ -22,10 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from terrazzo.cell import haunts
 from terrazzo.cell.cellapp import TICK_S
-from terrazzo.cell.mending import GAP_S
-from terrazzo.cell.story import WANT_S
+from terrazzo.cell.client.sent import WANT_S
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.ghosts.mending import GAP_S
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_players import Mode, Player
@@ -60,8 +60,8 @@ class Sightings:
         """How late an entity may appear in this world; see the module."""
         shape, apps = self._judge.shape, self._truth.apps
         ways = 0.0 if shape.is_swift else GAP_S + WAYS * self._world.network.longest_s()
-        turns = len(self._judge.stories) * len(apps) / haunts.CREATED_MAX
-        return haunts.LOOK_S + WANT_S + HOPS * TICK_S + ways + turns * haunts.CHECK_TICKS * TICK_S
+        turns = len(self._judge.stories) * len(apps) / placement.CREATED_MAX
+        return placement.LOOK_S + WANT_S + HOPS * TICK_S + ways + turns * placement.CHECK_TICKS * TICK_S
 
     def lag_s(self) -> float:
         """How much later than its real a ghost may be."""

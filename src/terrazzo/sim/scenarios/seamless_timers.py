@@ -3,8 +3,8 @@
 An entity has a few numbers of its own. It sets a timer of one of them, once or repeating, sets it again before it is
 due, and cancels it. How often is drawn for each world from a stream of its own; in some worlds never. The rules:
 
-    due         a timer fires in the first round of timers (`cell/clockwork.py`) after it is due, on the CellApp that
-                has the real: not earlier, and in no later round
+    due         a timer fires in the first round of timers (`cell/motion/clockwork.py`) after it is due, on the CellApp
+                that has the real: not earlier, and in no later round
     repeating   due again one period after it was due, so that delays do not add up; where a whole period was missed,
                 one period after it fired: missed periods are not made up for
     set again   the former timer of that number is gone
@@ -23,7 +23,7 @@ from random import Random
 from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
 from terrazzo.wire.app import App

@@ -17,12 +17,12 @@ from math import hypot
 from typing import Any
 
 from terrazzo._speed.sight import WITHHELD
-from terrazzo.cell import history
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.history import Event
-from terrazzo.cell.real import Real
-from terrazzo.cell.story import GONE, PARTED
+from terrazzo.cell.client.sent import GONE, PARTED
+from terrazzo.cell.core import history
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import Event
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import check
 from terrazzo.sim.rest import Problem
 from terrazzo.sim.scenarios.seamless_bounds import Kind

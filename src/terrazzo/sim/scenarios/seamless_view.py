@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import hypot, inf, pi
 
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_calls import Hold
 from terrazzo.sim.scenarios.seamless_gaps import Catching

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from terrazzo import ALL_CLIENTS, Client, EntityType, Int32, UInt32, build, exposed, remote
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.game import LoadedGame
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Property, Schema, Side

@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.history import PLAIN, Event
-from terrazzo.cell.kind import EntityKind
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import PLAIN, Event
+from terrazzo.cell.core.kind import EntityKind
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.world import Process

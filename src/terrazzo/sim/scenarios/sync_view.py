@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import hypot, inf
 
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story

@@ -1,0 +1,163 @@
+"""What clients say about where their avatars are, and what becomes of it.
+
+The rows of all clients go through `_speed/movers` at once, which believes what can be true: its docstring has the
+rules. Here is what it leaves over:
+
+    too fast, out of bounds      refused: the client is told where it really is (MOVED), and is not believed until it
+                                 says something near that place: what it said before it heard is still on its way
+    the game has an `on_move`    asked; what is false refuses, too (None does not), and so does one that raises
+    a ghost's                    passed on to the real, but never back to whoever it came from
+    nobody's                     dropped: the next one is due in a tick
+
+When the server itself puts a real somewhere (a game's assignment, a controller, a teleport), its client is told in the
+same way. How far a client may have come travels with the real (`PackedMover`), so a border is no place to cheat at.
+"""
+
+from __future__ import annotations
+
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any
+
+from terrazzo._speed.movers import ALLOWANCE_S, ASK, ROW, TOO_FAST, Movers, Row
+from terrazzo.cell.core.history import PLACE
+from terrazzo.errors import UsageError
+from terrazzo.schema.vectors import Vector3
+from terrazzo.sync.protocol import encode_moved
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.pairs.base_cell import Direction, Moves, Position
+from terrazzo.wire.pairs.cell_cell import PackedMover
+
+if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
+    from terrazzo.cell.core.real import Real
+    from terrazzo.cell.core.space import Space
+
+FRESH_MOVER = PackedMover(0, ALLOWANCE_S, -1.0)
+"""Of one whose client has not moved yet."""
+
+
+class ClientMoves:
+    """The moves of the clients of one app's reals."""
+
+    def __init__(self, app: CellApp) -> None:
+        self._app = app
+        self._rows: list[tuple[AppId, bytes]] = []
+        self._movers: dict[int, tuple[Space, Movers]] = {}
+        self._inside: dict[int, tuple[Movers, int]] = {}
+        """Per entity: where its mover is."""
+
+    # Who has a client.
+
+    def enter(self, real: Real) -> None:
+        """A real has a client from now on, or has come here with one; `real.mover` says what it may. Who rides goes
+        where the vehicle goes, whatever its client says."""
+        if real.body.ride is not None:
+            return
+        space, slot = real.body.space, real.body.slot
+        if space.id not in self._movers:
+            self._movers[space.id] = (space, Movers(space.area))
+        _, movers = self._movers[space.id]
+        self._inside[real.body.id] = (movers, slot)
+        movers.enter(slot, *real.mover, self._app.host.now, "on_move" in real.body.kind.hooks)
+
+    def leave(self, real: Real) -> None:
+        """It has none any more, or goes; `real.mover` keeps what is known of it. Once too often does no harm."""
+        real.mover = self.pack(real)
+        inside = self._inside.pop(real.body.id, None)
+        if inside is not None:
+            movers, slot = inside
+            movers.leave(slot)
+
+    def pack(self, real: Real) -> PackedMover:
+        """What it may, at rest."""
+        inside = self._inside.get(real.body.id)
+        if inside is None:
+            return real.mover
+        movers, slot = inside
+        return PackedMover(*movers.pack(slot, self._app.host.now))
+
+    def forget(self, space: int) -> None:
+        """A space is no longer here, and nobody in it."""
+        self._movers.pop(space, None)
+
+    # What the server does.
+
+    def put(self, real: Real, position: Position, direction: Direction) -> None:
+        """The server moves a real: its client, if it has one, is told."""
+        body = real.body
+        body.space.area.put(body.slot, position, direction)
+        if real.witness is not None:
+            self.correct(real)
+
+    def correct(self, real: Real) -> None:
+        """Tells the own client where it is."""
+        if real.witness is not None:
+            real.witness.say_own(PLACE, encode_moved(real.body.position, real.body.direction))
+            self.hold(real)
+
+    def hold(self, real: Real) -> None:
+        """The client was told where it is, and is not believed until it has understood."""
+        inside = self._inside.get(real.body.id)
+        if inside is not None:
+            movers, slot = inside
+            movers.correct(slot, self._app.host.now)
+
+    # What the clients say.
+
+    def on_moves(self, source: AppId, message: Moves) -> None:
+        """They wait for the tick."""
+        if len(message.rows) % ROW.size:
+            self._app.count("moves that do not decode", source=str(source), size=len(message.rows))
+        else:
+            self._rows.append((source, message.rows))
+
+    def run(self) -> None:
+        """Takes what has come since the last tick."""
+        rows, self._rows = self._rows, []
+        now, top_speed = self._app.host.now, self._app.game.policy.top_speed
+        for source, rest in rows:
+            for space, movers in list(self._movers.values()):
+                if not rest:
+                    break
+                seen, rest = movers.take(rest, now, top_speed, space.bounds)
+                for kind, row in seen:
+                    real = self._app.reals.get(row.entity)
+                    if real is not None:
+                        self._app.confine(real.body, "move of its client", self._see, real, kind, row)
+            self._pass_on(source, rest)
+
+    def _see(self, real: Real, kind: int, row: Row) -> None:
+        """A move that was not simply believed."""
+        app = self._app
+        if real.is_doomed or real.witness is None:
+            return
+        if kind != ASK:
+            app.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)
+            self.correct(real)
+        elif not app.run(real.body, "on_move", _allows, real, row.position):  # who fails to answer has not allowed it
+            self.correct(real)
+        elif not self._is_held(real):  # on_move itself may have put it elsewhere
+            real.body.space.place(real.body, row.position, row.direction)
+
+    def _is_held(self, real: Real) -> bool:
+        inside = self._inside.get(real.body.id)
+        return inside is None or inside[0].is_corrected(inside[1])
+
+    def _pass_on(self, source: AppId, rows: bytes) -> None:
+        """What is for ghosts goes to their reals."""
+        passed: dict[AppId, list[bytes]] = {}
+        for at in range(0, len(rows), ROW.size):
+            body = self._app.bodies.get(ROW.unpack_from(rows, at)[0])
+            if body is not None and body.real is None and body.real_app not in (self._app.me, source):
+                passed.setdefault(body.real_app, []).append(rows[at : at + ROW.size])
+        for app, several in passed.items():
+            self._app.send(app, Moves(b"".join(several)))
+
+
+def _allows(real: Real, position: Position) -> bool:
+    """What the game says to a move."""
+    answer: Any = real.part.on_move(Vector3(position))
+    if isinstance(answer, CoroutineType):  # a wrapper may hide one from where the class is made
+        answer.close()
+        raise UsageError("on_move cannot be async: its answer is needed at once")
+    return answer is None or bool(answer)

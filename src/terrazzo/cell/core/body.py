@@ -1,0 +1,126 @@
+"""A body: the cell part of an entity as it is on this app, real or ghost.
+
+Its place and its numbers are in the arrays of its space (`_speed/area`), where compiled code works on thousands of them
+at once; the body knows its slot there. Everything else is Python.
+
+    number     the running number of the last step of the entity that is in this copy
+    epoch      which home of the real this copy believes in; `real_app` is that home
+    born       the epoch of the creation that this copy counts from: what is older cannot undo it
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo.cell.api.views import view_of
+from terrazzo.cell.core.history import History
+from terrazzo.cell.core.kind import EntityKind
+from terrazzo.schema.state import State
+from terrazzo.sync.riding import Ride
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId
+from terrazzo.wire.pairs.base_cell import Direction, Position
+
+if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
+    from terrazzo.cell.core.real import Real
+    from terrazzo.cell.core.space import Space
+
+
+class Body:
+    """An entity in a space, on this app."""
+
+    __slots__ = (
+        "_last", "_real_app", "app", "base", "base_part", "born", "history", "id", "kind", "part", "real", "ride",
+        "slot", "space", "state", "view",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        app: CellApp,
+        space: Space,
+        kind: EntityKind,
+        entity: int,
+        *,
+        base: AppId,
+        real_app: AppId,
+        epoch: int,
+        number: int,
+        position: Position,
+        direction: Direction,
+        state: State,
+    ) -> None:
+        self.app = app
+        self.space = space
+        self.kind = kind
+        self.id = EntityId(entity)
+        self.part = PartId(self.id, Part.CELL)
+        self.base_part = PartId(self.id, Part.BASE)
+        self.base = base
+        self.born = epoch
+        self.state = state
+        self.history = History(number)
+        self.real: Real | None = None
+        self.ride: Ride | None = None
+        """What it stands on (`cell/motion/riding.py`); once it is in its space, `Space.seat` says so."""
+        self._last: tuple[Position, Direction, int, int] | None = None
+        self.slot = space.area.add(entity, position, direction, kind.schema.appeal_radius, number, epoch)
+        self.real_app = real_app
+        self.view = view_of(self)
+
+    def bury(self) -> None:
+        """Its slot is given back; who still holds the body sees the last that was known."""
+        self._last = (self.position, self.direction, self.number, self.epoch)
+
+    @property
+    def position(self) -> Position:
+        """Where it is."""
+        return self.space.area.position(self.slot) if self._last is None else self._last[0]
+
+    @property
+    def direction(self) -> Direction:
+        """Yaw, pitch and roll."""
+        return self.space.area.direction(self.slot) if self._last is None else self._last[1]
+
+    @property
+    def number(self) -> int:
+        """See the module."""
+        return self.space.area.number(self.slot) if self._last is None else self._last[2]
+
+    @number.setter
+    def number(self, number: int) -> None:
+        self.space.area.set_number(self.slot, number)
+
+    @property
+    def epoch(self) -> int:
+        """See the module."""
+        return self.space.area.epoch(self.slot) if self._last is None else self._last[3]
+
+    @epoch.setter
+    def epoch(self, epoch: int) -> None:
+        self.space.area.set_epoch(self.slot, epoch)
+
+    @property
+    def real_app(self) -> AppId:
+        """Who has the real, as far as is known here."""
+        return self._real_app
+
+    @real_app.setter
+    def real_app(self, app: AppId) -> None:
+        self._real_app = app
+        self.space.area.set_owner(self.slot, self.app.number_of(app))
+
+    @property
+    def label(self) -> str:
+        """For reports: which entity, where."""
+        return f"{self.kind.name} {self.id} in {self.space.name or self.space.id}"
+
+    def follow(self, app: AppId, epoch: int) -> None:
+        """The real is at `app` since `epoch`; the highest epoch is believed."""
+        if epoch > self.epoch:
+            self.epoch, self.real_app = epoch, app
+
+    def keep_ghosted(self) -> None:
+        """From the state of a real to that of a ghost: what is private is dropped."""
+        layout = self.kind.schema.ghost_layout
+        self.state.release()
+        self.state = State(layout, None, layout.shares_of(self.state.values()[: len(layout)]))

@@ -1,0 +1,312 @@
+"""A real: the one body of an entity whose word counts, and what only it has.
+
+Game code changes the entity; what it does collects in the step of the tick, and once a tick the step is closed:
+
+    self.hp = 5           state's listener ─▶ note() ─▶ item for ghosts, event for other clients, event for the own
+    self.others.wave()                        call_others() ─▶ item for ghosts, event for other clients
+    self.client.look()                        call_own() ─▶ event for the own client
+    self.position = …                         the place, which rides along; an event, if it is not volatile
+
+    close_step():  number + 1, items and place → UpdateGhost to each haunt, events → history → witnesses
+
+Who has only moved needs no step of its own: the arrays close those of all such reals at once (`Haunts.close_steps`),
+but for those to whom that is an event.
+
+Of properties and calls whose **latest** alone matters, the last of a tick is an item and an event when the step is
+closed; until then it is put off. A property is then told whole, as it is by that time, to ghosts and all clients alike.
+
+A step is closed early when its items have STEP_BYTES: a tick may have several. One change or call has TOLD_MAX bytes at
+most: more is refused where the game makes it, before anything has changed. What grows beyond that in small steps and is
+told whole, or changes inside a game's own value, is found out too late for that: it is counted, and nobody is told.
+
+Private properties are in no step: ghosts do not have them, and the own client is told at once. Between two closings of
+steps no ghost is made and no real leaves, so `state` and `number` always fit each other where they are packed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo._speed.values import WHOLE, Change
+from terrazzo.cell.api.views import ReadOnly
+from terrazzo.cell.client.moves import FRESH_MOVER
+from terrazzo.cell.client.witness import Witness
+from terrazzo.cell.core import history
+from terrazzo.cell.core.history import Event, record
+from terrazzo.cell.core.timers import Timers
+from terrazzo.cell.motion.controllers import Controllers
+from terrazzo.cell.motion.riding import pack_ride
+from terrazzo.errors import UsageError
+from terrazzo.schema.changes import encode_internal
+from terrazzo.sync.riding import Ride, encode_ride
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.pairs.base_cell import CellData
+from terrazzo.wire.pairs.cell_cell import CHANGE, PLACE, RIDES, CreateGhost, Item, UpdateGhost
+
+if TYPE_CHECKING:
+    from terrazzo.cell.api.cell import Cell
+    from terrazzo.cell.client.interests import Proximity
+    from terrazzo.cell.core.body import Body
+    from terrazzo.cell.ghosts.placement import Haunt
+
+TOLD_MAX = 256 * 1024
+"""Bytes of one change of a property, or of the arguments of one call of a client method."""
+STEP_BYTES = 512 * 1024
+_ITEM_BYTES = 16
+"""What an item takes beside its data."""
+
+
+class Real:
+    """What a body has as long as it is the real one."""
+
+    __slots__ = (
+        "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "body", "caller",
+        "controllers", "dbid", "first", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers",
+        "too_large_until", "tree_version", "witness",
+    )  # fmt: skip
+
+    def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
+        self.body = body
+        self.dbid = dbid
+        self.haunts: dict[AppId, Haunt] = {}
+        """Where it has ghosts."""
+        self.timers = Timers()
+        self.controllers = Controllers()
+        self.proximities: dict[int, Proximity] = {}
+        self.mover = FRESH_MOVER
+        self.witness: Witness | None = None
+        self.is_doomed = False
+        self.caller = 0
+        """Whose client called, while a call of a client runs."""
+        self.arrived_at: float | None = None
+        self.first = body.number
+        """The number with which it began here."""
+        self.tree_version = body.space.version
+        """The tree with which it came."""
+        self.tended = (-1, 0.0, 0.0, 0.0)
+        """By which tree, at which place its haunts were last looked at, and when it is time to look again."""
+        self.too_large_until = 0.0
+        """It was too large to be sent whole; until then that is not tried again."""
+        self._items: list[Item] = []
+        self._size = 0
+        """Bytes of the items."""
+        self._subjects: list[int] = []
+        """What each of the items is about, for the account."""
+        self._events: list[Event] = []
+        self._latest: dict[int, tuple[bytes, Witness | None, bool]] = {}
+        """Put off: by subject (`cell/core/history.py`), the arguments of a call, and whose client has to hear of it,
+        too."""
+        self._is_place_due = False
+        self.part: Cell = self._new_part(is_arriving)
+        body.state.listener = self.note
+        body.state.limit(TOLD_MAX)
+
+    def _new_part(self, is_arriving: bool) -> Cell:
+        """The game's object. `__init__` runs in each home of the entity, so it may read properties but not write; so
+        does `on_entering_cell`: the entity is not yet real here."""
+        body = self.body
+        part = body.kind.part_class.__new__(body.kind.part_class)
+        part._body = body
+        advice = "__init__ and on_entering_cell run again in each cell that the entity comes to; write in on_created"
+        part._state = ReadOnly(body, body.kind.schema.cell_layout, advice)
+        part._is_starting = True
+        body.app.run(body, "__init__", part.__init__)  # type: ignore[misc]
+        if is_arriving and "on_entering_cell" in body.kind.hooks:
+            body.app.run(body, "on_entering_cell", part.on_entering_cell)
+        part._is_starting = False
+        part._state = body.state
+        return part
+
+    def end(self) -> None:
+        """The real is here no more: whoever still holds the game's object can read it, and that is all."""
+        body = self.body
+        body.app.moves.leave(self)
+        body.app.interests.end(self)
+        body.app.haunts.forget(self)
+        body.state.listener = None
+        advice = "the entity is no longer in this cell; look it up again with self.entity(id)"
+        self.part._state = ReadOnly(body, body.kind.schema.ghost_layout, advice)
+
+    # What game code does.
+
+    def note(self, change: Change) -> None:
+        """The listener of the state."""
+        kind = self.body.kind
+        manner = kind.reach[change.prop].manner
+        if not manner.is_latest and (manner.is_reliable or change.kind == WHOLE):
+            self._tell(change, self.witness)
+            return
+        is_public, is_own = kind.concerns(change)
+        witness = self.witness if is_own else None
+        if manner.is_latest:
+            self._put_off(change.prop, b"", witness, is_public=is_public)
+        else:
+            self._tell(kind.whole(self.body.state, change.prop), witness, is_public=is_public)
+
+    def _tell(self, change: Change, witness: Witness | None, *, is_public: bool = True) -> None:
+        """A change becomes what each of those gets who hear of it."""
+        kind = self.body.kind
+        reach = kind.reach[change.prop]
+        if len(change.payload) > TOLD_MAX:
+            name, size = kind.schema.cell_layout.names[change.prop], len(change.payload)
+            self.body.app.count("property too large to be told", entity=self.body.id, property=name, size=size)
+            return
+        if reach.forms is not None:
+            self._tell_shares(change, witness, is_public=is_public)
+            return
+        if reach.to_ghosts:
+            self._add_item(Item(CHANGE, encode_internal(change, change.prop)), change.prop)
+        if reach.to_others or (reach.to_own and witness is not None):
+            event = kind.tell_change(change)
+            if reach.to_others:
+                self._events.append(event)
+            if reach.to_own and witness is not None:
+                witness.tell_own(event)
+
+    def _tell_shares(self, change: Change, witness: Witness | None, *, is_public: bool) -> None:
+        """The same for a property with fields that are not for all who hear of it: each gets its share, or no word."""
+        kind = self.body.kind
+        reach = kind.reach[change.prop]
+        public = kind.for_ghosts(change) if reach.to_ghosts and is_public else None
+        if public is not None:
+            self._add_item(Item(CHANGE, encode_internal(public, change.prop)), change.prop)
+            event = kind.tell_others(public) if reach.to_others else None
+            if event is not None:
+                self._events.append(event)
+        if reach.to_own and witness is not None:
+            event = kind.tell_own(change)
+            if event is not None:
+                witness.tell_own(event)
+
+    def call_own(self, index: int, args: bytes) -> None:
+        """Calls a method of the own client; without one there is nobody to hear it."""
+        self._check_size(index, args)
+        if self.witness is not None:
+            self.witness.tell_own(self.body.kind.tell_call(index, args))
+
+    def call_others(self, index: int, args: bytes) -> None:
+        """Calls a method of this entity on every other client that sees it."""
+        self._check_size(index, args)
+        if self.body.kind.manner_of(~index).is_latest:
+            self._put_off(~index, args, self.witness)
+        else:
+            self._tell_call(index, args)
+
+    def _check_size(self, index: int, args: bytes) -> None:
+        if len(args) > TOLD_MAX:
+            name, size = self.body.kind.schema.client_methods[index].name, len(args)
+            raise UsageError(f"a call of {name} with {size} bytes; the most is {TOLD_MAX}: call it with parts of that")
+
+    def _tell_call(self, index: int, args: bytes) -> None:
+        self._add_item(Item(index, args), ~index)
+        self._events.append(self.body.kind.tell_call(index, args))
+
+    def set_ride(self, ride: Ride) -> None:
+        """It stands on something; on the vehicle 0: on nothing any more (`cell/motion/riding.py`)."""
+        data = encode_ride(ride)
+        self.body.space.seat(self.body, ride if ride.vehicle else None)
+        event = self.body.kind.tell_ride(data)
+        self._add_item(Item(RIDES, data), history.RIDE)
+        self._events.append(event)
+        if self.witness is not None:
+            self.witness.tell_own(event)
+
+    def tell_place(self) -> None:
+        """Its place is an event of this step, though it rides, or has not moved."""
+        self._is_place_due = True
+        self.body.app.haunts.open[self.body.id] = self
+
+    # The step.
+
+    def _add_item(self, item: Item, subject: int) -> None:
+        if self._items and self._size + len(item.data) > STEP_BYTES:
+            self.body.app.haunts.close_step(self)
+        if not self._items:
+            self.body.app.haunts.open[self.body.id] = self
+        self._items.append(item)
+        self._size += len(item.data) + _ITEM_BYTES
+        self._subjects.append(subject)
+
+    def _put_off(self, subject: int, args: bytes, witness: Witness | None, *, is_public: bool = True) -> None:
+        """Until the step is closed; the order is that of the last."""
+        self.body.app.haunts.open[self.body.id] = self
+        if subject in self._latest:
+            _, former, was_public = self._latest.pop(subject)
+            witness, is_public = former if witness is None else witness, is_public or was_public
+        self._latest[subject] = (args, witness, is_public)
+
+    def _tell_latest(self) -> None:
+        latest, self._latest = self._latest, {}
+        for subject, (args, witness, is_public) in latest.items():
+            if subject < 0:
+                self._tell_call(~subject, args)
+            else:  # a client that came since knows it from its first word
+                change = self.body.kind.whole(self.body.state, subject)
+                self._tell(change, witness if witness is self.witness else None, is_public=is_public)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether nothing has happened since the last step."""
+        return not self._items and not self._latest and self.body.space.area.is_told(self.body.slot)
+
+    def close_step(self) -> UpdateGhost | None:
+        """What happened since the last step, under the next number; None when nothing did."""
+        body = self.body
+        self._tell_latest()
+        has_moved = body.ride is None and not body.space.area.is_told(body.slot)
+        if body.kind.is_eventful and (has_moved or self._is_place_due):
+            self._is_place_due = False
+            self._items.append(Item(PLACE, b""))
+            self._subjects.append(history.PLACE)
+            self._events.append(body.kind.tell_place(body.position, body.direction))
+        if self.is_told:
+            return None
+        items, events = tuple(self._items), self._events
+        if self.haunts:
+            self._count_items()
+        self._items, self._events, self._subjects, self._size = [], [], [], 0
+        number = body.space.area.close(body.slot)
+        record(body, number, events)
+        return UpdateGhost(body.id, body.epoch, number, items, body.position, body.direction)
+
+    def _count_items(self) -> None:
+        ghosts, rows = len(self.haunts), self.body.kind.page.ghosts
+        for item, subject in zip(self._items, self._subjects, strict=True):
+            self.body.app.account.add(rows[subject], ghosts, ghosts * len(item.data))
+
+    def ghost(self, *, is_snapshot: bool = False) -> CreateGhost:
+        """The entity as a new ghost gets it; only between steps."""
+        body = self.body
+        layout = body.kind.schema.ghost_layout
+        return CreateGhost(
+            entity=body.id,
+            type_id=body.kind.schema.type_id,
+            space=body.space.id,
+            epoch=body.epoch,
+            number=body.number,
+            position=body.position,
+            direction=body.direction,
+            properties=layout.row.encode(body.state.values()[: len(layout)]),
+            base=body.app.base_of(body),
+            past=body.history.pack(is_whole=is_snapshot),
+            is_snapshot=is_snapshot,
+            ride=pack_ride(body),
+        )
+
+    # What the base wants.
+
+    def set_witness(self, number: int, is_on: bool) -> None:
+        """A client comes or goes. Its first word is what its own body is at this moment."""
+        if self.witness is not None and (is_on or self.witness.number <= number):
+            self.body.app.moves.leave(self)
+            self.witness.end()
+            self.witness = None
+        if is_on:
+            self.mover = FRESH_MOVER._replace(number=self.mover.number)  # a proxy counts on over its clients
+            self.witness = Witness.begin(self.body, number)
+            self.body.app.moves.enter(self)
+
+    def data(self, *, is_last: bool) -> CellData:
+        """The cell part as it is."""
+        body = self.body
+        return CellData(body.space.name, body.position, body.direction, body.state.encode(), is_last)

@@ -1,0 +1,90 @@
+"""Mending: what is held for a step that does not come (story 4).
+
+What was sent over a link that broke may be lost, and what is on a link that is slow may come much later. Nobody here
+can tell one from the other; so a gap is given GAP_S to close, and then:
+
+    a creation is held     it is taken now: it brings the whole state, and the recent past for those who watch
+    a deletion is held     its sender is asked for the last words; if they do not come either, the ghost ends without
+    an arrival is held     the real begins now; it has been given ARRIVAL_S since the gap was found, since it waits only
+                           for a long past that did not come along, and is less hurt by the wait than those who watch
+                           are by the gap. It begins at once where nothing can close the gap: when the missing steps
+                           were sent over the same link before it, so that they are lost, and when a link is lost
+    only steps are held    the real is asked for a snapshot, again and again; after ASKED_MAX times without an answer
+                           nobody knows this entity any more, and its ghost is removed
+
+Each of these is counted: in a calm world none happens. What is held is bounded, too: who holds the longest gives way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo.cell.ghosts.held import Held
+from terrazzo.wire.pairs.cell_cell import DeleteGhost, Offload, WantSnapshot
+
+if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
+    from terrazzo.cell.ghosts.receiver import Ghosts
+
+GAP_S = 2.0
+ARRIVAL_S = 10.0
+ASKED_MAX = 10
+
+
+class Mending:
+    """Ends what has waited long enough."""
+
+    def __init__(self, app: CellApp, ghosts: Ghosts) -> None:
+        self._app = app
+        self._ghosts = ghosts
+
+    def renew(self, held: Held) -> None:
+        """Something has come: the time counts from now."""
+        is_arrival = any(isinstance(turn.message, Offload) for turn in held.turns)
+        held.since = self._app.host.now
+        held.until, held.asked = held.since + (ARRIVAL_S if is_arrival else GAP_S), 0
+
+    def await_arrival(self, held: Held, *, is_lost: bool) -> None:
+        """A real has come and waits for the steps that are missing, if they may still come."""
+        held.until, held.asked = self._app.host.now if is_lost else held.since + ARRIVAL_S, 0
+
+    def run(self) -> None:
+        """Looks at all that is held."""
+        now, all_held = self._app.host.now, self._ghosts.held
+        for entity in [entity for entity, held in all_held.items() if held.until <= now]:
+            if entity in all_held:
+                self._mend(entity, all_held[entity])
+
+    def hurry(self) -> None:
+        """A link is lost: those who have come begin."""
+        for held in self._ghosts.held.values():
+            if any(isinstance(turn.message, Offload) for turn in held.turns):
+                held.until = self._app.host.now
+
+    def give_up(self, entity: int) -> None:
+        """Too much is held: turns are taken as they are, steps forgotten."""
+        held = self._ghosts.held[entity]
+        self._app.count("held steps given up", entity=entity)
+        while held.turns and self._ghosts.held.get(entity) is held:
+            self._ghosts.pass_over(entity, held)
+        self._ghosts.forget_held(entity)
+
+    def _mend(self, entity: int, held: Held) -> None:
+        app, body = self._app, self._app.bodies.get(entity)
+        held.until = app.host.now + GAP_S
+        first = held.turns[0] if held.turns else None
+        is_end = first is not None and isinstance(first.message, DeleteGhost)
+        ask = held.ask if first is None else first.source
+        if first is not None and not (is_end and held.asked == 0 and ask not in app.lost):
+            app.count("gap passed over", entity=entity)
+            self._ghosts.pass_over(entity, held)
+        elif ask in app.lost:
+            return
+        elif held.asked >= ASKED_MAX:
+            self.give_up(entity)
+            if body is not None and body.real is None:
+                self._ghosts.end(body, body.epoch, is_destroyed=False)
+        else:
+            held.asked += 1
+            app.count("snapshot asked for", entity=entity)
+            app.send(ask, WantSnapshot(entity, -1 if body is None else body.number))

@@ -1,0 +1,410 @@
+"""Offloads: a real leaves for another app, or arrives here.
+
+    A (real, epoch 4)                                         B (ghost)
+      on_leaving_cell; last step to all ghosts
+      the client is told all of it
+      CreateGhost, if B has none            ─────────────▶
+      Offload(epoch 5): everything          ─────────────▶    mailbox arrives at once: what is forwarded finds it
+      NextReal(epoch 5) to the other ghosts                   the ghost becomes the real, at once where its number or
+      becomes a ghost, keeps the Offload                        the past that came along allows, else when the steps
+      forwards mail and moves; on_left_cell                     that are on their way have come (`receiver.py`)
+      forgets the Offload                   ◀─────────────    Onloaded, at once; SetReal(epoch 5) to all ghosts
+      OffloadNoted                          ─────────────▶    on_entering_cell, on_entered_cell
+
+Between A's becoming a ghost and B's becoming the real there is no real at all, and never two (P1). B confirms what it
+has, whether the real has begun there or waits; A keeps the packed real until then, and sends it again when a link was
+lost: B answers a copy as it has answered the first (`cell/migration/answers.py`). What cannot be taken in is refused,
+and A brings the real back:
+
+    kept ──Onloaded──▶ forgotten            ──refused──▶ the same real again, epoch + 1      (a teleport that failed)
+      │                                     ──B declared dead──▶ the same, with a jump of the numbers: what B may have
+      └── its link is up again: sent again                     told of it meanwhile is undone by a new state of all
+
+**A teleport** (`jump`) is the same without a ghost at the destination, which may refuse it: it has no such space, or
+the point is not in it. The ghosts of another space than the new one are deleted by the new real. A jump into another
+space of this very app takes the same way, without the network; it counts as two moves, since the mailbox comes back to
+where it left.
+
+Nothing can fail between the moment in which the mailbox leaves and that in which the Offload is on its way: it is
+packed, encoded, read back and queued first. What is too large for that (ENTITY_MAX, with its mail), and what fails in
+any other way, has not left: it goes on where it is, is counted, and tries again later; a teleport has failed. An
+Offload that does not decode where it arrives is refused (`OffloadUnreadable`), so the real is back with its sender.
+
+An offload needs a link that is up: until a real has come, its timers do not run and its calls wait. And it needs a
+reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
+a while, unless the tree has changed since, or there is no cell here any more: two apps with different trees would else
+play ball (story 8). At most so many leave in a tick; who was passed over is among the first in the next (story 14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.ghosts.copies import tell_begun
+from terrazzo.cell.migration.answers import Answer, Answers
+from terrazzo.cell.migration.arrival import MAILBOX_DECODER, check_readable, is_known, landed_real, problem_of
+from terrazzo.cell.motion.riding import pack_ride
+from terrazzo.errors import EntityMoved
+from terrazzo.sync.gamecode import words_of
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId, next_move
+from terrazzo.wire.pairs.cell_cell import (
+    Jump,
+    NextReal,
+    Offload,
+    OffloadNoted,
+    OffloadRefused,
+    OffloadUnreadable,
+    Onloaded,
+    Past,
+)
+from terrazzo.world.rect import Rect
+
+if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
+
+STAY_S = 0.5
+OFFLOADS_MAX = 100
+REASON_BYTES_MAX = 900
+RESTORED = 1 << 20
+"""What is added to the number of a real whose destination died: more than that could have told of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What was sent and not yet confirmed."""
+
+    to: AppId
+    message: Offload
+    had_ghost: bool
+
+
+class Offloads:
+    """The reals on their way, in both directions."""
+
+    def __init__(self, app: CellApp) -> None:
+        self.kept: dict[int, Kept] = {}
+        self.answers = Answers(app.send)
+        self._app = app
+        self._last = 0
+        """The last to leave, when not all could."""
+
+    # Leaving.
+
+    def check(self) -> None:
+        """Sends off those whose place is another app's."""
+        waiting = sorted(self._outside(), key=lambda real: (real.body.id <= self._last, real.body.id))
+        self._last, count = 0, 0
+        for real in waiting:
+            to = None if real.body.real is not real else self.destination(real)
+            if to is None or self._app.host.now < real.too_large_until:
+                continue
+            if count >= OFFLOADS_MAX:
+                return
+            self._last = real.body.id
+            count += self._app.confine(real.body, "offload", self.offload, real, to) or 0
+        self._last = 0
+
+    def _outside(self) -> Iterator[Real]:
+        """The reals that may have to leave."""
+        for space in list(self._app.spaces.values()):
+            if space.has_ground:
+                bodies = [space.by_slot[slot] for slot in space.area.outside(*space.rect, self._app.offload_margin_m)]
+            else:
+                bodies = list(space.bodies.values())
+            yield from (body.real for body in bodies if body.real is not None)
+
+    def destination(self, real: Real) -> AppId | None:
+        """Where a real should leave for; None while it stays."""
+        app, body, space = self._app, real.body, real.body.space
+        if real.is_doomed or space.outside_by(body.position) <= app.offload_margin_m:
+            return None
+        is_new = real.arrived_at is not None and app.host.now < real.arrived_at + STAY_S
+        if is_new and real.tree_version == space.version and space.has_ground:
+            return None
+        leaf = space.leaf_at(body.position)
+        if leaf is None or leaf.app == app.me:
+            return None
+        if leaf.app in app.lost:
+            return self._shelter(real)
+        return leaf.app if app.reaches(leaf.app) else None
+
+    def _shelter(self, real: Real) -> AppId | None:
+        """For who must leave and cannot go where it belongs: a neighbour that its square touches."""
+        space, (x, _, z) = real.body.space, real.body.position
+        if space.has_ground:
+            return None
+        square = Rect.around(x, z, self._app.haunts.distance_m + real.body.kind.schema.appeal_radius)
+        found = (leaf.app for leaf in space.leaves_touching(square) if self._app.reaches(leaf.app))
+        return next(found, None)
+
+    def offload(self, real: Real, to: AppId, jump: Jump | None = None) -> bool:
+        """Sends a real away; False when the game's last word kept it here, or it is too large."""
+        app, body = self._app, real.body
+        if not self._take_leave(real, to, jump):
+            return False
+        app.haunts.close_step(real)
+        if jump is None and to not in real.haunts:
+            app.haunts.create(real, to)
+        if real.witness is not None:
+            app.feed.serve(real)
+            if app.feed.is_parting(real):
+                return self._stay(real, jump, "its client was sent away")  # the game hears of that first
+            app.switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
+        for each in [each for each in real.haunts if app.ground.has_left(body.space.id, each)]:
+            app.haunts.delete(real, each)  # where it goes they may not be known as those that have left
+        haunts = list(real.haunts)
+        try:
+            message = self._pack(real, to, jump)
+            check_readable(app, message)
+            if to != app.me:
+                app.parcels.send(to, message)
+        except Exception as problem:
+            app.haunts.on_not_packed(real, "to leave: it stays", to, problem)
+            return self._stay(real, jump, words_of(problem))
+        app.switchboard.leave(body.part, to)
+        self.kept[body.id] = Kept(to, message, had_ghost=to in haunts)
+        self._become_ghost(real, to, message.epoch)
+        if "on_left_cell" in body.kind.hooks:
+            app.run(body, "on_left_cell", real.part.on_left_cell)
+        tell_begun(body)
+        if to == app.me:
+            self.on_offload(app.me, message)
+            return True
+        for haunt in haunts:
+            if haunt != to:
+                app.send(haunt, NextReal(body.id, message.epoch, to))
+        return True
+
+    def _stay(self, real: Real, jump: Jump | None, reason: str) -> bool:
+        if jump is not None:
+            self._app.teleports.on_refused(real, reason)
+            self._app.haunts.close_step(real)
+        return False
+
+    def _take_leave(self, real: Real, to: AppId, jump: Jump | None) -> bool:
+        """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere. Its methods that wait
+        for something end here, and may still do the same."""
+        app, body = self._app, real.body
+        position = body.position
+
+        def leaves() -> bool:
+            if real.is_doomed or body.real is not real:
+                return False
+            if jump is not None:
+                return not app.teleports.is_overtaken(real)
+            return position == body.position or self.destination(real) == to
+
+        if "on_leaving_cell" in body.kind.hooks:
+            app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
+        if not leaves():
+            return False
+        if jump is not None:
+            app.interests.take_leave(real, jump.space, jump.position)
+        app.interests.run_hooks_of(body)
+        app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
+        return leaves()
+
+    def _pack(self, real: Real, to: AppId, jump: Jump | None) -> Offload:
+        """Everything of a real and its mailbox, which are still here."""
+        app, body, now = self._app, real.body, self._app.host.now
+        mailbox, epoch = app.switchboard.packed(body.part), body.epoch + 1
+        if to == app.me:
+            mailbox, epoch = _moved_on(mailbox), epoch + 1
+        return Offload(
+            entity=body.id,
+            type_id=body.kind.schema.type_id,
+            space=body.space.id,
+            epoch=epoch,
+            number=body.number,
+            position=body.position,
+            direction=body.direction,
+            properties=body.state.encode(),
+            mailbox=mailbox,
+            haunts=tuple(each for each in (*real.haunts, app.me) if each != to),
+            base=app.base_of(body),
+            witness=None if real.witness is None else real.witness.pack(),
+            timers=real.timers.pack(now),
+            next_number=real.timers.next_number,
+            controllers=real.controllers.pack(),
+            proximities=app.interests.pack(real),
+            dbid=real.dbid,
+            mover=app.moves.pack(real),
+            past=body.history.pack(),
+            version=body.space.version,
+            jump=_seeing(real, jump),
+            teleport=app.teleports.pack(real),
+            ride=pack_ride(body),
+            first=real.first,
+        )
+
+    def _become_ghost(self, real: Real, to: AppId, epoch: int) -> None:
+        body = real.body
+        real.end()
+        del self._app.reals[body.id]
+        body.real = None
+        body.space.area.set_real(body.slot, False)
+        body.keep_ghosted()
+        body.epoch = body.born = epoch
+        body.real_app = to
+
+    # What became of it.
+
+    def on_onloaded(self, source: AppId, message: Onloaded) -> None:
+        """It arrived."""
+        if self._kept_for(source, message) is not None:
+            del self.kept[message.entity]
+        self._app.send(source, OffloadNoted(message.entity, message.epoch))
+
+    def on_refused(self, source: AppId, message: OffloadRefused) -> None:
+        """It was not taken in: it is here again, as it was."""
+        kept = self._kept_for(source, message)
+        if kept is not None:
+            self._app.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
+            haunts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
+            self._bring_back(msgspec.structs.replace(kept.message, haunts=haunts), message.reason)
+        if source != self._app.me:
+            self._app.send(source, OffloadNoted(message.entity, message.epoch))
+
+    def _kept_for(self, source: AppId, answer: Answer) -> Kept | None:
+        """The copy that an answer is about. Links are not ordered against each other, so an answer may come when the
+        real has been here again meanwhile, and has left under a later epoch: that copy is not meant."""
+        kept = self.kept.get(answer.entity)
+        is_meant = kept is not None and kept.to == source and kept.message.epoch == answer.epoch
+        return kept if is_meant else None
+
+    def on_app_dead(self, app: AppId) -> None:
+        """An app is dead, and fenced: what was on its way to it, and perhaps there, is here again as it left. What the
+        dead may have told of it is undone: everybody gets the whole state under a number that is beyond."""
+        for kept in [kept for kept in self.kept.values() if kept.to == app]:
+            message, kind = kept.message, self._app.kinds.get(kept.message.type_id)
+            assert kind is not None
+            self._app.count("offload restored", entity=message.entity, to=str(app))
+            number = message.number + RESTORED
+            past = Past(number, (), tuple((subject, number) for subject in (*kind.for_others, *kind.beside)))
+            message = msgspec.structs.replace(message, number=number, past=past)
+            real = self._bring_back(message, f"{app} is dead")
+            if real is None:
+                continue
+            self._app.haunts.close_step(real)
+            for haunt in list(real.haunts):
+                self._app.haunts.describe(real, haunt, is_snapshot=True)
+
+    def _bring_back(self, message: Offload, reason: str) -> Real | None:
+        """The real that left begins here again; None where a later home of it is known, so that it was taken in."""
+        jump, mailbox = message.jump, _moved_on(message.mailbox)
+        del self.kept[message.entity]
+        if self._has_gone_on(message):
+            self._app.count("copy of a real that lives elsewhere", entity=message.entity, epoch=message.epoch)
+            return None
+        message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
+        self._app.switchboard.arrive(mailbox)
+        real = self.land(message)
+        if jump is not None:
+            self._app.teleports.on_refused(real, reason)
+        return real
+
+    def _has_gone_on(self, message: Offload) -> bool:
+        """Whether the switchboard, or a ghost that is here, has been told of a later epoch than that of this copy."""
+        body = self._app.bodies.get(message.entity)
+        place = self._app.switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
+        known = (-1 if body is None else body.epoch, -1 if place is None else place.version)
+        return max(known) > message.epoch
+
+    def on_link_up(self, peer: AppId) -> None:
+        """What was sent to this peer may have been lost with the former link. A second copy does no harm."""
+        self.answers.on_link_up(peer)
+        for kept in self.kept.values():
+            if kept.to == peer:
+                self._app.parcels.send(peer, kept.message)
+
+    def on_link_lost(self) -> None:
+        """What a real that has come waits for may be lost: it begins with what it has."""
+        self._app.ghosts.mending.hurry()
+
+    def has_kept(self, space: int, app: AppId | None = None) -> bool:
+        """Whether a real of this space has been sent, to this app, and not confirmed."""
+        return any(
+            space in (kept.message.space, kept.message.jump and kept.message.jump.space)
+            for kept in self.kept.values()
+            if app is None or kept.to == app
+        )
+
+    def carries_ghosts(self, space: int, app: AppId) -> bool:
+        """Whether a real of this space that has ghosts there is on its way from here, or has come here and waits."""
+        arrivals = self._app.ghosts.arrivals()
+        on_the_way = (*(kept.message for kept in self.kept.values()), *arrivals)
+        return any(message.space == space and app in message.haunts for message in on_the_way)
+
+    # Arriving.
+
+    def on_offload(self, source: AppId, message: Offload) -> None:
+        """A real arrives."""
+        app = self._app
+        if self.answers.repeat(source, message):
+            return
+        is_new, problem = False, problem_of(app, message)
+        if problem is None:
+            is_new = app.switchboard.arrive(message.mailbox)
+        elif is_known(app, message):
+            problem = None
+        if problem is not None:
+            app.count("offload not taken", entity=message.entity, problem=problem)
+            self._answer(source, OffloadRefused(message.entity, message.epoch, _short(problem)))
+            return
+        if is_new:
+            self._take_in(source, message)
+        self._answer(source, Onloaded(message.entity, message.epoch))  # last: the sender's may be the only copy
+
+    def on_unreadable(self, source: AppId, message: OffloadUnreadable) -> None:
+        """A real has come in a message that does not decode: it stays where it was."""
+        if not self.answers.repeat(source, message):
+            self._app.count("offload that does not decode", entity=message.entity, source=str(source))
+            self._answer(source, OffloadRefused(message.entity, message.epoch, "it does not decode"))
+
+    def _take_in(self, source: AppId, message: Offload) -> None:
+        self.kept.pop(message.entity, None)
+        body = self._app.bodies.get(message.entity)
+        if body is None or body.space.id != message.space or message.past.floor <= body.number:
+            self.land(message)
+        else:
+            self._app.ghosts.hold_arrival(source, message)
+
+    def _answer(self, source: AppId, answer: Answer) -> None:
+        if source != self._app.me:
+            self.answers.give(source, answer)
+        elif isinstance(answer, OffloadRefused):
+            self.on_refused(source, answer)
+
+    def land(self, message: Offload) -> Real:
+        """The real begins here."""
+        real = landed_real(self._app, message)
+        if "on_entered_cell" in real.body.kind.hooks:
+            self._app.run(real.body, "on_entered_cell", real.part.on_entered_cell)
+        if message.jump is not None:
+            self._app.interests.run_hooks_of(real.body)
+            self._app.teleports.on_landed(real)
+        self._app.exchange.on_landed(real)
+        return real
+
+
+def _seeing(real: Real, jump: Jump | None) -> Jump | None:
+    """A jump, with those whom the client sees from both ends of it."""
+    if jump is None or real.witness is None or jump.space != real.body.space.id:
+        return jump
+    return jump._replace(near=real.witness.near(jump.position))
+
+
+def _short(problem: str) -> str:
+    """As much of it as a refusal can hold, which is counted in bytes."""
+    return problem.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
+
+
+def _moved_on(mailbox: bytes) -> bytes:
+    """A mailbox that left and is to be continued where it left, under a version of its own."""
+    packed = MAILBOX_DECODER.decode(mailbox)
+    return msgspec.msgpack.encode(packed._replace(version=next_move(packed.version)))

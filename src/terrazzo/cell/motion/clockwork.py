@@ -1,0 +1,78 @@
+"""Clockwork: what becomes due by itself: the timers of the game, and the steps of its controllers.
+
+Once a tick, in the order of the reals. First everybody takes a step; then the game hears who has got where, and which
+timers are due. So no code of the game runs while places change, and whatever it does (destroy, teleport, cancel, start
+anew) is respected by what is still to be told: an end that was overtaken is not told, a timer that was cancelled does
+not fire.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from terrazzo.cell.motion.controllers import Category, Controller, Outcome, Walk
+
+if TYPE_CHECKING:
+    from terrazzo.cell.cellapp import CellApp
+    from terrazzo.cell.core.real import Real
+
+STEP_MAX_S = 1.0
+"""A step after a long pause is no longer than that: nobody leaps."""
+
+Ended = tuple["Real", Controller, Outcome]
+
+
+class Clockwork:
+    """The timers and controllers of one app's reals."""
+
+    def __init__(self, app: CellApp) -> None:
+        self._app = app
+        self._ran_at = app.host.now
+
+    def run(self) -> None:
+        """One tick."""
+        now = self._app.host.now
+        seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
+        walking = [real for real in self._app.reals.values() if real.controllers.running and not real.is_doomed]
+        ended: list[Ended] = []
+        for real in walking:
+            for controller in list(real.controllers.running.values()):
+                outcome = self._step(real, controller, seconds)
+                if outcome is not Outcome.GOES_ON:
+                    ended.append((real, controller, outcome))
+        for each in ended:
+            self._tell(*each)
+        for real in [real for real in self._app.reals.values() if real.timers.next_due <= now]:
+            self._app.confine(real.body, "timers", self._fire, real, now)
+
+    def _step(self, real: Real, controller: Controller, seconds: float) -> Outcome:
+        """A step; a controller that fails ends, and nothing more is heard of it."""
+        try:
+            return controller.step(real, seconds)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self._app.report(real.body, f"controller {controller.number}", problem)
+            real.controllers.cancel(controller.category)
+            return Outcome.GOES_ON
+
+    def _tell(self, real: Real, controller: Controller, outcome: Outcome) -> None:
+        if real.is_doomed or not real.controllers.is_running(controller):
+            return
+        part, number, run = real.part, controller.number, self._app.run
+        if outcome is not Outcome.REACHED:
+            real.controllers.cancel(controller.category)
+        if outcome is Outcome.LOST:
+            assert isinstance(controller, Walk)
+            run(real.body, "on_move_failed", part.on_move_failed, number, f"entity {controller.entity} is out of sight")
+        elif controller.category is Category.TURNING:
+            run(real.body, "on_turned", part.on_turned, number)
+        else:
+            run(real.body, "on_reached", part.on_reached, number)
+
+    def _fire(self, real: Real, now: float) -> None:
+        timers = real.timers
+        for number in timers.take(now):
+            if not real.is_doomed and timers.fire(number, now):
+                self._app.run(real.body, "on_timer", real.part.on_timer, number)
+        timers.settle()
