@@ -121,7 +121,7 @@ class Office:
     def act_cell(self, number: int, name: str, *args: Any) -> None:
         entity = self.base(number).id
         [app] = [app for app in self.cluster.cell_apps if entity in app.reals]
-        app.run(app.bodies[entity], name, getattr(app.reals[entity].part, name), *args)
+        app.core.run(app.bodies[entity], name, getattr(app.reals[entity].part, name), *args)
 
 
 @pytest.fixture

@@ -31,10 +31,11 @@ def arrive(land: Land, cell: int = 0, *, change=lambda packed: packed, jump_from
     real = land[cell].reals[1]
     packed = change(land.witness(1).pack())
     land.witness(1).end()
-    real.witness = Witness.unpack(real.body, packed, land.host.now)
+    land[cell].clients.unpack(real, packed)
+    witness = land.witness(1)
     if jump_from is not None:
-        real.witness.jump(jump_from)
-    return real.witness
+        witness.jump(jump_from)
+    return witness
 
 
 def with_seen(entity: int, **changes):

@@ -31,7 +31,7 @@ def deliver(app: CellApp, order: list[tuple[AppId, Message]], entity: int) -> No
 def wipe(app: CellApp) -> None:
     """Room for the next: entities are never used twice."""
     for body in list(app.bodies.values()):
-        app.remove_body(body)
+        app.core.remove_body(body)
     app.spaces[1].area.step()
     app.outbox.drain()
 

@@ -13,7 +13,7 @@ from functools import cache
 
 import msgspec
 
-from terrazzo.cell.client.moves import FRESH_MOVER
+from terrazzo.cell.core.real import FRESH_MOVER
 from terrazzo.cell.core.timers import DRAWN
 from terrazzo.schema.changes import encode_internal
 from terrazzo.schema.state import State

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from terrazzo.cell.client.scheduler import Feed
+from terrazzo.cell.client.scheduler import ClientScheduler
 from terrazzo.wire.pairs.base_cell import ToClient
 
 
-def overhear(feed: Feed, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
+def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
     """Each time that a client is served: `hear(entity, reliable bytes, bytes that may be lost)`. Gives its end."""
     serve, tell_base = feed.serve, feed.tell_base
     reliable = 0

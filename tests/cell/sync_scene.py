@@ -195,8 +195,8 @@ class Scene:
         return listen
 
     def _on_ghost_step(self, body: Body, message: UpdateGhost) -> None:
-        if body.id == self.subject and body.app in self.watchers:
-            layout, log = SUBJECT.ghost_layout, self.ghosts.setdefault(str(body.app.me), Log())
+        if body.id == self.subject and body.core.me in {app.me for app in self.watchers}:
+            layout, log = SUBJECT.ghost_layout, self.ghosts.setdefault(str(body.core.me), Log())
             copy = State(layout, None, layout.row.decode(layout.row.encode(body.state.values())))
             for item in message.items:
                 applied = copy.apply_internal(item.data)
@@ -251,7 +251,7 @@ class Scene:
             if each.flag.value.base:
                 self._change(base, each)
             elif each.flag.value.cell and app is not None and cell is not None:
-                app.run(cell.body, "edit", self._change, cell.part, each)
+                app.core.run(cell.body, "edit", self._change, cell.part, each)
 
     def change(self, name: str) -> str:
         """One property of the cell part is changed."""
@@ -259,7 +259,7 @@ class Scene:
         real = self.real("subject")
         assert real is not None
         column = next(each for each in COLUMNS if each.name == name)
-        real.body.app.run(real.body, "edit", self._change, real.part, column)
+        real.body.core.run(real.body, "edit", self._change, real.part, column)
         return name
 
     def value(self, name: str) -> object:
@@ -298,7 +298,7 @@ class Scene:
 
     def app_of(self, name: str) -> CellApp | None:
         real = self.real(name)
-        return None if real is None else real.body.app
+        return next((app for app in self.cluster.cell_apps if real is not None and app.core is real.body.core), None)
 
     def is_away(self, name: str) -> bool:
         return self.real(name) is None
@@ -311,7 +311,7 @@ class Scene:
     def put(self, name: str, position: tuple[float, float, float]) -> None:
         real = self.real(name)
         assert real is not None
-        real.body.app.run(real.body, "put", setattr, real.part, "position", position)
+        real.body.core.run(real.body, "put", setattr, real.part, "position", position)
 
     def walk(self, name: str, x: float, z: float) -> dict[Receiver, Log]:
         """Somebody goes there; what clients hear until all is quiet again."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.client.sent import CARRY_TICKS
-from terrazzo.cell.client.witness import ADVANCE
+from terrazzo.cell.client.budget import ADVANCE, CARRY_TICKS
 from tests.cell.hearing import overhear
 from tests.cell.land import TICK_S, Land
 
@@ -48,9 +47,10 @@ def test_client_that_crosses_a_border_in_each_tick_gets_no_more_than_its_budget(
 def test_client_that_is_served_again_at_the_same_time_is_granted_nothing(has_come):
     """A witness that has just come gets something on credit, and owes it then."""
     land = crossing_land(others=1)
-    real = land.real(1)
-    assert real.witness is not None
-    real.witness._story.deficit = 0.0  # it has saved nothing, and owes nothing
-    real.witness.has_come = has_come
-    real.body.app.feed.serve(real)
-    assert real.witness.pack().deficit >= 0.0
+    witness = land.witness(1)
+    witness.sent.budget.deficit = 0.0  # it has saved nothing, and owes nothing
+    witness.sent.budget.has_come = has_come
+    home = land.home(1)
+    assert home is not None
+    land[home].feed.serve(land.real(1))
+    assert witness.pack().deficit >= 0.0

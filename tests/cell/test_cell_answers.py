@@ -21,7 +21,7 @@ CELL = PartId(EntityId(1), Part.CELL)
 def send_off(land: Land, to: int, jump: Jump | None = None) -> None:
     home = land.home(1)
     assert home is not None
-    land[home].haunts.close_steps()
+    land[home].steps.close_all()
     assert land[home].offloads.offload(land[home].reals[1], land[to].me, jump)
 
 

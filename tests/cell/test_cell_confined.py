@@ -118,7 +118,7 @@ def break_for_one(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, entity
 
 
 PHASES = {
-    "mail": lambda app: (Real, "set_witness", lambda real, *_: real.body.id),
+    "mail": lambda app: (type(app.clients), "set_witness", lambda clients, real, *_: real.body.id),
     "move of its client": lambda app: (type(app.moves), "_see", lambda moves, real, *_: real.body.id),
     "controller": lambda app: (Walk, "step", lambda walk, real, *_: real.body.id),
     "timers": lambda app: (type(app.clockwork), "_fire", lambda clockwork, real, *_: real.body.id),
@@ -127,7 +127,7 @@ PHASES = {
     "ghosts": lambda app: (type(app.haunts), "_missing", lambda haunts, real, *_: real.body.id),
     "offload": lambda app: (type(app.offloads), "_take_leave", lambda offloads, real, *_: real.body.id),
     "teleport": lambda app: (type(app.teleports), "_seek", lambda teleports, wish, *_: wish.real.body.id),
-    "what its client is told": lambda app: (type(app), "base_of", lambda app, body: body.id),
+    "what its client is told": lambda app: (type(app.core), "base_of", lambda core, body: body.id),
     "end": lambda app: (Real, "data", lambda real, *_: real.body.id),
 }
 

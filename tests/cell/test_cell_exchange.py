@@ -88,7 +88,7 @@ def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
 
 def test_what_is_remembered_of_the_called_is_bounded(land, monkeypatch):
     monkeypatch.setattr(calls, "CALLED_MAX", 2)
-    callees = land[0].exchange.callees
+    callees = land[0].core.callees
     for entity in (1, 2, 3):
         callees.note(entity, AVATAR)
     assert callees.method_name(part(1), 0) == "cell method 0", "the oldest is forgotten"

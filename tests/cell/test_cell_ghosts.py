@@ -71,7 +71,7 @@ def test_the_real_itself_comes_in_any_order(strict_app, word, is_past_long):
         assert entity not in strict_app.ghosts.held
         entity += 1
     for real in list(strict_app.reals.values()):
-        strict_app.doom(real)
+        strict_app.core.mark_destroyed(real)
     strict_app.on_tick()
     assert not strict_app.bodies
 

@@ -100,12 +100,12 @@ def test_while_it_is_about_to_leave_only_its_destination_gets_a_ghost():
     land.create(1, -300.0, -300.0)
     real = land[start].reals[1]
     real.body.space.place(real.body, (10.0, 0.0, -10.0), (0.0, 0.0, 0.0))
-    land[start].tick = 0
-    land[start].haunts.close_steps()
+    land[start].core.tick = 0
+    land[start].steps.close_all()
     land[start].haunts.tend()
     assert set(real.haunts) == {land[to].me}
     real.body.space.place(real.body, (-10.0, 0.0, -10.0), (0.0, 0.0, 0.0))
-    land[start].haunts.close_steps()
+    land[start].steps.close_all()
     land[start].haunts.tend()
     assert land[other].me in real.haunts
 

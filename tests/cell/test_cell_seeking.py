@@ -190,7 +190,7 @@ def test_no_ghost_is_made_at_an_app_that_has_left_the_space():
     """CellApp 0 has said, or will say, that nothing of its own goes to cell 2 any more."""
     land = grounded()
     land[0].on_message(MANAGER, SpaceTree(1, "plain", 2, stripes([land[0].me, land[1].me]).pack()))
-    assert land[0].ground.has_left(1, land[2].me)
+    assert land[0].former.has_left(1, land[2].me)
     assert [type(each) for each in asked(land, 2)] == [DeleteGhost]
     assert land[2].me not in land.real(2).haunts
 

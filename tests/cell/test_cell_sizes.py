@@ -4,9 +4,9 @@ import pytest
 
 from terrazzo._speed.values import Change
 from terrazzo.cell.client import scheduler
+from terrazzo.cell.core.parcels import Gauge
 from terrazzo.cell.core.real import STEP_BYTES, TOLD_MAX
 from terrazzo.cell.ghosts import placement
-from terrazzo.cell.migration.parcels import Gauge
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
 from terrazzo.wire.channel import ChannelLimits

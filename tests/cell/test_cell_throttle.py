@@ -21,7 +21,7 @@ class Core:
         self.serve_s, self.rest_s = serve_s, rest_s
         self.used_s = 0.0
         self.served = []
-        self.app.cpu_s = lambda: self.used_s
+        self.app.feed.cpu_s = lambda: self.used_s
         self._serve = self.app.feed.serve
         vars(self.app.feed)["serve"] = self._count
 

@@ -59,7 +59,7 @@ def test_a_real_leaves_when_the_link_is_up(is_jump):
     land = Land(margin_m=0.0, hall=1)
     land.create(1, -1.0)
     land.settle()
-    land[0]._linked.discard(land[1].me)
+    land[0].links._up.discard(land[1].me)
     if is_jump:
         x, z, *_ = HALL_BOUNDS
         land.act(1, "teleport", "hall", (x + 1.0, 0.0, z + 1.0))

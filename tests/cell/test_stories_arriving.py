@@ -102,8 +102,8 @@ def test_story_21_what_could_not_be_announced_before_is_announced_here():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.step(2)
-    story = land.witness(1)._story
-    story.deficit = 1e6
+    story = land.witness(1).sent
+    story.budget.deficit = 1e6
     land.create(2, 10.0)
     assert story.entry(2)[1] == 0, "there was no budget"
     arrive(land)
@@ -131,7 +131,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     witness = arrive(land, change=with_seen(2, sent=land[0].bodies[2].number + 1))
     app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     land.step(2)
-    assert witness._story.entry(2)[0] == -1
+    assert witness.sent.entry(2)[0] == -1
     app.on_message(land[1].me, ghost)
     land.put(2, 31.0)
     land.step(3)
@@ -139,7 +139,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     land.settle()
     assert screen.count("leave", 2) == 0
     assert screen.count("on_stepped", 2) == 1
-    assert witness._story.entry(2)[0] == app.bodies[2].slot
+    assert witness.sent.entry(2)[0] == app.bodies[2].slot
 
 
 def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
@@ -272,7 +272,7 @@ def test_story_21_when_history_is_gone_the_properties_are_told_anew(monkeypatch)
     real = land[0].reals[2]
     for step in range(1, 6):  # several steps between two looks of the witness
         land.do(2, lambda part, n=step: setattr(part, "pose", n))
-        land[0].haunts.close_step(real)
+        land[0].core.close_step(real)
     land.settle()
     assert screen.seen[2]["pose"] == 5
     assert screen.count("pose", 2) == 1

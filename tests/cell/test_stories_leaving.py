@@ -179,8 +179,8 @@ def test_what_a_client_remembers_of_one_that_is_withheld_is_forgotten():
     for x in (300.0, 10.0):
         land.put(2, x)
         land.step(5 if x > 10.0 else 1)
-    story = land.witness(1)._story
-    story.deficit = 1e6
+    story = land.witness(1).sent
+    story.budget.deficit = 1e6
     land.step(3)
     assert 2 in story._remembered
     land.do(1, lambda part: part.withhold_from_client(2))
@@ -193,8 +193,8 @@ def test_what_is_to_be_told_is_noted_once():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.settle()
-    story = land.witness(1)._story
-    story.deficit = 1e6
+    story = land.witness(1).sent
+    story.budget.deficit = 1e6
     land.create(2, 10.0)
     for x in (300.0, 10.0, 300.0, 10.0):
         land.put(2, x)

@@ -53,7 +53,7 @@ def test_bundles_arrive_in_order_both_ways(loop, carrier, tmp_path):
         for at in range(0, len(words), 100):
             a.app.say(b.id, *words[at : at + 100])
             b.app.say(a.id, *words[at : at + 100])
-            await a.app.tick()
+            await a.app.core.tick()
         assert await b.app.heard.take(len(words)) == [(a.id, word) for word in words]
         assert await a.app.heard.take(len(words)) == [(b.id, word) for word in words]
         assert await cluster.stop() == [STOPPED, STOPPED]
@@ -141,7 +141,7 @@ def test_a_peer_that_comes_later_is_dialled_again(loop, carrier, tmp_path):
         cluster.places[slot] = UnixPlace(str(nobody)) if carrier == "unix" else TcpPlace("127.0.0.1", port)
         a.app.say(AppId(*slot, ANY_INCARNATION), Say(5))
         while len(cluster.logged("dial failed")) < 3:
-            await a.app.tick()
+            await a.app.core.tick()
         b = await cluster.start(2)
         assert await b.app.heard.next() == (a.id, Say(5))
         assert await a.app.links.next() == ("up", b.id)
@@ -255,7 +255,7 @@ def test_late_ticks_are_given_up_and_said():
         now = [0.0]
         cluster = Cluster()
         a = await cluster.start(1, clock=lambda: now[0], late_ticks_max=2, tick_s=1.0)
-        await a.app.tick()
+        await a.app.core.tick()
         now[0] = 10.5
         while not cluster.logged("ticks given up"):
             await asyncio.wait([a.task], timeout=0)

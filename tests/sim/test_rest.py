@@ -89,7 +89,7 @@ def app_that_counts() -> Any:
 def test_a_skip_is_excused_once_for_the_ghost_that_was_mended():
     excuses, app = Excuses(), app_that_counts()
     excuses.watch(app)
-    app.count("snapshot asked for", entity=7)
+    app.core.count("snapshot asked for", entity=7)
     assert excuses.take(app, 7)
     assert not excuses.take(app, 7)
 
@@ -98,8 +98,8 @@ def test_a_skip_is_not_excused_by_another_entity_or_another_app():
     excuses, app, other = Excuses(), app_that_counts(), app_that_counts()
     for each in (app, other):
         excuses.watch(each)
-    app.count("gap passed over", entity=7)
-    app.count("offload refused", entity=8)
+    app.core.count("gap passed over", entity=7)
+    app.core.count("offload refused", entity=8)
     assert not excuses.take(app, 8)
     assert not excuses.take(other, 7)
     assert excuses.used == 0

@@ -69,7 +69,7 @@ class Stage:
         """The entity's own code runs."""
         real = self.seamless.truth.real_of(entity)
         assert real is not None
-        real.body.app.run(real.body, "script", lambda: act(real.part))
+        real.body.core.run(real.body, "script", lambda: act(real.part))
 
     def put(self, entity: int, app: int, x: float, z: float) -> None:
         """The entity goes there, which is in the cell of that CellApp."""
@@ -88,7 +88,7 @@ class Stage:
 
     def home(self, entity: int) -> int:
         real = self.seamless.truth.real_of(entity)
-        return 0 if real is None else real.body.app.me.index
+        return 0 if real is None else real.body.core.me.index
 
     def corner(self) -> tuple[float, float]:
         """Where the three cells meet."""

@@ -110,7 +110,7 @@ class World:
                 (cell.moves, "run", "moves", "rest"),
                 (cell.clockwork, "run", "clockwork", "rest"),
                 (cell.interests, "run", "areas", "rest"),
-                (cell.haunts, "close_steps", "steps", "rest"),
+                (cell.steps, "close_all", "steps", "rest"),
                 (cell.haunts, "tend", "ghosts", "rest"),
                 (cell.offloads, "check", "offloads", "rest"),
                 (cell.feed, "serve_all", "witnesses", "rest"),

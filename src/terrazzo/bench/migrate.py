@@ -6,7 +6,7 @@ Two CellApps with a border through a crowd (`cell_world.py`): everybody has a cl
 a batch at a time. Counted is the processor time of both CellApps for all of it: the last step and the last words to the
 client, packing, encoding; bundles, decoding, the mailbox, the landing, what both tell each other and the other ghosts.
 `offloads_per_cpu_s`; and `bytes_per_offload`, the message itself, of which `link_ratio` goes over the link (compressed
-where that pays, `cell/migration/parcels.py`).
+where that pays, `cell/core/parcels.py`).
 
 **Silence.** Then the world runs on while the border moves to and fro, 20 m each time, over whoever stands there. Each
 client counts the ticks in which it hears nothing at all: `silent_ticks_max` is the longest silence of any that moved.

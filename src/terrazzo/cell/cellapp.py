@@ -24,7 +24,7 @@ come in: those of ghosts are applied at once (they only touch ghosts), moves and
 
 The state machines have files of their own: `cell/ghosts/receiver.py` (what others tell), `cell/ghosts/placement.py`
 (what others are told), `cell/migration/offload.py` and `cell/migration/teleport.py` (a real on its way),
-`cell/migration/parcels.py` (what is sent whole), `ground.py` (what the manager says), `cell/client/interests.py` (who
+`cell/core/parcels.py` (what is sent whole), `ground.py` (what the manager says), `cell/client/interests.py` (who
 is near whom), `cell/client/witness.py` and `cell/client/scheduler.py` (what a client is told), `cell/client/moves.py`
 (what a client says), `cell/motion/clockwork.py` (timers, controllers), `cell/motion/riding.py` (entities that stand on
 another), `cell/ghosts/seeking.py` (entities that a real which arrives has met, and its cell has not),
@@ -34,43 +34,47 @@ another), `cell/ghosts/seeking.py` (entities that a real which arrives has met, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CoroutineType
-from typing import Any, TypeVar
+from typing import Any
 
+from terrazzo.cell.api.classes import classes_of
+from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.interests import Interests
 from terrazzo.cell.client.moves import ClientMoves
-from terrazzo.cell.client.scheduler import Feed
+from terrazzo.cell.client.scheduler import ClientScheduler
+from terrazzo.cell.client.witness import Around
 from terrazzo.cell.core.account import Account
-from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.destinations import Destinations
 from terrazzo.cell.core.history import Ageing
 from terrazzo.cell.core.kind import Kinds
+from terrazzo.cell.core.members import FormerMembers
+from terrazzo.cell.core.parcels import Parcels
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.space import Space
+from terrazzo.cell.core.services import Services
+from terrazzo.cell.core.steps import Steps
 from terrazzo.cell.ghosts.placement import Haunts
 from terrazzo.cell.ghosts.receiver import Ghosts
 from terrazzo.cell.ghosts.seeking import Seeking
+from terrazzo.cell.ghosts.tombstones import Graves
 from terrazzo.cell.ground import Ground
 from terrazzo.cell.mail.births import Births
 from terrazzo.cell.mail.exchange import CellExchange
 from terrazzo.cell.mail.mail import Mail
+from terrazzo.cell.migration.arrival import Arrivals
 from terrazzo.cell.migration.offload import Offloads
-from terrazzo.cell.migration.parcels import Parcels
 from terrazzo.cell.migration.teleport import Teleports
+from terrazzo.cell.migration.travelling import Travelling
 from terrazzo.cell.motion.clockwork import Clockwork
 from terrazzo.cell.motion.riding import Riding
-from terrazzo.errors import EntityGone, UsageError
+from terrazzo.errors import EntityGone
 from terrazzo.game import LoadedGame
-from terrazzo.schema.model import EntitySchema, Method
-from terrazzo.sync.awaiting import Awaiting, Reply
-from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
 from terrazzo.wire.app import Host
 from terrazzo.wire.channel import ChannelLimits
 from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.entity_messages import Astray, Frame
-from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, Part, PartId
+from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.locator import Locator
-from terrazzo.wire.messages import REGISTRY
-from terrazzo.wire.pairs.base_cell import CallBase, CallCell, CreateReal, Moves
+from terrazzo.wire.pairs.base_cell import CreateReal, Moves
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
     DeleteGhost,
@@ -91,8 +95,6 @@ from terrazzo.wire.pairs.cell_cell import (
 )
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceTree
 from terrazzo.wire.switchboard import Switchboard
-
-T = TypeVar("T")
 
 OFFLOAD_MARGIN_M = 3.0
 TICK_S = 0.1
@@ -118,48 +120,84 @@ class CellApp(ClusterApp):
     ) -> None:
         """`cpu_s` gives the processor seconds that this process has used so far."""
         super().__init__(me, host)
-        self.game = game
-        self.account = Account()
-        self.kinds = Kinds(game, self.account)
-        self.tick = 0
-        self.manager: AppId | None = None
-        self.lost: set[AppId] = set()
-        """Peers whose link is broken now."""
-        self._linked: set[AppId] = set()
-        self.counts: dict[str, int] = {}
-        self.spaces: dict[int, Space] = {}
-        self.bodies: dict[int, Body] = {}
-        self.reals: dict[int, Real] = {}
-        self.acting: Body | None = None
-        """Whose code runs now."""
-        self.awaiting = Awaiting(host, self._run_part, lambda part: self.reals[part.entity])
-        self.tick_s = tick_s
-        self.offload_margin_m = offload_margin_m
-        self.exchange = CellExchange(self)
+        self.exchange = CellExchange()
         self.switchboard = Switchboard(me, host, self.outbox, self.exchange, limits=limits)
         self.locator = Locator(self, self.switchboard)
-        self.ground = Ground(self)
-        self.ghosts = Ghosts(self)
-        self.offloads = Offloads(self)
-        self.teleports = Teleports(self)
-        self.haunts = Haunts(self)
-        self.parcels = Parcels(self)
-        self.births = Births(self)
-        self.moves = ClientMoves(self)
-        self.clockwork = Clockwork(self)
-        self.riding = Riding(self)
-        self.seeking = Seeking(self)
-        self.interests = Interests(self)
-        self.feed = Feed(self, client_bits_s)
-        self._ageing = Ageing(self.bodies, tick_s)
-        self._mail = Mail(self)
-        self.cpu_s = cpu_s
+        account = Account()
+        kinds = Kinds(game, account, classes_of)
+        self.core = core = Core(
+            me, host, game, kinds, account, self.outbox, self.switchboard,
+            tick_s=tick_s, offload_margin_m=offload_margin_m,
+        )  # fmt: skip
+        self.links = core.links
+        self.spaces, self.bodies, self.reals, self.counts = core.spaces, core.bodies, core.reals, core.counts
         self._load_at = host.now + LOAD_S
-        self._doomed: dict[int, Real] = {}
-        self._numbers: dict[AppId, int] = {}
+        self._build_ghosts()
+        self._build_clients(client_bits_s, cpu_s)
+        self._build_migration()
+        self._build_mail()
+        self._ageing = Ageing(self.bodies, tick_s)
         self._listen()
         host.join(AppId(AppKind.CELL_APP_MGR, 0, ANY_INCARNATION))
         self.locator.join()
+
+    # What is wired to what.
+
+    def _build_ghosts(self) -> None:
+        core = self.core
+        self.steps = Steps(core)
+        self.former = FormerMembers(core.spaces)
+        self.destinations = Destinations(core)
+        self.parcels = Parcels(core, self.on_message)
+        self.graves = Graves()
+        self.haunts = Haunts(core, self.destinations, self.former, self.parcels)
+        self.seeking = Seeking(core, self.haunts, self.former, self.graves)
+        self.ghosts = Ghosts(core, self.graves, self.seeking, lambda message: self.offloads.land(message))
+
+    def _build_clients(self, client_bits_s: float, cpu_s: Callable[[], float]) -> None:
+        core = self.core
+        self.interests = Interests(core, self.seeking)
+        self.moves = ClientMoves(core)
+        self.clients = Clients(core, Around(self.interests, self.seeking, self.graves), self.moves)
+        self.feed = ClientScheduler(core, self.clients, client_bits_s, cpu_s)
+        core.real_ended += [self.moves.leave, self.interests.end, self.clients.end, self.haunts.forget]
+
+    def _build_migration(self) -> None:
+        core = self.core
+        self.clockwork = Clockwork(core)
+        self.riding = Riding(core, self.moves, self.seeking, self.graves)
+        self.teleports = Teleports(
+            core, self.requests, self.moves, self.riding, self.interests, lambda *trip: self.offloads.offload(*trip)
+        )
+        self.travelling = Travelling(
+            core, self.haunts, self.interests, self.clients, self.moves, self.riding, self.teleports
+        )  # fmt: skip
+        self.offloads = Offloads(
+            core,
+            destinations=self.destinations,
+            former=self.former,
+            parcels=self.parcels,
+            placement=self.haunts,
+            receiver=self.ghosts,
+            interests=self.interests,
+            scheduler=self.feed,
+            teleports=self.teleports,
+            travelling=self.travelling,
+            arrivals=Arrivals(core, self.ghosts, self.travelling, self.seeking),
+            on_landed=self.exchange.on_landed,
+        )
+        self.ground = Ground(core, self.former, self.offloads, self.ghosts, self.moves)
+        core.services = Services(self.moves, self.teleports, self.riding, self.interests)
+
+    def _build_mail(self) -> None:
+        self.births = Births(self.core, self.requests, self.ghosts)
+        self.mail = Mail(self.core, self.clients, self.feed, self.teleports)
+        self.exchange.connect(
+            self.core,
+            find=self.locator.find,
+            on_ended=self.births.on_ended,
+            on_question_undelivered=self.teleports.on_undelivered,
+        )
 
     def _listen(self) -> None:
         self.on(Frame, self._on_frame)
@@ -191,23 +229,19 @@ class CellApp(ClusterApp):
         """See App."""
         self.locator.on_link_up(peer)
         if peer.kind is AppKind.CELL_APP_MGR:
-            self.manager = peer
+            self.links.manager = peer
             self.send(peer, CellAppReady())
-        elif peer.kind is AppKind.CELL_APP and peer in self.lost:
+        elif peer.kind is AppKind.CELL_APP and peer in self.links.lost:
             self.haunts.on_link_up(peer)
             self.offloads.on_link_up(peer)
-        self.lost.discard(peer)
-        self._linked.add(peer)
+        self.links.up(peer)
 
     def on_link_lost(self, peer: AppId) -> None:
-        """See App. Nobody is dead because a link broke: it is joined again."""
+        """See App. A peer whose link broke is not dead: it is joined again."""
         super().on_link_lost(peer)
         self.switchboard.on_link_lost(peer)
         self.locator.on_link_lost(peer)
-        self.lost.add(peer)
-        self._linked.discard(peer)
-        if peer == self.manager:
-            self.manager = None
+        self.links.down(peer)
         if peer.kind is AppKind.CELL_APP:
             self.offloads.on_link_lost()
             self.host.join(peer)
@@ -215,14 +249,6 @@ class CellApp(ClusterApp):
             self.host.join(peer._replace(incarnation=ANY_INCARNATION))
         elif peer.kind is AppKind.BASE_APP_MGR:
             self.locator.join()
-
-    def reaches(self, peer: AppId) -> bool:
-        """Whether a link with a CellApp is up; if not, it is joined. A real is sent only over a link that is up: until
-        it has come it has no timers and takes no calls."""
-        if peer not in self._linked and peer != self.me:
-            self.host.join(peer)
-            return False
-        return True
 
     def _on_frame(self, source: AppId, message: Frame) -> None:
         """Mail for a part whose ghost is here: the ghost knows better than the switchboard where the real is. So
@@ -238,7 +264,7 @@ class CellApp(ClusterApp):
     def on_tick(self) -> None:
         """See the module."""
         super().on_tick()
-        self.tick += 1
+        self.core.tick += 1
         self.ghosts.on_tick()
         self.seeking.on_tick()
         self.teleports.on_tick()
@@ -246,16 +272,16 @@ class CellApp(ClusterApp):
         for part in self.switchboard.with_mail():
             real = self.reals.get(part.entity)
             if real is not None:
-                self.confine(real.body, "mail", self._mail.take, real)
-        self.awaiting.run()
+                self.core.confine(real.body, "mail", self.mail.take, real)
+        self.core.awaiting.run()
         self.moves.run()
         self.clockwork.run()
         self.riding.run()
         self.interests.run()
-        doomed = self._end_methods()
-        self.haunts.close_steps()
-        for real in doomed:
-            self.confine(real.body, "end", self._take_down, real)
+        destroyed = self._end_methods()
+        self.steps.close_all()
+        for real in destroyed:
+            self.core.confine(real.body, "end", self._take_down, real)
         self.haunts.tend()
         self.teleports.run()
         self.offloads.check()
@@ -268,9 +294,10 @@ class CellApp(ClusterApp):
         now = self.host.now
         self.switchboard.on_tick()  # who has arrived here says so, then its client is told where others are
         self.feed.flush()
-        if now >= self._load_at and self.manager is not None:
+        manager = self.links.manager
+        if now >= self._load_at and manager is not None:
             self._load_at = now + LOAD_S
-            self.send(self.manager, self._load())
+            self.send(manager, self._load())
 
     def _load(self) -> CellAppLoad:
         """The measured load of the process, divided among its cells by their reals: with more than one cell, an
@@ -283,139 +310,32 @@ class CellApp(ClusterApp):
             cells.append(CellLoad(space.id, share, reals, len(space.bodies) - reals))
         return CellAppLoad(load, tuple(cells))
 
-    # Bodies.
-
-    def space(self, id: int) -> Space:
-        """The space of this number. A neighbour may speak of it before the manager does."""
-        if id not in self.spaces:
-            self.spaces[id] = Space(id, self.account.tally)
-        return self.spaces[id]
-
-    def add_body(self, body: Body) -> None:
-        """A body begins here."""
-        self.bodies[body.id] = body
-        body.space.add(body)
-
-    def remove_body(self, body: Body) -> None:
-        """A body is no longer here; the witnesses that knew it tell their clients with the next look around."""
-        del self.bodies[body.id]
-        body.space.remove(body)
-
-    def number_of(self, app: AppId) -> int:
-        """A small number for an app, for the arrays."""
-        return self._numbers.setdefault(app, len(self._numbers))
-
-    def settle(self, real: Real) -> None:
-        """A real begins here."""
-        real.body.real = real
-        real.body.space.area.set_real(real.body.slot, True)
-        self.reals[real.body.id] = real
-
-    def doom(self, real: Real) -> None:
-        """It will be taken down when the game's code has run."""
-        if not real.is_doomed:
-            real.is_doomed = True
-            self._doomed[real.body.id] = real
+    # The end of a real.
 
     def _end_methods(self) -> list[Real]:
-        """Ends the methods of the doomed that wait for something. What they do then, or in a `finally`, may doom
-        others: their methods end as well. Gives all reals to be taken down; one that is doomed later goes next tick.
-        """
-        ended: list[Real] = []
-        while self._doomed:
-            doomed, self._doomed = self._doomed, {}
-            for real in doomed.values():
-                self.awaiting.end(real.body.part, EntityGone, "the entity is being destroyed")
-            ended += doomed.values()
+        """Ends the methods that wait for something, of the reals that are being destroyed. What such a method does
+        then, or in a `finally`, may destroy others: their methods end as well. Gives all reals to be taken down; one
+        that is destroyed later is taken down in the next tick."""
+        core, ended = self.core, list[Real]()
+        while core.destroyed:
+            destroyed, core.destroyed = core.destroyed, {}
+            for real in destroyed.values():
+                core.awaiting.end(real.body.part, EntityGone, "the entity is being destroyed")
+            ended += destroyed.values()
         return ended
 
     def _take_down(self, real: Real) -> None:
-        """The body ends here, whatever of its last words cannot be told."""
-        body = real.body
+        """The body ends here, even if some of its last messages cannot be sent."""
+        core, body = self.core, real.body
         if real.witness is not None:
-            self.confine(body, "last look of its client", self.feed.serve, real)
-        self.confine(body, "end of its ghosts", self.haunts.end, real)
+            core.confine(body, "last look of its client", self.feed.serve, real)
+        core.confine(body, "end of its ghosts", self.haunts.end, real)
         self.feed.tell_base(real, self.feed.data_of(real, is_last=True))
         self.switchboard.destroy(body.part)
-        del self.reals[body.id]
-        real.end()
-        body.real = None
+        core.unregister_real(real)
         self.ghosts.remove(body, body.epoch, is_destroyed=True)
 
-    # Running the game, and what it asks for.
-
-    def run(self, body: Body, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Runs the game's code on behalf of an entity."""
-        before, self.acting = self.acting, body
-        try:
-            result = run_game_code(self.host, f"{body.label}, {what}, tick {self.tick}", function, *args)
-        finally:
-            self.acting = before
-        if type(result) is not CoroutineType:
-            return result
-        if body.real is None or body.id not in self.reals:
-            result.close()
-            self.host.log("game error", what=f"{body.label}, {what}", error="it cannot be async: nothing can wait here")
-        else:
-            self.awaiting.begin(body.part, what, result)
-        return None
-
-    def _run_part(self, part: PartId, what: str, function: Callable[..., Any], *args: Any) -> None:
-        """Runs code of a real that is here (see `Awaiting`)."""
-        real = self.reals.get(part.entity)
-        if real is not None:
-            self.run(real.body, what, function, *args)
-        else:
-            self.count("method of an entity that is not here", part=str(part), method=what, tick=self.tick)
-            run_game_code(self.host, f"{part}, {what}, tick {self.tick}", function, *args)
-
-    def confine(self, body: Body, phase: str, function: Callable[..., T], *args: Any) -> T | None:
-        """Does the work of a phase for one entity; None when it raised: see the module."""
-        try:
-            return function(*args)
-        except AssertionError:
-            raise
-        except Exception as problem:
-            self.report(body, phase, problem)
-            return None
-
-    def report(self, body: Body, phase: str, problem: Exception) -> None:
-        """Counts and reports what the work of a phase for one entity raised."""
-        what = f"{body.label}, {phase}, tick {self.tick}"
-        self.count("entity work failed", what=what, error=words_of(problem), trace=trace_of(problem))
-
-    def call(
-        self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
-    ) -> Reply | None:
-        """The entity whose code runs now calls a part of another, or of itself; gives what it can await."""
-        acting = self.acting
-        if acting is None or acting.real is None:
-            raise UsageError(
-                f"{to} can be called only from the code of an entity: a call needs a caller, to be in order"
-            )
-        self.exchange.callees.note(to.entity, schema)
-        reply = self.awaiting.ask(acting.part, acting.epoch, to, method, timeout_s)
-        question = 0 if reply is None else reply.number
-        call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)
-        try:
-            self.switchboard.send(acting.part, to, REGISTRY.encode(call))
-        except UsageError:
-            self.awaiting.withdraw(reply)
-            raise
-        return reply
-
-    def base_of(self, body: Body) -> AppId:
-        """Where the base of a body lives, as far as is known."""
-        place = self.switchboard.places.get(body.base_part)
-        return body.base if place is None or place.app is None else place.app
-
     # For people.
-
-    def count(self, what: str, /, **facts: object) -> None:
-        """Something that should not be, or is worth knowing: counted, and reported the first times."""
-        self.counts[what] = self.counts.get(what, 0) + 1
-        if self.counts[what] <= 100:
-            self.host.log(what, count=self.counts[what], **facts)
 
     def tallies(self) -> dict[str, int]:
         """See ClusterApp."""
@@ -432,7 +352,7 @@ class CellApp(ClusterApp):
         }
         return {
             "app": str(self.me),
-            "tick": self.tick,
+            "tick": self.core.tick,
             "spaces": spaces,
-            "bandwidth": self.account.lines(),
+            "bandwidth": self.core.account.lines(),
         }

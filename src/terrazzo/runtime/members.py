@@ -287,6 +287,6 @@ class CellMember(AppMember):
         return self.app
 
     def _missing(self) -> str:
-        if self.app.manager is None:
+        if self.app.links.manager is None:
             return "a link with CellAppMgr"
         return "" if self.app.spaces else "its cells"

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.client.moves import FRESH_MOVER
-from terrazzo.cell.core.real import Real
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.core.real import FRESH_MOVER, Real
 from terrazzo.sync import protocol
 from terrazzo.wire.app import App
 from terrazzo.wire.entity_messages import PackedPart
@@ -230,7 +230,7 @@ def _dies_alone(app: CellApp) -> None:
 
     def check(before: Any, *args: Any) -> Any:
         if next(looks) % 50 == 0 and app.reals:
-            app.doom(next(iter(app.reals.values())))
+            app.core.mark_destroyed(next(iter(app.reals.values())))
         return before(*args)
 
     instead(app.offloads, "check", check)
@@ -248,7 +248,7 @@ def _hides_ends(app: CellApp) -> None:
             return None
         return before(body, hook, *args, **named)
 
-    instead(app, "run", run)
+    instead(app.core, "run", run)
 
 
 # Teleports.
@@ -317,8 +317,9 @@ def _reuses_alias(app: CellApp) -> None:
 
     def serve(before: Any, real: Real) -> None:
         before(real)
-        if real.witness is not None:
-            aliases = real.witness._story.aliases
+        witness = witness_of(real)
+        if witness is not None:
+            aliases = witness.sent.aliases
             for alias in sorted(aliases.resting):
                 aliases.release(alias)
 
@@ -335,8 +336,9 @@ def _forgets_left(app: CellApp) -> None:
 
     def serve(before: Any, real: Real) -> None:
         before(real)
-        if real.witness is not None:
-            real.witness._story.left.clear()
+        witness = witness_of(real)
+        if witness is not None:
+            witness.sent.left.clear()
 
     instead(app.feed, "serve", serve)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from terrazzo.cell.core.destinations import Destinations
 from terrazzo.cell.ghosts.held import Held
 from terrazzo.cell.ghosts.mending import Mending
 from terrazzo.cell.ghosts.receiver import Ghosts
@@ -128,7 +129,7 @@ class _Arrivals:
         before(own, source, answer)
 
     def _land(self, before: Any, own: Offloads, message: Offload) -> Any:
-        key = (own._app, message.entity)
+        key = (own._core, message.entity)
         if key in self._held:
             self._held.discard(key)
             how = "is held, begins without them" if self._is_passed_over else "is held, its steps come"
@@ -139,7 +140,7 @@ class _Arrivals:
 
     def _hold(self, before: Any, own: Ghosts, source: AppId, message: Offload) -> None:
         self._take("arrival", "is held")
-        self._held.add((own._app, message.entity))
+        self._held.add((own._core, message.entity))
         before(own, source, message)
 
     def _pass_over(self, before: Any, own: Ghosts, entity: int, held: Held) -> None:
@@ -148,7 +149,7 @@ class _Arrivals:
         self._is_passed_over = False
 
     def _hurry(self, before: Any, own: Mending) -> None:
-        if own._ghosts.arrivals():
+        if any(isinstance(turn.message, Offload) for held in own._gaps.held.values() for turn in held.turns):
             self._take("arrival", "is held, a link is lost")
         before(own)
 
@@ -158,7 +159,7 @@ def _watch_offloads(watch: Watch) -> None:
 
     def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
         left: bool = before(own, real, to, jump)
-        how = "leaves" if jump is None else "leaves by a jump" if to != own._app.me else "jumps within the app"
+        how = "leaves" if jump is None else "leaves by a jump" if to != own._core.me else "jumps within the app"
         take("offload", how if left else "stays: the game's last word")
         return left
 
@@ -183,7 +184,7 @@ def _watch_offloads(watch: Watch) -> None:
                 take("offload", "is sent again")
         before(own, peer)
 
-    def shelter(before: Any, own: Offloads, real: Any) -> Any:
+    def shelter(before: Any, own: Destinations, real: Any) -> Any:
         found = before(own, real)
         if found is not None:
             take("offload", "goes to a shelter")
@@ -193,7 +194,7 @@ def _watch_offloads(watch: Watch) -> None:
     watch.method(Offloads, "on_onloaded", on_onloaded)
     watch.method(Offloads, "on_refused", on_refused)
     watch.method(Offloads, "on_link_up", on_link_up)
-    watch.method(Offloads, "_shelter", shelter)
+    watch.method(Destinations, "_shelter", shelter)
 
 
 def _watch_teleports(watch: Watch) -> None:
@@ -227,7 +228,7 @@ def _watch_teleports(watch: Watch) -> None:
 
     def unpack(before: Any, own: Teleports, real: Any, packed: Any) -> None:
         wish = own._wishes.get(real.body.id)
-        if packed is not None and real.arrived_at == own._app.host.now and wish is None:
+        if packed is not None and real.arrived_at == own._core.host.now and wish is None:
             take("teleport", "travels with its entity")
         before(own, real, packed)
 
@@ -238,7 +239,7 @@ def _watch_teleports(watch: Watch) -> None:
         return is_so
 
     def arrive(before: Any, own: Teleports, real: Any) -> None:
-        take("teleport", "arrives" if real.arrived_at == own._app.host.now else "is put in this cell")
+        take("teleport", "arrives" if real.arrived_at == own._core.host.now else "is put in this cell")
         before(own, real)
 
     def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
@@ -266,7 +267,7 @@ def _watch_ground(watch: Watch) -> None:
         retiring, owed = dict(own._emptied), dict(own._owed)
         removed = dict(own._removed)
         before(own)
-        if own._app.manager is None:
+        if own._core.links.manager is None:
             return
         for id in owed:
             take("ground", "ready: held back" if id in own._owed else "ready: said")

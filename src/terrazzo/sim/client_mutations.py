@@ -14,6 +14,7 @@ from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.real import Real
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed, Side
@@ -36,10 +37,11 @@ def _forgives_debts(app: CellApp) -> None:
     """What a client was sent beyond its budget is not owed."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        assert real.witness is not None
-        story = real.witness._story
+        witness = witness_of(real)
+        assert witness is not None
+        budget = witness.sent.budget
         before(real)
-        story.deficit = min(story.deficit, 0.0)
+        budget.deficit = min(budget.deficit, 0.0)
 
     _serves(app, serve)
 
@@ -60,9 +62,10 @@ def _saves_without_end(app: CellApp) -> None:
     saved: dict[tuple[int, int], float] = {}
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        assert real.witness is not None
-        key, throttle = (real.body.id, real.witness.number), app.feed.throttle
-        idle = len(real.witness.pending) == 0 and real.witness._story.deficit < 0
+        witness = witness_of(real)
+        assert witness is not None
+        key, throttle = (real.body.id, witness.number), app.feed.throttle
+        idle = len(witness.sent.pending) == 0 and witness.sent.budget.deficit < 0
         saved[key] = min(saved.get(key, 0.0) + 1.0, SAVED_MAX) if idle else 0.0
         app.feed.throttle = max(throttle, saved[key])
         before(real)
@@ -149,45 +152,36 @@ def _exposes_unlisted(proxy: ProxyEntity) -> None:
 # Clients that come and go.
 
 
-def _has(app: CellApp, real_type: type[Real]) -> None:
-    """The reals of an app are of this class."""
-
-    def settle(before: Any, real: Real) -> None:
-        before(real)
-        real.__class__ = real_type
-
-    instead(app, "settle", settle)
-
-
-class _KeepsWitness(Real):
+def _keeps_witness(app: CellApp) -> None:
     """The client of a body is gone, and its witness goes on."""
 
-    __slots__ = ()
-
-    def set_witness(self, number: int, is_on: bool) -> None:
+    def set_witness(before: Any, real: Real, number: int, is_on: bool) -> None:
         if is_on:
-            super().set_witness(number, is_on)
+            before(real, number, is_on)
+
+    instead(app.clients, "set_witness", set_witness)
 
 
-class _GoesOnWithStory(Real):
-    """The next client of a body goes on with the story of the one before it."""
+def _goes_on_with_story(app: CellApp) -> None:
+    """The next client of a body goes on with what the one before it was sent."""
 
-    __slots__ = ()
-
-    def set_witness(self, number: int, is_on: bool) -> None:
-        if is_on and self.witness is not None:
-            self.witness.number = number
+    def set_witness(before: Any, real: Real, number: int, is_on: bool) -> None:
+        if is_on and real.witness is not None:
+            real.witness.number = number
         elif is_on:
-            super().set_witness(number, is_on)
+            before(real, number, is_on)
+
+    instead(app.clients, "set_witness", set_witness)
 
 
 def _shows_no_player(app: CellApp) -> None:
     """The next client of a body is not told what its own entity is."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        assert real.witness is not None
-        pending = real.witness._story.pending
-        if real.witness.number > 1 and pending and pending[0][0] == ToClient.CELL_PLAYER:
+        witness = witness_of(real)
+        assert witness is not None
+        pending = witness.sent.pending
+        if witness.number > 1 and pending and pending[0][0] == ToClient.CELL_PLAYER:
             del pending[0]
         before(real)
 
@@ -200,7 +194,7 @@ def _tells_no_detaching(app: CellApp) -> None:
     def run(before: Any, body: Any, what: str, *args: Any) -> Any:
         return None if what == "on_client_detached" else before(body, what, *args)
 
-    instead(app, "run", run)
+    instead(app.core, "run", run)
 
 
 def _sends_no_detaching(proxy: ProxyEntity) -> None:
@@ -238,8 +232,8 @@ CLIENT_HARMS: dict[str, Harm] = {
     "forgive-debts": _forgives_debts,
     "count-budget-twice": _counts_twice,
     "save-without-end": _saves_without_end,
-    "keep-witness": lambda app: _has(app, _KeepsWitness),
-    "go-on-with-story": lambda app: _has(app, _GoesOnWithStory),
+    "keep-witness": _keeps_witness,
+    "go-on-with-story": _goes_on_with_story,
     "show-no-player": _shows_no_player,
     "tell-no-detaching": _tells_no_detaching,
 }

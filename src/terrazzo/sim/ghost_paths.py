@@ -77,7 +77,7 @@ def _watch_ghosts(watch: Watch) -> None:
         before(own, source, message)
 
     def on_next_real(before: Any, own: Ghosts, source: AppId, message: NextReal) -> None:
-        body = own._app.bodies.get(message.entity)
+        body = own._core.bodies.get(message.entity)
         is_new = body is not None and body.real is None and message.epoch > body.epoch
         take("ghost", "next real: believed" if is_new else "next real: older")
         before(own, source, message)
@@ -100,7 +100,7 @@ def _watch_ghosts(watch: Watch) -> None:
 
 
 def _creation(own: Ghosts, message: CreateGhost) -> str:
-    body = own._app.bodies.get(message.entity)
+    body = own._core.bodies.get(message.entity)
     if body is None:
         return "after its grave" if own.graves.is_too_late(message.entity, message.epoch) else "made"
     if body.real is not None:
@@ -111,7 +111,7 @@ def _creation(own: Ghosts, message: CreateGhost) -> str:
 
 
 def _step(own: Ghosts, message: UpdateGhost) -> str:
-    body = own._app.bodies.get(message.entity)
+    body = own._core.bodies.get(message.entity)
     if body is None:
         is_late = message.number <= own.graves.end_of(message.entity)
         return "behind the grave" if is_late else "without a ghost, held"
@@ -123,7 +123,7 @@ def _step(own: Ghosts, message: UpdateGhost) -> str:
 
 
 def _deletion(own: Ghosts, message: DeleteGhost) -> str:
-    body = own._app.bodies.get(message.entity)
+    body = own._core.bodies.get(message.entity)
     if body is None:
         return "without a ghost"
     if body.real is not None or message.epoch < body.born or message.number < body.number:
@@ -134,7 +134,7 @@ def _deletion(own: Ghosts, message: DeleteGhost) -> str:
 
 
 def _set_real(own: Ghosts, message: SetReal) -> str:
-    body = own._app.bodies.get(message.entity)
+    body = own._core.bodies.get(message.entity)
     if body is None:
         is_late = own.graves.is_too_late(message.entity, message.epoch)
         return "behind the grave" if is_late else "without a ghost, awaited"
@@ -154,12 +154,12 @@ def _watch_mending(watch: Watch) -> None:
 
 
 def _mending(own: Mending, held: Held) -> str:
-    app, first = own._app, held.turns[0] if held.turns else None
+    lost, first = own._core.links.lost, held.turns[0] if held.turns else None
     if first is None:
-        if held.ask in app.lost:
+        if held.ask in lost:
             return "its app is out of reach"
         return "is given up" if held.asked >= ASKED_MAX else "a snapshot is asked for"
     if isinstance(first.message, DeleteGhost):
-        is_asked = held.asked == 0 and first.source not in app.lost
+        is_asked = held.asked == 0 and first.source not in lost
         return "last words are asked for" if is_asked else "a deletion is taken"
     return "an arrival begins" if isinstance(first.message, Offload) else "a creation is taken"

@@ -312,26 +312,26 @@ def _forgets_newest(channel: client.Channel) -> None:
 def _keeps_waiting(app: App) -> None:
     """The waiting methods of an entity that leaves are forgotten: nobody ends them."""
     if isinstance(app, CellApp):
-        vars(app.awaiting)["end"] = lambda *_: None
+        vars(app.core.awaiting)["end"] = lambda *_: None
 
 
 def _deaf_to_answers(app: App) -> None:
     """What is awaited never comes: every question ends when its time is over."""
     if isinstance(app, CellApp):
-        vars(app.awaiting)["on_answer"] = lambda *_: True
+        vars(app.core.awaiting)["on_answer"] = lambda *_: True
 
 
 def _answers_wrongly(app: App) -> None:
     """Another one's answer comes to who waits."""
     if isinstance(app, CellApp):
-        before = app.awaiting.on_answer
+        before = app.core.awaiting.on_answer
         latest: list[bytes] = []
 
         def on_answer(part: PartId, source: PartId, answer: Answer) -> bool:
             all_, latest[:] = [*latest, answer.values], [answer.values]
             return before(part, source, msgspec.structs.replace(answer, values=all_[0]))
 
-        vars(app.awaiting)["on_answer"] = on_answer
+        vars(app.core.awaiting)["on_answer"] = on_answer
 
 
 FIGHT_HARMS = ("forget-timers", "early-timers", "call-twice", "leave-channel-behind", "lose-real")

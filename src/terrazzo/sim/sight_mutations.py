@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.real import Real
 from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
@@ -18,8 +19,9 @@ def _late_wishes(app: CellApp, *, is_announced: bool, is_of_ghosts: bool = False
     serve, first = app.feed.serve, dict[tuple[int, int, bool], float]()
 
     def served(real: Real) -> None:
-        assert real.witness is not None
-        story, now, held = real.witness._story, app.host.now, []
+        witness = witness_of(real)
+        assert witness is not None
+        story, now, held = witness.sent, app.host.now, []
         for entity in list(story._wishes):
             other = real.body.space.bodies.get(entity)
             is_meant = not is_of_ghosts or (other is not None and other.real is None)
@@ -69,12 +71,13 @@ def _makes_ghosts_late(app: CellApp) -> None:
 
 def _grants_seldom(app: CellApp) -> None:
     """Announcements and descriptions go out once in LATE_S, all at once."""
-    serve, every = app.feed.serve, int(LATE_S / app.tick_s)
+    serve, every = app.feed.serve, int(LATE_S / app.core.tick_s)
 
     def served(real: Real) -> None:
-        assert real.witness is not None
-        story = real.witness._story
-        held = list(story._wishes) if app.tick % every else []
+        witness = witness_of(real)
+        assert witness is not None
+        story = witness.sent
+        held = list(story._wishes) if app.core.tick % every else []
         for entity in held:
             del story._wishes[entity]
         serve(real)

@@ -27,7 +27,7 @@ def _has(app: CellApp, timers: type[Timers]) -> None:
         before(real)
         real.timers.__class__ = timers
 
-    instead(app, "settle", settle)
+    instead(app.core, "register_real", settle)
 
 
 def _repacks(app: CellApp, change: Callable[[Timer], Timer]) -> None:
@@ -138,7 +138,7 @@ def _arrives_for_former(app: CellApp) -> None:
 
         real.controllers.__class__ = Stubborn
 
-    instead(app, "settle", settle)
+    instead(app.core, "register_real", settle)
 
 
 TIMER_HARMS: dict[str, Harm] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from terrazzo.cell.api.own import Own, id_of, number_of, place
-from terrazzo.cell.migration.teleport import place_problem
+from terrazzo.cell.core.space import place_problem
 from terrazzo.cell.motion.controllers import Turn, Walk, category_named
 from terrazzo.errors import UsageError, shown
 from terrazzo.game import NAME_MAX
@@ -25,13 +25,13 @@ class Acts(Own):
 
     def destroy(self) -> None:
         """Takes the body down at the end of this tick; the base part hears of it and goes on."""
-        self._body.app.doom(self._own("be destroyed"))
+        self._body.core.mark_destroyed(self._own("be destroyed"))
 
     def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
         again. Its number."""
         real = self._own("set a timer")
-        return real.timers.set(self._body.app.host.now, seconds, repeat, number)
+        return real.timers.set(self._body.core.host.now, seconds, repeat, number)
 
     def move_to(
         self, target: Any, speed: float, *, distance: float = 0.0, face: bool = True, number: int | None = None
@@ -71,7 +71,7 @@ class Acts(Own):
             what = whole(what, "cancel: what, if it is no category,", least=0, most=NUMBER_MAX)
             real.timers.cancel(what)
             real.controllers.cancel(what)
-            self._body.app.interests.cancel(real, what)
+            self._body.core.services.triggers.cancel(real, what)
 
     def teleport(
         self, where: Any, position: Iterable[float] | None = None, direction: Iterable[float] | None = None
@@ -82,14 +82,14 @@ class Acts(Own):
 
         Then `on_teleported()`; or `on_teleport_failed(reason)`, and it is where it was. One teleport at a time: a
         second call takes the place of the first. Until it leaves it goes on as ever; when it arrives, it stands."""
-        real, teleports = self._own("be teleported"), self._body.app.teleports
+        real, teleports = self._own("be teleported"), self._body.core.services.teleports
         looks = None if direction is None else place(direction, "teleport: direction")
         if isinstance(where, str):
             where = text(where, "teleport: where", longest=NAME_MAX)
             if position is None:
                 raise UsageError(f"teleport: position: a teleport to the space {where!r} takes a position there")
             point = place(position, "teleport: position")
-            problem = place_problem(self._body.app.game, where, point)
+            problem = place_problem(self._body.core.game, where, point)
             if problem is not None:
                 raise UsageError(f"teleport: {problem}")
             teleports.to_space(real, where, point, looks)
@@ -109,14 +109,14 @@ class Acts(Own):
 
         It ends with `alight`, and when a teleport has brought it away; or with the vehicle, which is destroyed, out of
         sight, or boards something itself: then `on_vehicle_lost()`."""
-        real, body = self._own("board anything"), self._body.app.bodies[self._known(vehicle, "board: vehicle")]
+        real, body = self._own("board anything"), self._body.core.bodies[self._known(vehicle, "board: vehicle")]
         seat = None if position is None else place(position, "board: position")
         looks = None if direction is None else place(direction, "board: direction")
-        self._body.app.riding.board(real, body, seat, looks)
+        self._body.core.services.riding.board(real, body, seat, looks)
 
     def alight(self) -> None:
         """Stands where it is, on nothing; its client can move it again."""
-        self._body.app.riding.alight(self._own("alight"))
+        self._body.core.services.riding.alight(self._own("alight"))
 
     def _walk(self, method: str, target: Any, speed: float, distance: float, face: bool, number: int | None) -> int:
         real, entity, is_lasting = self._free("walk"), 0, method == "follow"
@@ -124,7 +124,7 @@ class Acts(Own):
         distance = plain(distance, f"{method}: distance, in metres,", least=0, most=PLACE_MAX)
         if isinstance(target, Own | Ref | int):
             entity = self._known(target, f"{method}: target")
-            point = self._body.app.bodies[entity].position
+            point = self._body.core.bodies[entity].position
         elif is_lasting:
             entities = "an entity (a view, Ref or id)"
             raise UsageError(f"follow: target is {entities}, not {shown(target)}; move_to takes a position, too")

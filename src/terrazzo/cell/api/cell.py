@@ -75,7 +75,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     @position.setter
     def position(self, position: Iterable[float]) -> None:
         real, point = self._free("be moved"), self._point(position, "position")
-        self._body.app.moves.put(real, point, self._body.direction)
+        self._body.core.services.moves.put(real, point, self._body.direction)
 
     @property
     def direction(self) -> Vector3:
@@ -86,7 +86,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     @direction.setter
     def direction(self, direction: Iterable[float]) -> None:
         real, looks = self._free("be turned"), place(direction, "direction")
-        self._body.app.moves.put(real, self._body.position, looks)
+        self._body.core.services.moves.put(real, self._body.position, looks)
 
     @property
     def yaw(self) -> float:
@@ -149,7 +149,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     def base(self) -> Calls:
         """The base part's methods."""
         body = self._body
-        return Calls(body.kind.schema, Side.BASE, partial(body.app.call, body.base_part, body.kind.schema))
+        return Calls(body.kind.schema, Side.BASE, partial(body.core.call, body.base_part, body.kind.schema))
 
     @property
     def client(self) -> Calls:
@@ -184,18 +184,18 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
         something can be awaited: `await self.ref(other).weigh(timeout=2.0)`; what comes of it otherwise is raised
         there, as a CallFailed (`terrazzo.errors`). When this entity moves to another cell meanwhile, that is
         EntityMoved: the waiting method ends, here, and nothing of it goes along."""
-        app = self._body.app
+        core = self._body.core
         if isinstance(target, Cell):
             target = target.me
         elif not isinstance(target, Ref):
             entity = id_of(target, "ref: target")
-            known = app.bodies.get(entity)
+            known = core.bodies.get(entity)
             if known is None:
                 problem = f"entity {entity} is not known in this cell; use a Ref of it, which says what it is"
                 raise UsageError(f"ref: target: {problem}")
             target = Ref(entity, Component.CELL, known.kind.schema.type_id)
-        part, schema, side = called_part(app.game.schema, target)
-        return Calls(schema, side, partial(app.call, part, schema))
+        part, schema, side = called_part(core.game.schema, target)
+        return Calls(schema, side, partial(core.call, part, schema))
 
 
 def _angle(value: float, name: str) -> float:

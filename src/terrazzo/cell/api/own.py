@@ -11,18 +11,16 @@ Everybody who may not is told what to do instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.services import WitnessLike
 from terrazzo.cell.core.timers import chosen
 from terrazzo.errors import CopyRefused, UsageError, shown
 from terrazzo.schema.arguments import entity_id, vector
 from terrazzo.schema.refs import Ref
 from terrazzo.world.place import PLACE_MAX
-
-if TYPE_CHECKING:
-    from terrazzo.cell.client.witness import Witness
-    from terrazzo.cell.core.body import Body
-    from terrazzo.cell.core.real import Real
 
 
 class Own:
@@ -61,7 +59,7 @@ class Own:
             raise UsageError(f"{problem}: alight first, or board again at another place of it")
         return real
 
-    def _witness(self, wish: str) -> Witness:
+    def _witness(self, wish: str) -> WitnessLike:
         """The witness of the real."""
         witness = self._own(wish).witness
         if witness is None:
@@ -73,7 +71,7 @@ class Own:
         entity = id_of(target, name)
         if entity == self._body.id:
             raise UsageError(f"{name} is another entity, not this one itself")
-        other = self._body.app.bodies.get(entity)
+        other = self._body.core.bodies.get(entity)
         if other is None or other.space is not self._body.space:
             problem = f"entity {entity} is not known in this cell: it is too far away, elsewhere, or gone"
             raise UsageError(f"{name}: {problem}")

@@ -25,7 +25,7 @@ class Sights(Own):
             raise UsageError(f"entity: entity is the id of an entity, a whole number, not {shown(entity)}")
         if entity == self._body.id:
             return self
-        other = self._body.app.bodies.get(entity)
+        other = self._body.core.bodies.get(entity)
         return None if other is None or other.space is not self._body.space else other.view
 
     def entities_in_range(
@@ -53,13 +53,13 @@ class Sights(Own):
         """Watches a circle around this entity: `on_proximity_entered` and `on_proximity_left` tell who comes and goes;
         first, who is there already. Types with an appeal radius come in from that much farther. The trigger moves with
         the entity; `cancel` ends it, and a number that is in use begins it anew. Its number."""
-        real, most = self._own("watch its surroundings"), self._body.app.game.policy.ghost_distance_m
+        real, most = self._own("watch its surroundings"), self._body.core.game.policy.ghost_distance_m
         radius = plain(radius, "add_proximity: radius, up to ghost_distance_m,", above=0, most=most)
         number = number_of(real, number, "add_proximity: number")
         if number not in real.proximities and len(real.proximities) >= TRIGGERS_MAX:
             raise UsageError(f"an entity has at most {TRIGGERS_MAX} triggers; cancel some")
-        self._body.app.interests.cancel(real, number)
-        self._body.app.interests.add_proximity(real, radius, number)
+        self._body.core.services.triggers.cancel(real, number)
+        self._body.core.services.triggers.add_proximity(real, radius, number)
         return number
 
     # What the own client sees.
@@ -73,7 +73,7 @@ class Sights(Own):
         """How far the client sees, and so much further out than it came in an entity leaves again (None: as it is).
 
         At most `ghost_distance_m` of the game: what is further off may be in a cell that this one knows nothing of."""
-        witness, policy = self._witness("see"), self._body.app.game.policy
+        witness, policy = self._witness("see"), self._body.core.game.policy
         if hysteresis is None:
             hysteresis = witness.hysteresis
         radius = plain(radius, "set_aoi_radius: radius, up to ghost_distance_m,", least=0, most=policy.ghost_distance_m)
@@ -84,7 +84,7 @@ class Sights(Own):
 
     def entities_in_aoi(self) -> list[Any]:
         """Views of the entities in the client's area of interest, those added by hand included."""
-        bodies = self._body.app.bodies
+        bodies = self._body.core.bodies
         return [bodies[entity].view for entity in self._witness("see").entities() if entity in bodies]
 
     def add_to_aoi(self, target: Any) -> None:

@@ -12,7 +12,8 @@ cdef class Proximity:
 
 cdef class Interests:
     cdef dict __dict__
-    cdef object _app
+    cdef object _core
+    cdef public object seeking
     cdef public dict _watchers
     cdef public dict _doubtful
     cdef list _hooks

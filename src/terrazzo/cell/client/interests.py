@@ -20,16 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import hypot
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.space import Space
+from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.wire.pairs.cell_cell import PackedProximity
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.body import Body
-    from terrazzo.cell.core.real import Real
-    from terrazzo.cell.core.space import Space
 
 PATIENCE_S = 2.0
 ROUNDS_MAX = 8
@@ -125,7 +124,7 @@ class Proximity:
         """See Watcher."""
         body = self._real.body
         for entity in [entity for entity, until in self._missing.items() if until <= now]:
-            if body.app.seeking.is_sought(body.id, entity):
+            if self._interests.seeking.is_sought(body.id, entity):
                 continue
             del self._missing[entity]
             self._interests.call(self._real.body, "on_proximity_left", self.number, entity, trigger=self)
@@ -140,15 +139,16 @@ def _is_within(other: Body, position: Position, radius: float) -> bool:
 class Interests:
     """All interests of this app."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(self, core: Core, seeking: Seeking) -> None:
+        self._core = core
+        self.seeking = seeking
         self._watchers: dict[Space, dict[int, Watcher]] = {}
         self._doubtful: dict[Watcher, None] = {}
         self._hooks: list[Hook] = []
 
     def run(self) -> None:
         """See the module."""
-        for space in self._app.spaces.values():
+        for space in self._core.spaces.values():
             interests, slots, kinds = space.area.step()
             watchers = self._watchers.get(space)
             if watchers is None:
@@ -164,7 +164,7 @@ class Interests:
 
     def _judge(self) -> None:
         doubtful, self._doubtful = self._doubtful, {}
-        now = self._app.host.now
+        now = self._core.host.now
         for watcher in doubtful:
             if watcher.judge(now):
                 self._doubtful[watcher] = None
@@ -198,7 +198,7 @@ class Interests:
             if real is None or real.is_doomed:
                 continue
             if trigger is None or real.proximities.get(trigger.number) is trigger:
-                self._app.run(body, name, getattr(real.part, name), *args)
+                self._core.run(body, name, getattr(real.part, name), *args)
 
     # For watchers.
 
@@ -238,6 +238,7 @@ class Interests:
         trigger = real.proximities.pop(number, None)
         if trigger is None:
             return False
+        assert isinstance(trigger, Proximity)
         self.unwatch(trigger, real.body.space, trigger.interest)
         return True
 
@@ -247,14 +248,12 @@ class Interests:
 
     def unpack(self, real: Real, packed: Iterable[PackedProximity]) -> None:
         """They go on here."""
-        until = self._app.host.now + PATIENCE_S
+        until = self._core.host.now + PATIENCE_S
         for number, radius, inside in packed:
             trigger = real.proximities[number] = Proximity(self, real, number, radius)
             trigger.start(inside, until)
 
     def end(self, real: Real) -> None:
-        """The real is here no more: its triggers and its witness watch nothing any more."""
+        """A real has ended here: its triggers watch nothing any more."""
         for number in list(real.proximities):
             self.cancel(real, number)
-        if real.witness is not None:
-            real.witness.end()

@@ -16,10 +16,13 @@ same way. How far a client may have come travels with the real (`PackedMover`), 
 from __future__ import annotations
 
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from terrazzo._speed.movers import ALLOWANCE_S, ASK, ROW, TOO_FAST, Movers, Row
+from terrazzo._speed.movers import ASK, ROW, TOO_FAST, Movers, Row
+from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import PLACE
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.space import Space
 from terrazzo.errors import UsageError
 from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.protocol import encode_moved
@@ -27,20 +30,12 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Moves, Position
 from terrazzo.wire.pairs.cell_cell import PackedMover
 
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.real import Real
-    from terrazzo.cell.core.space import Space
-
-FRESH_MOVER = PackedMover(0, ALLOWANCE_S, -1.0)
-"""Of one whose client has not moved yet."""
-
 
 class ClientMoves:
     """The moves of the clients of one app's reals."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(self, core: Core) -> None:
+        self._core = core
         self._rows: list[tuple[AppId, bytes]] = []
         self._movers: dict[int, tuple[Space, Movers]] = {}
         self._inside: dict[int, tuple[Movers, int]] = {}
@@ -58,7 +53,7 @@ class ClientMoves:
             self._movers[space.id] = (space, Movers(space.area))
         _, movers = self._movers[space.id]
         self._inside[real.body.id] = (movers, slot)
-        movers.enter(slot, *real.mover, self._app.host.now, "on_move" in real.body.kind.hooks)
+        movers.enter(slot, *real.mover, self._core.host.now, "on_move" in real.body.kind.hooks)
 
     def leave(self, real: Real) -> None:
         """It has none any more, or goes; `real.mover` keeps what is known of it. Once too often does no harm."""
@@ -74,7 +69,7 @@ class ClientMoves:
         if inside is None:
             return real.mover
         movers, slot = inside
-        return PackedMover(*movers.pack(slot, self._app.host.now))
+        return PackedMover(*movers.pack(slot, self._core.host.now))
 
     def forget(self, space: int) -> None:
         """A space is no longer here, and nobody in it."""
@@ -92,7 +87,7 @@ class ClientMoves:
     def correct(self, real: Real) -> None:
         """Tells the own client where it is."""
         if real.witness is not None:
-            real.witness.say_own(PLACE, encode_moved(real.body.position, real.body.direction))
+            real.witness.sent.say_own(PLACE, encode_moved(real.body.position, real.body.direction))
             self.hold(real)
 
     def hold(self, real: Real) -> None:
@@ -100,41 +95,41 @@ class ClientMoves:
         inside = self._inside.get(real.body.id)
         if inside is not None:
             movers, slot = inside
-            movers.correct(slot, self._app.host.now)
+            movers.correct(slot, self._core.host.now)
 
     # What the clients say.
 
     def on_moves(self, source: AppId, message: Moves) -> None:
         """They wait for the tick."""
         if len(message.rows) % ROW.size:
-            self._app.count("moves that do not decode", source=str(source), size=len(message.rows))
+            self._core.count("moves that do not decode", source=str(source), size=len(message.rows))
         else:
             self._rows.append((source, message.rows))
 
     def run(self) -> None:
         """Takes what has come since the last tick."""
         rows, self._rows = self._rows, []
-        now, top_speed = self._app.host.now, self._app.game.policy.top_speed
+        now, top_speed = self._core.host.now, self._core.game.policy.top_speed
         for source, rest in rows:
             for space, movers in list(self._movers.values()):
                 if not rest:
                     break
                 seen, rest = movers.take(rest, now, top_speed, space.bounds)
                 for kind, row in seen:
-                    real = self._app.reals.get(row.entity)
+                    real = self._core.reals.get(row.entity)
                     if real is not None:
-                        self._app.confine(real.body, "move of its client", self._see, real, kind, row)
+                        self._core.confine(real.body, "move of its client", self._see, real, kind, row)
             self._pass_on(source, rest)
 
     def _see(self, real: Real, kind: int, row: Row) -> None:
         """A move that was not simply believed."""
-        app = self._app
+        core = self._core
         if real.is_doomed or real.witness is None:
             return
         if kind != ASK:
-            app.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)
+            core.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)
             self.correct(real)
-        elif not app.run(real.body, "on_move", _allows, real, row.position):  # who fails to answer has not allowed it
+        elif not core.run(real.body, "on_move", _allows, real, row.position):  # who fails to answer has not allowed it
             self.correct(real)
         elif not self._is_held(real):  # on_move itself may have put it elsewhere
             real.body.space.place(real.body, row.position, row.direction)
@@ -147,11 +142,11 @@ class ClientMoves:
         """What is for ghosts goes to their reals."""
         passed: dict[AppId, list[bytes]] = {}
         for at in range(0, len(rows), ROW.size):
-            body = self._app.bodies.get(ROW.unpack_from(rows, at)[0])
-            if body is not None and body.real is None and body.real_app not in (self._app.me, source):
+            body = self._core.bodies.get(ROW.unpack_from(rows, at)[0])
+            if body is not None and body.real is None and body.real_app not in (self._core.me, source):
                 passed.setdefault(body.real_app, []).append(rows[at : at + ROW.size])
         for app, several in passed.items():
-            self._app.send(app, Moves(b"".join(several)))
+            self._core.send(app, Moves(b"".join(several)))
 
 
 def _allows(real: Real, position: Position) -> bool:

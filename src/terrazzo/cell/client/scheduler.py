@@ -25,21 +25,20 @@ the last LOOSE_MAX messages of a tick; the others are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from terrazzo.cell.client.clients import Clients, witness_of
 from terrazzo.cell.client.witness import Witness
+from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.channel import ChannelFull
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CellData, ClientUpdate, ClientUpdates, SendAway, ToClient
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
 
 TO_CLIENT_BYTES = 32_768
 LOOSE_MAX = 64
@@ -54,19 +53,19 @@ LATE = 1.2
 """A tick that takes this many times its length is late."""
 FULL = 0.9
 """So much of a tick's time may be used."""
-WAITED_MAX = 10
-"""Ticks for which a client that waited gets its bytes at once."""
 LOOK_EVERY = 16
 """Clients between two looks at the time."""
 
 
-class Feed:
+class ClientScheduler:
     """Collects the places of a tick by BaseApp; everything else goes at once."""
 
-    def __init__(self, app: CellApp, bits_s: float) -> None:
+    def __init__(self, core: Core, clients: Clients, bits_s: float, cpu_s: Callable[[], float]) -> None:
         self.throttle = 1.0
-        self._app = app
-        self._tick_bytes = bits_s / 8 * app.tick_s
+        self._core = core
+        self._clients = clients
+        self.cpu_s = cpu_s
+        self._tick_bytes = bits_s / 8 * core.tick_s
         self._last_at: float | None = None
         self._done_cpu_s = self._served_cpu_s = 0.0
         """When the tick before was done; when the last client of this one was served."""
@@ -83,12 +82,12 @@ class Feed:
 
     def serve_all(self) -> None:
         """As many clients as there is time for, from where the tick before has ended."""
-        cpu_s = self._app.cpu_s
-        clients = [real for real in self._app.reals.values() if real.witness is not None]
-        is_late = self._is_late(self._app.host.now)
+        cpu_s = self.cpu_s
+        clients = [real for real in self._core.reals.values() if real.witness is not None]
+        is_late = self._is_late(self._core.host.now)
         served, first, most = 0, self._first, self._most(len(clients))
         least = ceil(most * THROTTLE_MIN / self.throttle - 1e-9)
-        until = self._done_cpu_s + FULL * self._app.tick_s
+        until = self._done_cpu_s + FULL * self._core.tick_s
         while served < most:
             is_look = served >= least and (served - least) % LOOK_EVERY == 0
             if is_look and cpu_s() + served * self._after_s >= until:
@@ -106,7 +105,7 @@ class Feed:
 
     def _is_late(self, now: float) -> bool:
         last, self._last_at = self._last_at, now
-        return last is not None and now - last > LATE * self._app.tick_s
+        return last is not None and now - last > LATE * self._core.tick_s
 
     def _most(self, clients: int) -> int:
         """How many clients may be served in this tick, at best."""
@@ -117,36 +116,36 @@ class Feed:
 
     def _set_throttle(self, aim: float) -> None:
         """Towards what would be right now: one long tick is no reason to starve everybody."""
-        step = self._app.tick_s / SCALE_S * (1.0 - THROTTLE_MIN)
+        step = self._core.tick_s / SCALE_S * (1.0 - THROTTLE_MIN)
         self.throttle += max(-step, min(step, max(aim, THROTTLE_MIN) - self.throttle))
 
     def serve(self, real: Real) -> None:
         """Tells the client of a real what it is to hear now. If that fails, its story has a hole."""
-        assert real.witness is not None
+        witness = witness_of(real)
+        assert witness is not None
         try:
-            self._serve(real, real.witness)
+            self._serve(real, witness)
         except AssertionError:
             raise
         except Exception as problem:
-            self._app.report(real.body, "what its client is told", problem)
+            self._core.report(real.body, "what its client is told", problem)
             self._send_away(real)
 
     def _serve(self, real: Real, witness: Witness) -> None:
-        app, now = self._app, self._app.host.now
-        waited, witness.served_at = min((now - witness.served_at) / app.tick_s, WAITED_MAX), now
-        share = self._tick_bytes * self.throttle
-        messages, places = witness.update(now, app.tick, share * max(waited, 1.0), share * waited)
+        core, now, sent = self._core, self._core.host.now, witness.sent
+        sent.budget.grant(now, core.tick_s, self._tick_bytes * self.throttle)
+        messages, places = sent.update(now, core.tick, max(witness.radius, 1.0))
         if len(places) > LOOSE_MAX:
-            app.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
+            core.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
             places = places[-LOOSE_MAX:]
         if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
             messages = self._tell_in_parts(real, witness.number, messages)
         if messages:
             self.tell_base(real, ToClient(witness.number, tuple(messages)))
         if places:
-            after = app.switchboard.said(real.body.part, real.body.base_part)
+            after = core.switchboard.said(real.body.part, real.body.base_part)
             update = ClientUpdate(real.body.id, witness.number, tuple(places), after)
-            base = app.base_of(real.body)
+            base = core.base_of(real.body)
             updates = self._updates.get(base)
             if updates is None:
                 updates = self._updates[base] = []
@@ -170,7 +169,7 @@ class Feed:
         try:
             return real.data(is_last=is_last)
         except Exception as problem:
-            self._app.report(real.body, "properties for its base", problem)
+            self._core.report(real.body, "properties for its base", problem)
             body = real.body
             return CellData(body.space.name, body.position, body.direction, b"", is_last)
 
@@ -180,7 +179,7 @@ class Feed:
         try:
             self._send(real, message, is_urgent=isinstance(message, CellData) and message.is_last)
         except UsageError as problem:
-            self._app.count("base cannot be told", entity=real.body.id, problem=str(problem))
+            self._core.count("base cannot be told", entity=real.body.id, problem=str(problem))
             if not isinstance(message, CellData):
                 self._send_away(real)
             elif not isinstance(problem, ChannelFull):
@@ -188,12 +187,12 @@ class Feed:
 
     def _send(self, real: Real, message: Message, *, is_urgent: bool) -> None:
         body = real.body
-        self._app.switchboard.send(body.part, body.base_part, REGISTRY.encode(message), is_urgent=is_urgent)
+        self._core.switchboard.send(body.part, body.base_part, REGISTRY.encode(message), is_urgent=is_urgent)
 
     def _send_away(self, real: Real) -> None:
         if real.witness is not None:
             number = real.witness.number
-            real.set_witness(number, is_on=False)
+            self._clients.set_witness(real, number, is_on=False)
             reason = "what there is to see is too large to be sent, or too much"
             self._send(real, SendAway(number, reason), is_urgent=True)
             self._parting.append(real)
@@ -207,7 +206,7 @@ class Feed:
         parting, self._parting = self._parting, []
         for real in parting:
             if real.body.real is real and not real.is_doomed:
-                self._app.run(real.body, "on_client_detached", real.part.on_client_detached)
+                self._core.run(real.body, "on_client_detached", real.part.on_client_detached)
 
     def flush(self) -> None:
         """Sends the places of this tick."""
@@ -217,11 +216,11 @@ class Feed:
             size = 0
             for update in several:
                 if size >= UPDATES_BYTES or len(batch) >= UPDATES_MAX:
-                    self._app.send(app, ClientUpdates(tuple(batch)))
+                    self._core.send(app, ClientUpdates(tuple(batch)))
                     batch, size = [], 0
                 batch.append(update)
                 size += sum(map(len, update.messages))
-            self._app.send(app, ClientUpdates(tuple(batch)))
-        self._done_cpu_s = self._app.cpu_s()
+            self._core.send(app, ClientUpdates(tuple(batch)))
+        self._done_cpu_s = self.cpu_s()
         after_s = (self._done_cpu_s - self._served_cpu_s) / max(self._served, 1)
         self._after_s += (after_s - self._after_s) / 4

@@ -5,12 +5,13 @@ from terrazzo._speed.area cimport Area
 from terrazzo._speed.sight cimport Sight
 from terrazzo._speed.tally cimport Tally
 from terrazzo.cell.client.aliases cimport Aliases
+from terrazzo.cell.client.budget cimport Budget
 
 
-cdef class Story:
+cdef class ClientRecord:
     cdef public Sight sight
     cdef public Aliases aliases
-    cdef public double deficit
+    cdef public Budget budget
     cdef public list pending
     cdef public dict left
     cdef public dict _away
@@ -26,10 +27,12 @@ cdef class Story:
     cdef double _forget_at
     cdef double _patient_until
     cdef long long _said
-    cdef long _starved
+    cdef object _graves
 
     cpdef tuple get(self, int entity)
     cpdef tuple entry(self, int entity)
+    @cython.locals(flags=cython.int)
+    cpdef bint knows(self, int entity) except -1
     cpdef bint may_enter(self, object other) except -1
     cpdef add(self, object other, int flag)
     cpdef set_flags(self, int entity, int flags)
@@ -44,11 +47,10 @@ cdef class Story:
     cdef _say(self, long row, bytes message)
     cdef _tell(self, int alias, object event)
     @cython.locals(
-        budget=cython.double, room=cython.double, own=cython.longlong, used=cython.longlong,
+        room=cython.double, own=cython.longlong, used=cython.longlong,
         news=list, told=list, loose=list, pending=list, entity=cython.int,
     )
-    cpdef tuple update(self, double now, long tick, double allowed, double granted, double radius)
-    cdef double _room(self, double room, double allowed) except? -1
+    cpdef tuple update(self, double now, long tick, double radius)
     @cython.locals(entity=cython.int, tried=dict, is_granted=cython.bint)
     cdef _grant(self, double room)
     @cython.locals(alias=cython.int, flags=cython.int, slot=cython.int)

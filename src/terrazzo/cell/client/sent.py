@@ -32,11 +32,6 @@ changes now and for those with news that are more than a headline; all others co
 
 What may be lost is told at once or never. To who could not be told then, a property is told with the next news as it
 is by that time, and as everything that is caught up by stamps it is told so that it arrives.
-
-**The budget** is bytes a second, in the long run, over all borders: the deficit travels with the witness. The own
-entity's mail and leaves go in any case; announcements, descriptions, news and places as far as it reaches. What is over
-is owed, what is not used is saved, both for CARRY_TICKS at most. A new client begins with all that can be saved: it has
-much to hear.
 """
 
 from __future__ import annotations
@@ -44,20 +39,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator
 from math import inf
-from typing import TYPE_CHECKING
 
 from terrazzo._speed.sight import DESCRIBED, WITHHELD, Sight
 from terrazzo.cell.client.aliases import Aliases
+from terrazzo.cell.client.budget import Budget
 from terrazzo.cell.core.account import DESCRIPTION, PRESENCE
+from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE, RIDE, Event, History
+from terrazzo.cell.ghosts.tombstones import Graves
 from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
-
-if TYPE_CHECKING:
-    from terrazzo.cell.core.body import Body
 
 IN_AREA, MANUAL, WANTED, GONE, PARTED = 32, 64, 128, 256, 512
 """Flags of an entry, beside those of `_speed/sight`. The first two are reasons to be in the area. PARTED: the game has
@@ -67,27 +61,40 @@ LEFT_S = 10.0
 """How long it is remembered that something left: longer than any copy of it is behind."""
 WANT_S = 3.0
 """How long a client is waited for that does not want what was announced to it."""
-CARRY_TICKS = 10
-STARVED_TICKS = 10
-"""After so many ticks without budget others are served whatever is owed: nobody's story may stop for good."""
 
 Entry = tuple[int, int, int, int]
 """Slot (-1: no body here), alias (0: not announced), sent, flags."""
 
 
-class Story:
+class ClientRecord:
     """The entries of one client."""
 
     __slots__ = (
-        "_area", "_awaited", "_away", "_bodies", "_body", "_ends", "_forget_at", "_loose", "_patient_until",
-        "_remembered", "_said", "_starved", "_tally", "_wishes", "aliases", "deficit", "left", "pending", "sight",
+        "_area",
+        "_awaited",
+        "_away",
+        "_bodies",
+        "_body",
+        "_ends",
+        "_forget_at",
+        "_graves",
+        "_loose",
+        "_patient_until",
+        "_remembered",
+        "_said",
+        "_tally",
+        "_wishes",
+        "aliases",
+        "budget",
+        "left",
+        "pending",
+        "sight",
     )  # fmt: skip
 
-    def __init__(self, body: Body, aliases: Aliases, deficit: float = -inf) -> None:
+    def __init__(self, body: Body, aliases: Aliases, budget: Budget, graves: Graves) -> None:
         self.sight = Sight(body.space.area, body.slot, body.space.headlines)
         self.aliases = aliases
-        self.deficit = deficit
-        """Bytes that are owed; below zero: saved."""
+        self.budget = budget
         self.pending: list[bytes] = []
         """For the client, in order, with the next update."""
         self._loose: list[bytes] = []
@@ -111,9 +118,9 @@ class Story:
         """Entries that the client has to lose: GONE or WITHHELD."""
         self._remembered: dict[int, int] = {}
         """Of those wanted: the number up to which the client remembers it from before."""
-        self._starved = 0
         self._forget_at = 0.0
-        self._tally = body.app.account.tally
+        self._graves = graves
+        self._tally = body.core.account.tally
 
     # Entries.
 
@@ -126,6 +133,11 @@ class Story:
         entry = self.sight.get(entity)
         assert entry is not None
         return entry
+
+    def knows(self, entity: int) -> bool:
+        """Whether the client has the description of an entity."""
+        flags = self.sight.flags(entity)
+        return flags >= 0 and bool(flags & DESCRIBED)
 
     def may_enter(self, other: Body) -> bool:
         """Whether a body is as new as what the client has seen of it before."""
@@ -181,7 +193,7 @@ class Story:
         """The client has heard of these entities and wants them described; it has heard that those are gone."""
         for alias in message.released:
             if not self.aliases.release(alias):
-                self._body.app.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
+                self._body.core.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
         for entity, remembered in message.wants:
             flags = self.sight.flags(entity)
             if flags >= 0 and not flags & (DESCRIBED | GONE) and self.sight.alias(entity):
@@ -190,7 +202,7 @@ class Story:
                 self.set_flags(entity, flags | WANTED)
 
     def _await_want(self, entity: int, alias: int) -> None:
-        until = self._body.app.host.now + WANT_S
+        until = self._body.core.host.now + WANT_S
         if not self._awaited:
             self._patient_until = until
         self._awaited.append((until, entity, alias))
@@ -204,7 +216,7 @@ class Story:
             if flags < 0 or flags & (DESCRIBED | GONE | WANTED | WITHHELD):
                 continue
             if self.sight.alias(entity) == alias:
-                self._body.app.count("described unasked", entity=self._body.id, other=entity)
+                self._body.core.count("described unasked", entity=self._body.id, other=entity)
                 self.set_flags(entity, flags | WANTED)
 
     # Telling.
@@ -229,16 +241,10 @@ class Story:
     def _tell(self, alias: int, event: Event) -> None:
         self._say(event.row, with_alias(alias, event.told))
 
-    def update(
-        self, now: float, tick: int, allowed: float, granted: float, radius: float
-    ) -> tuple[list[bytes], list[bytes]]:
-        """What is to be said now: reliable messages, and those that may be lost. Of bytes, `allowed` a tick, and
-        `granted` since the last time."""
-        budget = granted - max(self.deficit, -allowed * CARRY_TICKS)
+    def update(self, now: float, tick: int, radius: float) -> tuple[list[bytes], list[bytes]]:
+        """What is to be sent now, within what the budget has granted: reliable messages, and those that may be lost."""
         own, self._said = self._said, 0
-        room = budget - own
-        if room <= 0 or self._starved:
-            room = self._room(room, allowed)
+        room = self.budget.room(own)
         if self.left and now >= self._forget_at:
             self._forget_left(now)
         if self._patient_until <= now:
@@ -254,19 +260,11 @@ class Story:
             self._tell_news(entity)
             if self._said + used >= room:
                 break
-        self.deficit = min(own + self._said + used - budget, allowed * CARRY_TICKS)
+        self.budget.spend(own + self._said + used)
         pending, self.pending, self._said = self.pending, [], 0
         if self._loose:
             loose, self._loose = self._loose + loose, []
         return pending, loose
-
-    def _room(self, room: float, allowed: float) -> float:
-        """What is there for others."""
-        self._starved = 0 if room > 0 else self._starved + 1
-        if self._starved < STARVED_TICKS:
-            return room
-        self._starved = 0
-        return allowed
 
     def _grant(self, room: float) -> None:
         """Announces and describes as many as there is room for."""
@@ -299,7 +297,7 @@ class Story:
     def _announce(self, other: Body, entity: int) -> bool:
         alias, kind = self.aliases.take(), other.kind
         if not alias:
-            self._body.app.count("no alias left", entity=self._body.id)
+            self._body.core.count("no alias left", entity=self._body.id)
             return False
         self.sight.rename(entity, alias)
         self._say(kind.page.others[PRESENCE], encode_announce(entity, alias, kind.schema))
@@ -417,7 +415,7 @@ class Story:
 
     def _repeat_grave(self, entity: int, alias: int, sent: int, flags: int) -> int:
         """The last words of one whose body is gone; the number up to which it is known."""
-        grave = self._body.app.ghosts.graves.get(entity)
+        grave = self._graves.get(entity)
         if grave is None or life_of(grave.number) != life_of(sent):
             return sent
         if flags & DESCRIBED and grave.number > sent:
@@ -427,7 +425,7 @@ class Story:
 
     def _close(self, alias: int, entity: int, other: Body | None) -> None:
         if other is None:
-            row = self._body.app.account.leave_of_the_gone()
+            row = self._body.core.account.leave_of_the_gone()
         else:
             row = other.kind.page.others[PRESENCE]
         self._say(row, encode_leave(alias))

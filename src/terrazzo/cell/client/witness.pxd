@@ -2,7 +2,7 @@
 import cython
 
 from terrazzo._speed.sight cimport Sight
-from terrazzo.cell.client.sent cimport Story
+from terrazzo.cell.client.sent cimport ClientRecord
 
 
 cdef class Witness:
@@ -10,18 +10,15 @@ cdef class Witness:
     cdef public long long number
     cdef public double radius
     cdef public double hysteresis
-    cdef public bint has_come
-    cdef public double served_at
-    cdef public Story _story
+    cdef public ClientRecord sent
+    cdef object _interests
+    cdef object _seeking
+    cdef object _graves
     cdef public long _interest
     cdef public dict _doubts
     cdef public double _patience_until
     cdef public object _awaited
 
-    cpdef tell_own(self, object event)
-    cpdef say_own(self, object subject, bytes message)
-    @cython.locals(story=Story, advance=cython.double, said=tuple)
-    cpdef tuple update(self, double now, long tick, double allowed, double granted)
     cpdef on_wants(self, object message)
     cpdef enter(self, object other)
     @cython.locals(flags=cython.int)

@@ -34,116 +34,95 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from math import hypot
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from terrazzo._speed.sight import DESCRIBED, WITHHELD
-from terrazzo.cell.client.aliases import Aliases
-from terrazzo.cell.client.interests import PATIENCE_S
-from terrazzo.cell.client.sent import GONE, IN_AREA, LEFT_S, MANUAL, PARTED, Story
-from terrazzo.cell.core.account import DESCRIPTION
-from terrazzo.cell.core.history import PLACE, Event
+from terrazzo.cell.client.interests import PATIENCE_S, Interests
+from terrazzo.cell.client.sent import GONE, IN_AREA, MANUAL, PARTED, ClientRecord
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import PLACE
+from terrazzo.cell.ghosts.seeking import Seeking
+from terrazzo.cell.ghosts.tombstones import Graves
 from terrazzo.errors import UsageError
-from terrazzo.sync.protocol import encode_cell_player, encode_moved, encode_space
-from terrazzo.sync.riding import encode_ride
+from terrazzo.sync.protocol import encode_moved, encode_space
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedWitness
 
-if TYPE_CHECKING:
-    from terrazzo.cell.core.body import Body
 
-ADVANCE = 0.5
-"""Of a tick's bytes: as much as leaves half for the next tick, in which it is paid back."""
+class Around(NamedTuple):
+    """What a witness uses of its CellApp."""
+
+    interests: Interests
+    seeking: Seeking
+    graves: Graves
 
 
 class Witness:
     """Who is in the area of one client."""
 
     __slots__ = (
-        "_awaited", "_doubts", "_interest", "_patience_until", "_story", "body", "has_come", "hysteresis", "number",
-        "radius", "served_at",
+        "_awaited", "_doubts", "_graves", "_interest", "_interests", "_patience_until", "_seeking", "body",
+        "hysteresis", "number", "radius", "sent",
     )  # fmt: skip
 
-    def __init__(self, body: Body, number: int, radius: float, hysteresis: float, story: Story) -> None:
+    def __init__(
+        self, body: Body, number: int, radius: float, hysteresis: float, sent: ClientRecord, around: Around
+    ) -> None:
         self.body = body
         self.number = number
         self.radius = radius
         self.hysteresis = hysteresis
-        self._story = story
+        self.sent = sent
+        self._interests, self._seeking, self._graves = around
         self._interest = -1
         self._doubts: dict[int, None] = {}
         """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
         self._patience_until = 0.0
         self._awaited: Collection[int] | None = None
         """For whom there is patience; None: for all."""
-        self.has_come = False
-        """From another cell, and was not served here yet."""
-        self.served_at = body.app.host.now
-        """When, by the clock of this app (`cell/client/scheduler.py`): for the time under way a client is granted
-        nothing."""
 
     # Coming and going.
 
-    @classmethod
-    def begin(cls, body: Body, number: int) -> Witness:
-        """A client comes. Its first word is what its own body is at this moment."""
-        policy, kind = body.app.game.policy, body.kind
-        witness = cls(body, number, policy.area_radius_m, policy.area_hysteresis_m, Story(body, Aliases()))
-        witness.served_at -= body.app.tick_s
-        row = kind.player_row(body.state)
-        player = encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row)
-        witness.say_own(DESCRIPTION, player)
-        if body.ride is not None:
-            witness.tell_own(kind.tell_ride(encode_ride(body.ride)))
-        witness._watch(())
-        return witness
-
-    @property
-    def owes(self) -> bool:
-        """Whether its client has been sent more than its budget has allowed so far."""
-        return self._story.deficit > 0
-
-    def _watch(self, members: Iterable[int]) -> None:
-        self._interest = self.body.app.interests.watch(self, self.body, self.radius, self.hysteresis, members)
+    def watch(self, members: Iterable[int]) -> None:
+        """Begins to watch; `members` are in the area already."""
+        self._interest = self._interests.watch(self, self.body, self.radius, self.hysteresis, members)
 
     def end(self) -> None:
         """It watches nothing any more."""
-        self.body.app.interests.unwatch(self, self.body.space, self._interest)
+        self._interests.unwatch(self, self.body.space, self._interest)
 
     def pack(self) -> PackedWitness:
-        """At rest; right after an update, so that nothing is pending and nobody is about to go."""
-        story = self._story
-        assert not story.pending
-        left = tuple((entity, number) for entity, (number, _) in story.left.items())
-        resting = tuple(sorted(story.aliases.resting))
-        seen = tuple(story.pack())
-        return PackedWitness(self.number, self.radius, self.hysteresis, seen, left, resting, story.deficit)
+        """At rest; right after an update, so that nothing is pending and no entity is about to go."""
+        sent = self.sent
+        assert not sent.pending
+        left = tuple((entity, number) for entity, (number, _) in sent.left.items())
+        resting = tuple(sorted(sent.aliases.resting))
+        seen = tuple(sent.pack())
+        return PackedWitness(self.number, self.radius, self.hysteresis, seen, left, resting, sent.budget.deficit)
 
     @classmethod
-    def unpack(cls, body: Body, packed: PackedWitness, now: float) -> Witness:
+    def unpack(cls, body: Body, packed: PackedWitness, sent: ClientRecord, around: Around, now: float) -> Witness:
         """Goes on here."""
-        story = Story(body, Aliases((seen.alias for seen in packed.seen), packed.resting), packed.deficit)
-        witness = cls(body, packed.witness, packed.radius, packed.hysteresis, story)
+        witness = cls(body, packed.witness, packed.radius, packed.hysteresis, sent, around)
         witness._patience_until = now + PATIENCE_S
-        witness.has_come = True
-        story.left = {entity: (number, now + LEFT_S) for entity, number in packed.left}
         members = []
         for seen in packed.seen:
             other = body.space.bodies.get(seen.entity)
             if other is None:
-                story.unpack(seen._replace(flags=seen.flags & ~IN_AREA), -1)
+                sent.unpack(seen._replace(flags=seen.flags & ~IN_AREA), -1)
             else:
-                story.unpack(seen, other.slot)
+                sent.unpack(seen, other.slot)
                 if seen.flags & IN_AREA:
                     members.append(other.slot)
             if other is None or not seen.flags & IN_AREA or life_of(other.number) > life_of(seen.sent):
                 witness._doubt(seen.entity)
-        witness._watch(members)
+        witness.watch(members)
         return witness
 
     def absent(self) -> list[int]:
         """The entities that the client knows and this cell does not, as far as they are waited for."""
-        sight, awaited = self._story.sight, self._awaited
+        sight, awaited = self.sent.sight, self._awaited
         return [
             entity for entity in sight.entities() if sight.slot(entity) < 0 and (awaited is None or entity in awaited)
         ]
@@ -161,13 +140,13 @@ class Witness:
     def take_leave(self, position: Position | None) -> None:
         """It is about to jump there; None: into another space. Whatever is not near that place leaves for the game. An
         entity that was added by hand stays within the space."""
-        sight, bodies, members = self._story.sight, self.body.space.bodies, []
+        sight, bodies, members = self.sent.sight, self.body.space.bodies, []
         near = frozenset(() if position is None else self.near(position))
         for entity in self.entities():
             flags, other = sight.flags(entity), bodies.get(entity)
             if entity not in near and (position is None or not flags & MANUAL):
                 sight.set_flags(entity, flags & ~(IN_AREA | MANUAL) | PARTED)
-                self.body.app.interests.call(self.body, "on_left_aoi", entity)
+                self._interests.call(self.body, "on_left_aoi", entity)
             elif flags & IN_AREA and other is not None and other.slot == sight.slot(entity):
                 members.append(other.slot)
                 continue
@@ -176,63 +155,30 @@ class Witness:
             self._doubts[entity] = None
         self._doubts = {entity: None for entity in self._doubts if sight.flags(entity) >= 0}
         self.end()
-        self._watch(members)  # whatever is inside and too old to be let in enters again with the next look
-        self.body.app.interests.doubt(self)
+        self.watch(members)  # whatever is inside and too old to be let in enters again with the next look
+        self._interests.doubt(self)
 
     def jump(self, space_before: int, near: Collection[int] = ()) -> None:
         """It came by a teleport, and its client has to know. Who is not near the new place, as far as it was known at
         the old one, is not waited for. In another space nothing of before is there."""
         body = self.body
         if body.space.id == space_before:
-            self.say_own(PLACE, encode_moved(body.position, body.direction))
+            self.sent.say_own(PLACE, encode_moved(body.position, body.direction))
             self._awaited = frozenset(near)
             return
         self._patience_until = 0.0
-        self.say_own(PLACE, encode_space(body.space.id, body.position, body.direction))
+        self.sent.say_own(PLACE, encode_space(body.space.id, body.position, body.direction))
         for entity in self.entities():
-            body.app.interests.call(body, "on_left_aoi", entity)
-        self._story.drop_all(body.app.host.now)
+            self._interests.call(body, "on_left_aoi", entity)
+        self.sent.drop_all(body.core.host.now)
         self._doubts.clear()
         self.end()
-        self._watch(())
-
-    # What the client hears and says.
-
-    @property
-    def pending(self) -> list[bytes]:
-        """What it will hear next, in order."""
-        return self._story.pending
-
-    def knows(self, entity: int) -> bool:
-        """Whether the client has its description."""
-        flags = self._story.sight.flags(entity)
-        return flags >= 0 and bool(flags & DESCRIBED)
-
-    def tell_own(self, event: Event) -> None:
-        """The own entity changed, or its client is called."""
-        self._story.tell_own(event)
-
-    def say_own(self, subject: int, message: bytes) -> None:
-        """The same, of what is no event: a message about this subject of the account (`cell/core/account.py`)."""
-        self._story.say_own(subject, message)
-
-    def update(self, now: float, tick: int, allowed: float, granted: float) -> tuple[list[bytes], list[bytes]]:
-        """What it is to hear now: reliable messages, and those that may be lost. Of bytes, `allowed` a tick, and
-        `granted` since the last time. A witness that has just come is granted nearly nothing yet; so that its client
-        is not left without news, it gets ADVANCE of a tick on credit, unless it owes as much already."""
-        story, advance = self._story, 0.0
-        if self.has_come:
-            self.has_come = False
-            advance = allowed * ADVANCE if story.deficit < allowed * ADVANCE else 0.0
-        story.deficit -= advance
-        said = story.update(now, tick, allowed, granted, max(self.radius, 1.0))
-        story.deficit += advance
-        return said
+        self.watch(())
 
     def on_wants(self, message: ClientWants) -> None:
-        """What it says about what it has heard."""
+        """The client of this number has answered what it was sent."""
         if message.witness == self.number:
-            self._story.on_wants(message)
+            self.sent.on_wants(message)
 
     # What the game wants.
 
@@ -243,7 +189,7 @@ class Witness:
 
     def entities(self) -> list[int]:
         """Who is in the area, the client may know of it or not."""
-        sight = self._story.sight
+        sight = self.sent.sight
         return [entity for entity in sight.entities() if not sight.flags(entity) & (GONE | PARTED)]
 
     def add_manual(self, entity: int) -> None:
@@ -252,28 +198,28 @@ class Witness:
         if other is None or other is self.body or not other.kind.schema.on_client:
             what = "another one, known in this cell, whose type has a client part"
             raise UsageError(f"entity {entity} cannot be added to the area of {self.body.label}: that takes {what}")
-        is_near = entity in self._doubts and self._story.sight.flags(entity) < 0
+        is_near = entity in self._doubts and self.sent.sight.flags(entity) < 0
         self._come(other, MANUAL | IN_AREA if is_near else MANUAL)
         self._doubt(entity)
 
     def remove_manual(self, entity: int) -> None:
         """No longer in the area because the game said so."""
-        flags = self._story.sight.flags(entity)
+        flags = self.sent.sight.flags(entity)
         if flags >= 0 and flags & MANUAL:
-            self._story.set_flags(entity, flags & ~MANUAL)
+            self.sent.set_flags(entity, flags & ~MANUAL)
             self._doubt(entity)
 
     def withhold(self, entity: int, is_withheld: bool) -> None:
         """Is in the area, but the client is not to know; as long as it is in the area."""
-        flags = self._story.sight.flags(entity)
+        flags = self.sent.sight.flags(entity)
         if flags < 0 or flags & (GONE | PARTED):
             problem = f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi"
             raise UsageError(f"withhold_from_client: target: {problem}")
-        self._story.set_flags(entity, flags | WITHHELD if is_withheld else flags & ~WITHHELD)
+        self.sent.set_flags(entity, flags | WITHHELD if is_withheld else flags & ~WITHHELD)
 
     def is_withheld(self, entity: int) -> bool:
         """Whether the client is not to know of it."""
-        flags = self._story.sight.flags(entity)
+        flags = self.sent.sight.flags(entity)
         return flags >= 0 and flags & (WITHHELD | PARTED) == WITHHELD
 
     # What happens around (`cell/client/interests.py`).
@@ -283,18 +229,18 @@ class Witness:
         schema = other.kind.schema
         if not schema.on_client or schema.is_manual_aoi:
             return
-        if self._story.sight.flags(other.id) >= 0 or self._story.may_enter(other):
+        if self.sent.sight.flags(other.id) >= 0 or self.sent.may_enter(other):
             self._come(other, IN_AREA)
         else:
             self._doubt(other.id)
 
     def leave(self, entity: int) -> None:
         """See Watcher."""
-        flags = self._story.sight.flags(entity)
+        flags = self.sent.sight.flags(entity)
         if flags < 0:
             self._doubts.pop(entity, None)
         else:
-            self._story.set_flags(entity, flags & ~IN_AREA)
+            self.sent.set_flags(entity, flags & ~IN_AREA)
             self._doubt(entity)
 
     def judge(self, now: float) -> bool:
@@ -308,14 +254,14 @@ class Witness:
 
     def _doubt(self, entity: int) -> None:
         self._doubts[entity] = None
-        self.body.app.interests.doubt(self)
+        self._interests.doubt(self)
 
     def _is_in_doubt(self, entity: int, other: Body | None, now: float) -> bool:
         """Decides about one, see the module; whether it must be judged again."""
-        sight = self._story.sight
+        sight = self.sent.sight
         flags = sight.flags(entity)
         if flags < 0:
-            is_late = other is not None and not self._story.may_enter(other)
+            is_late = other is not None and not self.sent.may_enter(other)
             if other is not None and not is_late:
                 self._let_in(other, IN_AREA, flags)
             return is_late
@@ -323,13 +269,13 @@ class Witness:
             return False
         slot, sent = sight.slot(entity), sight.sent(entity)
         if other is None:
-            is_early = now < self._patience_until or self.body.app.seeking.is_sought(self.body.id, entity)
+            is_early = now < self._patience_until or self._seeking.is_sought(self.body.id, entity)
             is_awaited = is_early and self._is_awaited(entity, slot, sent)
             if not is_awaited:
                 self._let_go(entity, flags)
             elif slot >= 0:
                 sight.bind(entity, -1)
-                self.body.app.seeking.seek(self.body, entity)
+                self._seeking.seek(self.body, entity)
             return is_awaited
         if other.slot != slot:
             sight.bind(entity, other.slot)
@@ -351,16 +297,16 @@ class Witness:
         nothing: it may be near by now, and have another one soon."""
         if self._awaited is not None and entity not in self._awaited:
             return False
-        grave = self.body.app.ghosts.graves.get(entity)
+        grave = self._graves.get(entity)
         return grave is None or grave.number < sent or (slot < 0 and not grave.is_destroyed)
 
     def _come(self, other: Body, flag: int) -> None:
         """It is in the area. Who has left in a former life, and could not be told yet of that, is so now: it must not
         be taken for that one."""
-        sight = self._story.sight
+        sight = self.sent.sight
         flags = sight.flags(other.id)
         if flags >= 0 and flags & GONE and flags & DESCRIBED and life_of(other.number) > life_of(sight.sent(other.id)):
-            self._story.part(other.id, flags, self.body.app.host.now)
+            self.sent.part(other.id, flags, self.body.core.host.now)
             flags = -1
         self._let_in(other, flag, flags)
 
@@ -368,15 +314,15 @@ class Witness:
         """It is in the area, for this reason; perhaps for one more, or it was about to go: then it is withheld no more,
         though the client may not have heard of anything yet."""
         if flags < 0:
-            self._story.add(other, flag)
+            self.sent.add(other, flag)
         else:
             gone = GONE | PARTED | WITHHELD if flags & (GONE | PARTED) else 0
-            self._story.set_flags(other.id, (flags | flag) & ~gone)
+            self.sent.set_flags(other.id, (flags | flag) & ~gone)
             self._doubt(other.id)
         if flags < 0 or flags & (GONE | PARTED):
-            self.body.app.interests.call(self.body, "on_entered_aoi", other.view)
+            self._interests.call(self.body, "on_entered_aoi", other.view)
 
     def _let_go(self, entity: int, flags: int) -> None:
-        self._story.set_flags(entity, flags & ~(IN_AREA | MANUAL | PARTED) | GONE)
+        self.sent.set_flags(entity, flags & ~(IN_AREA | MANUAL | PARTED) | GONE)
         if not flags & PARTED:
-            self.body.app.interests.call(self.body, "on_left_aoi", entity)
+            self._interests.call(self.body, "on_left_aoi", entity)

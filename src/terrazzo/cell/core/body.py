@@ -10,18 +10,21 @@ at once; the body knows its slot there. Everything else is Python.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from terrazzo.cell.api.views import view_of
-from terrazzo.cell.core.history import History
+from terrazzo.cell.core.history import Event, History
+from terrazzo.cell.core.hooks import Hooks
 from terrazzo.cell.core.kind import EntityKind
+from terrazzo.cell.core.readonly import ReadOnly
 from terrazzo.schema.state import State
-from terrazzo.sync.riding import Ride
+from terrazzo.sync.riding import Ride, decode_ride, encode_ride
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import Direction, Position
+from terrazzo.wire.pairs.cell_cell import Past
 
 if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
+    from terrazzo.cell.core.core import Core
     from terrazzo.cell.core.real import Real
     from terrazzo.cell.core.space import Space
 
@@ -30,13 +33,13 @@ class Body:
     """An entity in a space, on this app."""
 
     __slots__ = (
-        "_last", "_real_app", "app", "base", "base_part", "born", "history", "id", "kind", "part", "real", "ride",
+        "_last", "_real_app", "base", "base_part", "born", "core", "history", "id", "kind", "part", "real", "ride",
         "slot", "space", "state", "view",
     )  # fmt: skip
 
     def __init__(
         self,
-        app: CellApp,
+        core: Core,
         space: Space,
         kind: EntityKind,
         entity: int,
@@ -49,7 +52,7 @@ class Body:
         direction: Direction,
         state: State,
     ) -> None:
-        self.app = app
+        self.core = core
         self.space = space
         self.kind = kind
         self.id = EntityId(entity)
@@ -65,7 +68,15 @@ class Body:
         self._last: tuple[Position, Direction, int, int] | None = None
         self.slot = space.area.add(entity, position, direction, kind.schema.appeal_radius, number, epoch)
         self.real_app = real_app
-        self.view = view_of(self)
+        self.view: Hooks = self._new_view()
+
+    def _new_view(self) -> Hooks:
+        """What the code of other entities gets of this one (`cell/api/views.py`)."""
+        view = self.kind.view_class.__new__(self.kind.view_class)
+        view._body = self
+        advice = "it is another entity's; call one of its methods, which runs where the entity is"
+        view._state = ReadOnly(self, self.kind.schema.ghost_layout, advice)
+        return view
 
     def bury(self) -> None:
         """Its slot is given back; who still holds the body sees the last that was known."""
@@ -107,7 +118,7 @@ class Body:
     @real_app.setter
     def real_app(self, app: AppId) -> None:
         self._real_app = app
-        self.space.area.set_owner(self.slot, self.app.number_of(app))
+        self.space.area.set_owner(self.slot, self.core.number_of(app))
 
     @property
     def label(self) -> str:
@@ -124,3 +135,36 @@ class Body:
         layout = self.kind.schema.ghost_layout
         self.state.release()
         self.state = State(layout, None, layout.shares_of(self.state.values()[: len(layout)]))
+
+    # Its history.
+
+    def record(self, number: int, events: Sequence[Event]) -> None:
+        """The step of this number told other clients this. Real and ghost alike."""
+        if events:
+            before = max(self.history.newest, self.space.area.news(self.slot))
+            self.history.add(number, events)
+            self.space.area.set_news(self.slot, number)
+            manners = None if all(each.manner.is_plain for each in events) else [each.manner for each in events]
+            told, rows = [each.told for each in events], [each.row for each in events]
+            self.space.headlines.set(self.slot, self.id, before, number, told, manners, rows)
+
+    def adopt(self, past: Past) -> None:
+        """This body is made, or made anew, from what another app sent: what was before. `number` is still the old one:
+        what the body itself knows of the time before is kept where it reaches further back."""
+        history = self.history
+        if history.floor < past.floor <= self.number:
+            history.go_on(self.number, past, self.kind.event)
+        else:
+            self.history = history = History.unpack(past, self.kind.event)
+        self.space.area.set_news(self.slot, history.news)
+
+
+def pack_ride(body: Body) -> bytes:
+    """The ride of a body, if it has one, for another copy of the entity."""
+    return b"" if body.ride is None else encode_ride(body.ride)
+
+
+def unpack_ride(data: bytes) -> Ride | None:
+    """The same, back."""
+    ride = decode_ride(data) if data else None
+    return ride if ride is not None and ride.vehicle else None

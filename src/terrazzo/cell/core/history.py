@@ -45,14 +45,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from terrazzo._speed.sight import OUTERMOST
 from terrazzo.sync.protocol import Told
 from terrazzo.wire.pairs.cell_cell import PackedEvent, Past, Step
-
-if TYPE_CHECKING:
-    from terrazzo.cell.core.body import Body
 
 STEPS_MAX = 128
 """More than the ticks that a real is on its way at most (`mending.ARRIVAL_S`), with its witness."""
@@ -97,28 +94,6 @@ class Event(NamedTuple):
 class _Step(NamedTuple):
     events: tuple[Event, ...]
     size: int
-
-
-def record(body: Body, number: int, events: Sequence[Event]) -> None:
-    """The step of this number of a body told other clients this. Real and ghost alike."""
-    if events:
-        before = max(body.history.newest, body.space.area.news(body.slot))
-        body.history.add(number, events)
-        body.space.area.set_news(body.slot, number)
-        manners = None if all(each.manner.is_plain for each in events) else [each.manner for each in events]
-        told, rows = [each.told for each in events], [each.row for each in events]
-        body.space.headlines.set(body.slot, body.id, before, number, told, manners, rows)
-
-
-def adopt(body: Body, past: Past) -> None:
-    """A body is made, or made anew, from what another app sent: what was before. `body.number` is still the old one:
-    what the body itself knows of the time before is kept where it reaches further back."""
-    history = body.history
-    if history.floor < past.floor <= body.number:
-        history.go_on(body.number, past, body.kind.event)
-    else:
-        body.history = history = History.unpack(past, body.kind.event)
-    body.space.area.set_news(body.slot, history.news)
 
 
 def without_places(past: Past) -> Past:
@@ -242,10 +217,16 @@ class History:
         self.rows.clear()
 
 
+class HasHistory(Protocol):
+    """A body, as far as its history is concerned."""
+
+    history: History
+
+
 class Ageing:
     """Visits the histories of all bodies of one app in turn, each once in AGE_S."""
 
-    def __init__(self, bodies: Mapping[int, Body], tick_s: float) -> None:
+    def __init__(self, bodies: Mapping[int, HasHistory], tick_s: float) -> None:
         self._bodies = bodies
         self._share = tick_s / AGE_S
         self._due = 0.0

@@ -14,13 +14,22 @@ game does not override costs nothing: the engine knows (`has_hook`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from terrazzo.schema.vectors import Vector3
 
 
 class Hooks:
-    """All of them, doing nothing."""
+    """All of them, doing nothing. The core has the object of a game as one of these."""
+
+    _body: Any
+    _state: Any
+    _is_starting: bool
+
+    if TYPE_CHECKING:
+        # The class of the game has more: properties and methods of its own (`schema/classes/parts.py`).
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     # In its life.
 

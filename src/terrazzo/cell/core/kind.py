@@ -14,22 +14,19 @@ change inside a value means something only to who has got the one before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from terrazzo._speed.codec import Codec, HiddenCodec
 from terrazzo._speed.sight import OUTERMOST, Ranges
 from terrazzo._speed.values import WHOLE, Change
-from terrazzo.cell.api.cell import Cell
-from terrazzo.cell.api.views import view_class_of
 from terrazzo.cell.core.account import Account, Page
-from terrazzo.cell.core.history import PLACE, PLAIN, RIDE, Event, Manner
-from terrazzo.cell.core.hooks import HOOKS, has_hook
-from terrazzo.errors import DecodeError, UsageError
+from terrazzo.cell.core.history import PLACE, PLAIN, RIDE, Event, History, Manner
+from terrazzo.cell.core.hooks import Hooks
+from terrazzo.errors import DecodeError
 from terrazzo.game import LoadedGame
-from terrazzo.schema.classes.parts import bind
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Property, Side
 from terrazzo.schema.shares import has_shares, is_for, share_of
@@ -38,13 +35,35 @@ from terrazzo.sync.protocol import Direction, MethodTable, Position, ToClient, T
 from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.ids import life_of
 
-if TYPE_CHECKING:
-    from terrazzo.cell.core.body import Body
-
-
 LOOSE_MAX = 1018
 """Bytes of a change or call that may be lost; with its head it must fit a message of the client channel that may be.
 What is longer is sent so that it arrives."""
+
+
+class Described(Protocol):
+    """A body, as far as clients are told of it."""
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def ride(self) -> Ride | None: ...
+    @property
+    def position(self) -> Position: ...
+    @property
+    def direction(self) -> Direction: ...
+
+
+class PartClasses(NamedTuple):
+    """The classes of the game for the cell part of one entity type (`cell/api/classes.py`)."""
+
+    part: type[Hooks]
+    view: type[Hooks]
+    hooks: frozenset[str]
+    """The hooks that the game overrides: the others need not be run."""
 
 
 class Reach(NamedTuple):
@@ -72,13 +91,10 @@ class Forms(NamedTuple):
 class EntityKind:
     """One entity type, as a CellApp needs it."""
 
-    def __init__(self, schema: EntitySchema, part_class: type[Cell], methods: MethodTable, page: Page) -> None:
+    def __init__(self, schema: EntitySchema, classes: PartClasses, methods: MethodTable, page: Page) -> None:
         self.schema = schema
         self.page = page
-        self.part_class = part_class
-        self.view_class = view_class_of(part_class, schema)
-        self.hooks = frozenset(name for name in HOOKS if has_hook(part_class, name))
-        """The hooks that the game overrides: the others need not be run."""
+        self.part_class, self.view_class, self.hooks = classes
         self.reach = tuple(self._reach(place) for place in range(len(schema.cell_layout)))
         self.ranges, self.ranges_of_vehicles = ranges_of(schema, self.page.others[PLACE])
         self.is_eventful = schema.on_client and schema.volatile.position is None
@@ -121,7 +137,7 @@ class EntityKind:
         """What the own client gets with the cell part."""
         return [state.get(place) for place in self._for_player]
 
-    def describe(self, body: Body, level: int, remembered: int = 0) -> bytes:
+    def describe(self, body: Described, level: int, remembered: int = 0) -> bytes:
         """The properties that somebody else's client gets with the description of a body at a level of detail. Of one
         that it remembers up to a number, only those that have changed since; but what belongs to a level it may have
         missed even then."""
@@ -208,7 +224,7 @@ class EntityKind:
         """What an entity stands on as clients are told of it (`sync.riding`)."""
         return self.event(RIDE, Told(ToClient.RIDES, data))
 
-    def tell_again(self, body: Body, subject: int) -> Event:
+    def tell_again(self, body: Described, subject: int) -> Event:
         """A property, the ride or the place as it is now: for a client that missed too much."""
         if subject == PLACE:
             return self.tell_place(body.position, body.direction)
@@ -254,8 +270,11 @@ def ranges_of(schema: EntitySchema, row: int) -> tuple[Ranges, Ranges]:
 class Kinds:
     """All entity types of a game, by type id; each is worked out when it is first asked for."""
 
-    def __init__(self, game: LoadedGame, account: Account) -> None:
+    def __init__(
+        self, game: LoadedGame, account: Account, classes_of: Callable[[LoadedGame, EntitySchema], PartClasses]
+    ) -> None:
         self._game = game
+        self._classes_of = classes_of
         self._pages = {type_id: Page(account, schema) for type_id, schema in sorted(game.schema.by_id.items())}
         self._methods = MethodTable(game.schema)
         self._kinds: dict[int, EntityKind] = {}
@@ -264,15 +283,6 @@ class Kinds:
         """The entity type of this number, if there is one."""
         if type_id not in self._kinds and type_id in self._game.schema.by_id:
             schema = self._game.schema.by_id[type_id]
-            self._kinds[type_id] = EntityKind(schema, self._part_class(schema), self._methods, self._pages[type_id])
+            classes = self._classes_of(self._game, schema)
+            self._kinds[type_id] = EntityKind(schema, classes, self._methods, self._pages[type_id])
         return self._kinds.get(type_id)
-
-    def _part_class(self, schema: EntitySchema) -> type[Cell]:
-        found = self._game.parts.get(schema.name, {}).get(Side.CELL)
-        if found is None:  # nobody wrote behaviour for it: it has properties and a place, and that is all
-            found = type(f"{schema.name}Cell", (Cell,), {})
-        if not issubclass(found, Cell):
-            raise UsageError(f"{found.__name__} derives from a bare part: derive it from terrazzo.Cell")
-        if found._entity is not schema:
-            bind(found, schema)
-        return found

@@ -9,7 +9,7 @@ Game code changes the entity; what it does collects in the step of the tick, and
 
     close_step():  number + 1, items and place → UpdateGhost to each haunt, events → history → witnesses
 
-Who has only moved needs no step of its own: the arrays close those of all such reals at once (`Haunts.close_steps`),
+Who has only moved needs no step of its own: the arrays close those of all such reals at once (`cell/core/steps.py`),
 but for those to whom that is an event.
 
 Of properties and calls whose **latest** alone matters, the last of a tick is an item and an event when the step is
@@ -25,35 +25,48 @@ steps no ghost is made and no real leaves, so `state` and `number` always fit ea
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from terrazzo._speed.movers import ALLOWANCE_S
 from terrazzo._speed.values import WHOLE, Change
-from terrazzo.cell.api.views import ReadOnly
-from terrazzo.cell.client.moves import FRESH_MOVER
-from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core import history
-from terrazzo.cell.core.history import Event, record
+from terrazzo.cell.core.body import pack_ride
+from terrazzo.cell.core.controllers import Controllers
+from terrazzo.cell.core.history import Event
+from terrazzo.cell.core.hooks import Hooks
+from terrazzo.cell.core.readonly import ReadOnly
 from terrazzo.cell.core.timers import Timers
-from terrazzo.cell.motion.controllers import Controllers
-from terrazzo.cell.motion.riding import pack_ride
 from terrazzo.errors import UsageError
 from terrazzo.schema.changes import encode_internal
 from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import CellData
-from terrazzo.wire.pairs.cell_cell import CHANGE, PLACE, RIDES, CreateGhost, Item, UpdateGhost
+from terrazzo.wire.pairs.cell_cell import CHANGE, PLACE, RIDES, CreateGhost, Item, PackedMover, UpdateGhost
 
 if TYPE_CHECKING:
-    from terrazzo.cell.api.cell import Cell
-    from terrazzo.cell.client.interests import Proximity
     from terrazzo.cell.core.body import Body
-    from terrazzo.cell.ghosts.placement import Haunt
+    from terrazzo.cell.core.services import TriggerLike, WitnessLike
 
 TOLD_MAX = 256 * 1024
 """Bytes of one change of a property, or of the arguments of one call of a client method."""
 STEP_BYTES = 512 * 1024
 _ITEM_BYTES = 16
 """What an item takes beside its data."""
+
+
+FRESH_MOVER = PackedMover(0, ALLOWANCE_S, -1.0)
+"""The mover of a real whose client has not moved yet."""
+
+
+@dataclass(slots=True)
+class PlacedGhost:
+    """One ghost of a real (`cell/ghosts/placement.py`)."""
+
+    bit: int
+    needed_at: float
+    asked_at: float
+    is_confirmed: bool = False
 
 
 class Real:
@@ -68,13 +81,13 @@ class Real:
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
         self.body = body
         self.dbid = dbid
-        self.haunts: dict[AppId, Haunt] = {}
+        self.haunts: dict[AppId, PlacedGhost] = {}
         """Where it has ghosts."""
         self.timers = Timers()
         self.controllers = Controllers()
-        self.proximities: dict[int, Proximity] = {}
+        self.proximities: dict[int, TriggerLike] = {}
         self.mover = FRESH_MOVER
-        self.witness: Witness | None = None
+        self.witness: WitnessLike | None = None
         self.is_doomed = False
         self.caller = 0
         """Whose client called, while a call of a client runs."""
@@ -93,15 +106,15 @@ class Real:
         self._subjects: list[int] = []
         """What each of the items is about, for the account."""
         self._events: list[Event] = []
-        self._latest: dict[int, tuple[bytes, Witness | None, bool]] = {}
+        self._latest: dict[int, tuple[bytes, WitnessLike | None, bool]] = {}
         """Put off: by subject (`cell/core/history.py`), the arguments of a call, and whose client has to hear of it,
         too."""
         self._is_place_due = False
-        self.part: Cell = self._new_part(is_arriving)
+        self.part: Hooks = self._new_part(is_arriving)
         body.state.listener = self.note
         body.state.limit(TOLD_MAX)
 
-    def _new_part(self, is_arriving: bool) -> Cell:
+    def _new_part(self, is_arriving: bool) -> Hooks:
         """The game's object. `__init__` runs in each home of the entity, so it may read properties but not write; so
         does `on_entering_cell`: the entity is not yet real here."""
         body = self.body
@@ -110,9 +123,9 @@ class Real:
         advice = "__init__ and on_entering_cell run again in each cell that the entity comes to; write in on_created"
         part._state = ReadOnly(body, body.kind.schema.cell_layout, advice)
         part._is_starting = True
-        body.app.run(body, "__init__", part.__init__)  # type: ignore[misc]
+        body.core.run(body, "__init__", part.__init__)  # type: ignore[misc]
         if is_arriving and "on_entering_cell" in body.kind.hooks:
-            body.app.run(body, "on_entering_cell", part.on_entering_cell)
+            body.core.run(body, "on_entering_cell", part.on_entering_cell)
         part._is_starting = False
         part._state = body.state
         return part
@@ -120,9 +133,6 @@ class Real:
     def end(self) -> None:
         """The real is here no more: whoever still holds the game's object can read it, and that is all."""
         body = self.body
-        body.app.moves.leave(self)
-        body.app.interests.end(self)
-        body.app.haunts.forget(self)
         body.state.listener = None
         advice = "the entity is no longer in this cell; look it up again with self.entity(id)"
         self.part._state = ReadOnly(body, body.kind.schema.ghost_layout, advice)
@@ -143,13 +153,13 @@ class Real:
         else:
             self._tell(kind.whole(self.body.state, change.prop), witness, is_public=is_public)
 
-    def _tell(self, change: Change, witness: Witness | None, *, is_public: bool = True) -> None:
+    def _tell(self, change: Change, witness: WitnessLike | None, *, is_public: bool = True) -> None:
         """A change becomes what each of those gets who hear of it."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
         if len(change.payload) > TOLD_MAX:
             name, size = kind.schema.cell_layout.names[change.prop], len(change.payload)
-            self.body.app.count("property too large to be told", entity=self.body.id, property=name, size=size)
+            self.body.core.count("property too large to be told", entity=self.body.id, property=name, size=size)
             return
         if reach.forms is not None:
             self._tell_shares(change, witness, is_public=is_public)
@@ -161,9 +171,9 @@ class Real:
             if reach.to_others:
                 self._events.append(event)
             if reach.to_own and witness is not None:
-                witness.tell_own(event)
+                witness.sent.tell_own(event)
 
-    def _tell_shares(self, change: Change, witness: Witness | None, *, is_public: bool) -> None:
+    def _tell_shares(self, change: Change, witness: WitnessLike | None, *, is_public: bool) -> None:
         """The same for a property with fields that are not for all who hear of it: each gets its share, or no word."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
@@ -176,13 +186,13 @@ class Real:
         if reach.to_own and witness is not None:
             event = kind.tell_own(change)
             if event is not None:
-                witness.tell_own(event)
+                witness.sent.tell_own(event)
 
     def call_own(self, index: int, args: bytes) -> None:
         """Calls a method of the own client; without one there is nobody to hear it."""
         self._check_size(index, args)
         if self.witness is not None:
-            self.witness.tell_own(self.body.kind.tell_call(index, args))
+            self.witness.sent.tell_own(self.body.kind.tell_call(index, args))
 
     def call_others(self, index: int, args: bytes) -> None:
         """Calls a method of this entity on every other client that sees it."""
@@ -209,27 +219,27 @@ class Real:
         self._add_item(Item(RIDES, data), history.RIDE)
         self._events.append(event)
         if self.witness is not None:
-            self.witness.tell_own(event)
+            self.witness.sent.tell_own(event)
 
     def tell_place(self) -> None:
         """Its place is an event of this step, though it rides, or has not moved."""
         self._is_place_due = True
-        self.body.app.haunts.open[self.body.id] = self
+        self.body.core.open_steps[self.body.id] = self
 
     # The step.
 
     def _add_item(self, item: Item, subject: int) -> None:
         if self._items and self._size + len(item.data) > STEP_BYTES:
-            self.body.app.haunts.close_step(self)
+            self.body.core.close_step(self)
         if not self._items:
-            self.body.app.haunts.open[self.body.id] = self
+            self.body.core.open_steps[self.body.id] = self
         self._items.append(item)
         self._size += len(item.data) + _ITEM_BYTES
         self._subjects.append(subject)
 
-    def _put_off(self, subject: int, args: bytes, witness: Witness | None, *, is_public: bool = True) -> None:
+    def _put_off(self, subject: int, args: bytes, witness: WitnessLike | None, *, is_public: bool = True) -> None:
         """Until the step is closed; the order is that of the last."""
-        self.body.app.haunts.open[self.body.id] = self
+        self.body.core.open_steps[self.body.id] = self
         if subject in self._latest:
             _, former, was_public = self._latest.pop(subject)
             witness, is_public = former if witness is None else witness, is_public or was_public
@@ -266,13 +276,13 @@ class Real:
             self._count_items()
         self._items, self._events, self._subjects, self._size = [], [], [], 0
         number = body.space.area.close(body.slot)
-        record(body, number, events)
+        body.record(number, events)
         return UpdateGhost(body.id, body.epoch, number, items, body.position, body.direction)
 
     def _count_items(self) -> None:
         ghosts, rows = len(self.haunts), self.body.kind.page.ghosts
         for item, subject in zip(self._items, self._subjects, strict=True):
-            self.body.app.account.add(rows[subject], ghosts, ghosts * len(item.data))
+            self.body.core.account.add(rows[subject], ghosts, ghosts * len(item.data))
 
     def ghost(self, *, is_snapshot: bool = False) -> CreateGhost:
         """The entity as a new ghost gets it; only between steps."""
@@ -287,24 +297,13 @@ class Real:
             position=body.position,
             direction=body.direction,
             properties=layout.row.encode(body.state.values()[: len(layout)]),
-            base=body.app.base_of(body),
+            base=body.core.base_of(body),
             past=body.history.pack(is_whole=is_snapshot),
             is_snapshot=is_snapshot,
             ride=pack_ride(body),
         )
 
-    # What the base wants.
-
-    def set_witness(self, number: int, is_on: bool) -> None:
-        """A client comes or goes. Its first word is what its own body is at this moment."""
-        if self.witness is not None and (is_on or self.witness.number <= number):
-            self.body.app.moves.leave(self)
-            self.witness.end()
-            self.witness = None
-        if is_on:
-            self.mover = FRESH_MOVER._replace(number=self.mover.number)  # a proxy counts on over its clients
-            self.witness = Witness.begin(self.body, number)
-            self.body.app.moves.enter(self)
+    # For the base.
 
     def data(self, *, is_last: bool) -> CellData:
         """The cell part as it is."""

@@ -12,6 +12,9 @@ from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
 from terrazzo._speed.tally import Tally
 from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.neighbours import Neighbours
+from terrazzo.errors import shown
+from terrazzo.game import LoadedGame
 from terrazzo.sync.riding import Ride
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Position
@@ -39,6 +42,8 @@ class Space:
         self.bounds: Rect = PLANE
         self.area = Area()
         self.headlines = Headlines(tally)
+        self.neighbours = Neighbours()
+        """The CellApps that have ghosts of the reals here."""
         self.bodies: dict[int, Body] = {}
         self.by_slot: dict[int, Body] = {}
         self._riders: dict[int, dict[int, None]] = {}
@@ -55,6 +60,11 @@ class Space:
         self.bounds = tree.bounds
         self.leaf = tree.leaf_of(me)
         self.rect = PLANE if self.leaf is None else tree.rect_of(self.leaf)
+
+    def members(self) -> list[AppId]:
+        """The CellApps that are part of the space: in its tree, or retiring."""
+        leaves = () if self.tree is None else self.tree.leaves()
+        return [*(leaf.app for leaf in leaves), *sorted(self.retiring)]
 
     @property
     def has_ground(self) -> bool:
@@ -144,3 +154,14 @@ class Space:
     def within(self, position: Position, radius: float) -> list[Body]:
         """The bodies at most so far from a point, measured on the ground, nearest first."""
         return [self.by_slot[slot] for slot in self.area.within(position[0], position[2], radius)]
+
+
+def place_problem(game: LoadedGame, space: str, position: Position) -> str | None:
+    """What is wrong with a point of a space; None: nothing."""
+    for each in game.policy.spaces:
+        if each.name == space:
+            x, y, z = position
+            x0, z0, x1, z1 = each.bounds
+            is_inside = x0 <= x <= x1 and z0 <= z <= z1 and fits(x, y, z)
+            return None if is_inside else f"{position} is not within {each.bounds}, the bounds of {space}"
+    return f"there is no space {shown(space)}; the game has {', '.join(each.name for each in game.policy.spaces)}"

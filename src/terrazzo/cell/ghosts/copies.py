@@ -12,38 +12,35 @@ with a state that is taken over at once, of each property that differs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from terrazzo._speed.values import WHOLE
-from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import Event, adopt, record
-from terrazzo.cell.motion.riding import unpack_ride
+from terrazzo.cell.core.body import Body, unpack_ride
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.history import Event
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.state import State
 from terrazzo.sync.callbacks import value_before
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import PLACE, RIDES, CreateGhost, Item, UpdateGhost
 
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-
 HOOK = "on_ghost_changed"
 Changed = tuple[str, Any]
 """The name of a property, and what it was."""
 
 
-def create_ghost(app: CellApp, source: AppId, message: CreateGhost) -> None:
+def create_ghost(core: Core, source: AppId, message: CreateGhost) -> None:
     """A ghost begins here, and the game hears of it."""
-    kind = app.kinds.get(message.type_id)
+    kind = core.kinds.get(message.type_id)
     if kind is None:
-        app.count("ghost of an unknown type", entity=message.entity, type_id=message.type_id)
+        core.count("ghost of an unknown type", entity=message.entity, type_id=message.type_id)
         return
     layout = kind.schema.ghost_layout
     try:
         ride = unpack_ride(message.ride)
         body = Body(
-            app,
-            app.space(message.space),
+            core,
+            core.space(message.space),
             kind,
             message.entity,
             base=message.base,
@@ -55,24 +52,24 @@ def create_ghost(app: CellApp, source: AppId, message: CreateGhost) -> None:
             state=State(layout, None, layout.row.decode(message.properties)),
         )
     except (DecodeError, UsageError) as problem:
-        app.count("ghost that does not decode", entity=message.entity, problem=str(problem))
+        core.count("ghost that does not decode", entity=message.entity, problem=str(problem))
         return
     body.ride = ride
-    adopt(body, message.past)
-    app.add_body(body)
+    body.adopt(message.past)
+    core.add_body(body)
     tell_begun(body)
 
 
 def tell_begun(body: Body) -> None:
     """The game hears that this body is a ghost from now on."""
     if "on_ghost_created" in body.kind.hooks:
-        body.app.run(body, "on_ghost_created", body.view.on_ghost_created)
+        body.core.run(body, "on_ghost_created", body.view.on_ghost_created)
 
 
 def tell_ended(body: Body) -> None:
     """The game hears that this body is a ghost no longer."""
     if "on_ghost_destroyed" in body.kind.hooks:
-        body.app.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
+        body.core.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
 
 
 def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:
@@ -82,13 +79,13 @@ def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:
         values, ride = layout.row.decode(message.properties), unpack_ride(message.ride)
         body.space.place(body, message.position, message.direction)
     except (DecodeError, UsageError) as problem:
-        body.app.count("ghost that does not decode", entity=message.entity, problem=str(problem))
+        body.core.count("ghost that does not decode", entity=message.entity, problem=str(problem))
         return
     before = body.state.values()
     body.state.release()
     body.state = State(layout, None, values)
     body.space.seat(body, ride)
-    adopt(body, message.past)
+    body.adopt(message.past)
     body.number, body.born = message.number, max(body.born, message.epoch)
     body.follow(source, message.epoch)
     if HOOK in body.kind.hooks:
@@ -107,13 +104,13 @@ def apply_step(body: Body, message: UpdateGhost) -> None:
             else:
                 _apply_item(body, item, events, changed)
         except (DecodeError, IndexError) as problem:
-            body.app.count("step that does not decode", entity=body.id, problem=str(problem))
+            body.core.count("step that does not decode", entity=body.id, problem=str(problem))
     body.number = message.number
-    record(body, message.number, events)
+    body.record(message.number, events)
     try:
         body.space.place(body, message.position, message.direction)
     except UsageError as problem:
-        body.app.count("step that does not decode", entity=body.id, problem=str(problem))
+        body.core.count("step that does not decode", entity=body.id, problem=str(problem))
     _tell_game(body, changed)
 
 
@@ -138,4 +135,4 @@ def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Chang
 
 def _tell_game(body: Body, changed: list[Changed]) -> None:
     for name, old in changed:
-        body.app.run(body, HOOK, body.view.on_ghost_changed, name, old)
+        body.core.run(body, HOOK, body.view.on_ghost_changed, name, old)

@@ -17,74 +17,82 @@ Each of these is counted: in a calm world none happens. What is held is bounded,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.core import Core
 from terrazzo.cell.ghosts.held import Held
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, Offload, WantSnapshot
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.ghosts.receiver import Ghosts
 
 GAP_S = 2.0
 ARRIVAL_S = 10.0
 ASKED_MAX = 10
 
 
+class Gaps(Protocol):
+    """What is held for ghosts, and how it is taken (`cell/ghosts/receiver.py`)."""
+
+    held: dict[int, Held]
+
+    def pass_over(self, entity: int, held: Held) -> None: ...
+    def forget_held(self, entity: int) -> None: ...
+    def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None: ...
+
+
 class Mending:
     """Ends what has waited long enough."""
 
-    def __init__(self, app: CellApp, ghosts: Ghosts) -> None:
-        self._app = app
-        self._ghosts = ghosts
+    def __init__(self, core: Core, gaps: Gaps) -> None:
+        self._core = core
+        self._gaps = gaps
 
     def renew(self, held: Held) -> None:
         """Something has come: the time counts from now."""
         is_arrival = any(isinstance(turn.message, Offload) for turn in held.turns)
-        held.since = self._app.host.now
+        held.since = self._core.host.now
         held.until, held.asked = held.since + (ARRIVAL_S if is_arrival else GAP_S), 0
 
     def await_arrival(self, held: Held, *, is_lost: bool) -> None:
         """A real has come and waits for the steps that are missing, if they may still come."""
-        held.until, held.asked = self._app.host.now if is_lost else held.since + ARRIVAL_S, 0
+        held.until, held.asked = self._core.host.now if is_lost else held.since + ARRIVAL_S, 0
 
     def run(self) -> None:
         """Looks at all that is held."""
-        now, all_held = self._app.host.now, self._ghosts.held
+        now, all_held = self._core.host.now, self._gaps.held
         for entity in [entity for entity, held in all_held.items() if held.until <= now]:
             if entity in all_held:
                 self._mend(entity, all_held[entity])
 
     def hurry(self) -> None:
         """A link is lost: those who have come begin."""
-        for held in self._ghosts.held.values():
+        for held in self._gaps.held.values():
             if any(isinstance(turn.message, Offload) for turn in held.turns):
-                held.until = self._app.host.now
+                held.until = self._core.host.now
 
     def give_up(self, entity: int) -> None:
         """Too much is held: turns are taken as they are, steps forgotten."""
-        held = self._ghosts.held[entity]
-        self._app.count("held steps given up", entity=entity)
-        while held.turns and self._ghosts.held.get(entity) is held:
-            self._ghosts.pass_over(entity, held)
-        self._ghosts.forget_held(entity)
+        held = self._gaps.held[entity]
+        self._core.count("held steps given up", entity=entity)
+        while held.turns and self._gaps.held.get(entity) is held:
+            self._gaps.pass_over(entity, held)
+        self._gaps.forget_held(entity)
 
     def _mend(self, entity: int, held: Held) -> None:
-        app, body = self._app, self._app.bodies.get(entity)
-        held.until = app.host.now + GAP_S
+        core, body, lost = self._core, self._core.bodies.get(entity), self._core.links.lost
+        held.until = core.host.now + GAP_S
         first = held.turns[0] if held.turns else None
         is_end = first is not None and isinstance(first.message, DeleteGhost)
         ask = held.ask if first is None else first.source
-        if first is not None and not (is_end and held.asked == 0 and ask not in app.lost):
-            app.count("gap passed over", entity=entity)
-            self._ghosts.pass_over(entity, held)
-        elif ask in app.lost:
+        if first is not None and not (is_end and held.asked == 0 and ask not in lost):
+            core.count("gap passed over", entity=entity)
+            self._gaps.pass_over(entity, held)
+        elif ask in lost:
             return
         elif held.asked >= ASKED_MAX:
             self.give_up(entity)
             if body is not None and body.real is None:
-                self._ghosts.end(body, body.epoch, is_destroyed=False)
+                self._gaps.end(body, body.epoch, is_destroyed=False)
         else:
             held.asked += 1
-            app.count("snapshot asked for", entity=entity)
-            app.send(ask, WantSnapshot(entity, -1 if body is None else body.number))
+            core.count("snapshot asked for", entity=entity)
+            core.send(ask, WantSnapshot(entity, -1 if body is None else body.number))

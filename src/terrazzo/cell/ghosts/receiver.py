@@ -39,13 +39,15 @@ each break of a link. Everything that waits is bounded in number and time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import adopt, without_places
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.history import without_places
 from terrazzo.cell.ghosts.copies import apply_step, create_ghost, renew_ghost, tell_ended
 from terrazzo.cell.ghosts.held import HELD_TURNS_MAX, Held
 from terrazzo.cell.ghosts.mending import GAP_S, Mending
+from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.cell.ghosts.tombstones import Graves
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId, life_of
@@ -61,9 +63,6 @@ from terrazzo.wire.pairs.cell_cell import (
     UpdateGhost,
 )
 
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-
 HELD_ENTITIES_MAX = 4096
 NOBODY = -1
 """The owner of a ghost for which something is held: its rows of places come to be put in order, too."""
@@ -72,11 +71,14 @@ NOBODY = -1
 class Ghosts:
     """All that is known of reals elsewhere."""
 
-    def __init__(self, app: CellApp) -> None:
-        self.graves = Graves()
+    def __init__(self, core: Core, graves: Graves, seeking: Seeking, land: Callable[[Offload], object]) -> None:
+        """`land` lets a real begin here that has arrived and was held."""
+        self.graves = graves
         self.held: dict[int, Held] = {}
-        self.mending = Mending(app, self)
-        self._app = app
+        self.mending = Mending(core, self)
+        self._core = core
+        self._seeking = seeking
+        self._land = land
 
     # Messages.
 
@@ -89,7 +91,7 @@ class Ghosts:
 
     def on_update(self, source: AppId, message: UpdateGhost) -> None:
         """A step of a real elsewhere."""
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is None:
             if message.number > self.graves.end_of(message.entity):
                 self._hold(message.entity, source, message.epoch).add_step(message)
@@ -104,41 +106,41 @@ class Ghosts:
             self._advance(body.id)
         elif message.number > body.number:
             if not self._hold(body.id, source, message.epoch).add_step(message):
-                self._app.count("held steps given up", entity=body.id)
+                self._core.count("held steps given up", entity=body.id)
             self._guard(body)
         else:
             self._advance(body.id)
 
     def on_places(self, source: AppId, message: GhostPlaces) -> None:
         """Steps of many reals that have only moved."""
-        space = self._app.space(message.space)
+        space = self._core.space(message.space)
         try:
-            rows = space.area.apply_places(message.rows, self._app.number_of(source))
+            rows = space.area.apply_places(message.rows, self._core.number_of(source))
         except DecodeError as problem:
-            self._app.count("places that do not decode", source=str(source), problem=str(problem))
+            self._core.count("places that do not decode", source=str(source), problem=str(problem))
             return
         for entity, epoch, number, position, direction in rows:
             self.on_update(source, UpdateGhost(entity, epoch, number, (), position, direction))
 
     def on_delete(self, source: AppId, message: DeleteGhost) -> None:
         """A real elsewhere wants its ghost here no longer."""
-        self._app.seeking.on_delete(source, message)
+        self._seeking.on_delete(source, message)
         self._end(source, message)
         self._advance(message.entity)
 
     def on_next_real(self, source: AppId, message: NextReal) -> None:
         """The real went on to another app. A word of that one must follow: if it is lost, its real is asked."""
-        self._app.seeking.on_next_real(source, message)
-        if message.app == self._app.me:
+        self._seeking.on_next_real(source, message)
+        if message.app == self._core.me:
             return  # the real is on its way to here: the ghost becomes it when it comes
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is not None and body.real is None and message.epoch > body.epoch:
             self._hold(body.id, message.app, message.epoch).is_doubted = True
         self._follow(message.entity, message.app, message.epoch)
 
     def on_set_real(self, source: AppId, message: SetReal) -> None:
         """A real has come to the source, or says again that it is there."""
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is None and self.graves.is_too_late(message.entity, message.epoch):
             return
         if body is not None and body.real is not None:
@@ -157,15 +159,15 @@ class Ghosts:
         """After a broken link: all ghosts that the source has here. What is here beside these may have ended, or gone
         elsewhere, without our hearing of it: it is asked for until its real has answered."""
         listed = set(message.entities)
-        for body in list(self._app.bodies.values()):  # to hold one may cost another, when too many are held
+        for body in list(self._core.bodies.values()):  # to hold one may cost another, when too many are held
             if body.real is None and body.real_app == source and body.id not in listed:
                 held = self._hold(body.id, source, body.epoch)
-                held.is_doubted, held.until = True, self._app.host.now
+                held.is_doubted, held.until = True, self._core.host.now
                 self._guard(body)
 
     def on_tick(self) -> None:
         """Mends the gaps that have not closed in time."""
-        self.graves.expire(self._app.host.now)
+        self.graves.expire(self._core.host.now)
         self.mending.run()
 
     # Offloads.
@@ -173,7 +175,7 @@ class Ghosts:
     def hold_arrival(self, source: AppId, message: Offload) -> None:
         """A real has come whose ghost here is too far behind. Its epoch begins here, when it lands: its sender had the
         one before."""
-        held, body = self._hold(message.entity, source, message.epoch - 1), self._app.bodies[message.entity]
+        held, body = self._hold(message.entity, source, message.epoch - 1), self._core.bodies[message.entity]
         held.add_turn(source, message)
         self.mending.await_arrival(held, is_lost=body.number >= message.first)
         self._advance(message.entity)
@@ -193,7 +195,7 @@ class Ghosts:
 
     def remove(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
         """A body is no longer here: its watchers are told, and a grave is dug."""
-        self._app.remove_body(body)
+        self._core.remove_body(body)
         self._dig(body.id, epoch, body.number, is_destroyed=is_destroyed, body=body)
 
     def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
@@ -204,12 +206,12 @@ class Ghosts:
     # Turns.
 
     def _begin(self, source: AppId, message: CreateGhost) -> None:
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is None:
             if not self.graves.is_too_late(message.entity, message.epoch):
-                create_ghost(self._app, source, message)
+                create_ghost(self._core, source, message)
         elif body.real is not None:
-            self._app.count("ghost creation too late")
+            self._core.count("ghost creation too late")
         elif message.number <= body.number:
             body.born = max(body.born, message.epoch)
             body.follow(source, message.epoch)
@@ -219,15 +221,15 @@ class Ghosts:
             self._hold_turn(source, message)
 
     def _end(self, source: AppId, message: DeleteGhost) -> None:
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is None:
             self._dig(message.entity, message.epoch, message.number, is_destroyed=message.is_destroyed, body=None)
         elif body.real is not None or message.epoch < body.born or message.number < body.number:
-            self._app.count("ghost deletion too late")
+            self._core.count("ghost deletion too late")
         elif message.number == body.number:
             self._end_at(body, message)
         elif message.past is not None:
-            adopt(body, message.past if message.space == body.space.id else without_places(message.past))
+            body.adopt(message.past if message.space == body.space.id else without_places(message.past))
             body.number = message.number
             self._end_at(body, message)
         else:
@@ -239,15 +241,15 @@ class Ghosts:
             self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
 
     def _hold_turn(self, source: AppId, message: CreateGhost | DeleteGhost) -> None:
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is None or message.number <= body.number:  # it would be taken and held again, for ever
-            self._app.count("turn that cannot be early", entity=message.entity)
+            self._core.count("turn that cannot be early", entity=message.entity)
             return
         held = self._hold(message.entity, source, message.epoch)
         if len(held.turns) < HELD_TURNS_MAX:
             held.add_turn(source, message)
         else:
-            self._app.count("held turns given up", entity=message.entity)
+            self._core.count("held turns given up", entity=message.entity)
 
     def _take(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
         if isinstance(message, CreateGhost):
@@ -255,10 +257,10 @@ class Ghosts:
         elif isinstance(message, DeleteGhost):
             self._end(source, message)
         else:
-            self._app.offloads.land(message)
+            self._land(message)
 
     def _dig(self, entity: int, epoch: int, end: int, *, is_destroyed: bool, body: Body | None) -> None:
-        self.graves.dig(entity, epoch, end, self._app.host.now, is_destroyed=is_destroyed, body=body)
+        self.graves.dig(entity, epoch, end, self._core.host.now, is_destroyed=is_destroyed, body=body)
         held = self.held.get(entity)
         if held is not None and held.awaited <= epoch:
             held.awaited = -1
@@ -270,7 +272,7 @@ class Ghosts:
         if held is None:
             while len(self.held) >= HELD_ENTITIES_MAX:
                 self.mending.give_up(next(iter(self.held)))
-            now = self._app.host.now
+            now = self._core.host.now
             held = self.held[entity] = Held(now, now + GAP_S, source, epoch)
         held.note(source, epoch)
         return held
@@ -289,7 +291,7 @@ class Ghosts:
             return
         while self._take_next(entity, held):
             self.mending.renew(held)
-        body = self._app.bodies.get(entity)
+        body = self._core.bodies.get(entity)
         if body is not None and body.real is None:
             body.follow(held.ask, held.epoch)
         number = self.graves.end_of(entity) if body is None else body.number
@@ -299,7 +301,7 @@ class Ghosts:
             self._guard(body)
 
     def _take_next(self, entity: int, held: Held) -> bool:
-        body = self._app.bodies.get(entity)
+        body = self._core.bodies.get(entity)
         if self.held.get(entity) is not held:
             return False
         number = self.graves.end_of(entity) if body is None else body.number
@@ -315,12 +317,12 @@ class Ghosts:
 
     def _guard(self, body: Body) -> None:
         """Rows of places go straight into the arrays, but not past something that is held."""
-        owner = NOBODY if body.id in self.held else self._app.number_of(body.real_app)
+        owner = NOBODY if body.id in self.held else self._core.number_of(body.real_app)
         body.space.area.set_owner(body.slot, owner)
 
     def pass_over(self, entity: int, held: Held) -> None:
         """Takes the first turn as if the steps before it had come."""
-        body, turn = self._app.bodies.get(entity), held.turns.pop(0)
+        body, turn = self._core.bodies.get(entity), held.turns.pop(0)
         if body is not None and isinstance(turn.message, CreateGhost):
             self._replace(body, turn.source, turn.message)
         elif body is not None and isinstance(turn.message, DeleteGhost):
@@ -332,14 +334,14 @@ class Ghosts:
     def forget_held(self, entity: int) -> None:
         """Nothing is held for it any more."""
         self.held.pop(entity, None)
-        body = self._app.bodies.get(entity)
+        body = self._core.bodies.get(entity)
         if body is not None:
             self._guard(body)
 
     # Bodies.
 
     def _follow(self, entity: int, app: AppId, epoch: int) -> None:
-        body, held = self._app.bodies.get(entity), self.held.get(entity)
+        body, held = self._core.bodies.get(entity), self.held.get(entity)
         if held is not None:
             held.note(app, epoch)
         if body is not None and body.real is None:
@@ -348,9 +350,9 @@ class Ghosts:
 
     def _confirm(self, source: AppId, entity: int, epoch: int) -> None:
         """Says that the ghost is here, if it is: one that could not be made is created again."""
-        body = self._app.bodies.get(entity)
+        body = self._core.bodies.get(entity)
         if body is not None:
-            self._app.send(source, GhostCreated(entity, max(epoch, body.epoch)))
+            self._core.send(source, GhostCreated(entity, max(epoch, body.epoch)))
 
     def _replace(self, body: Body, source: AppId, message: CreateGhost) -> None:
         """Takes over a later state of the same life at once; those who watch have its past. The body's number tells its
@@ -359,4 +361,4 @@ class Ghosts:
             renew_ghost(body, source, message)
         else:
             self.end(body, min(body.epoch, message.epoch), is_destroyed=False)
-            create_ghost(self._app, source, message)
+            create_ghost(self._core, source, message)

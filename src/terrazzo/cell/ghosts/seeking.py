@@ -33,18 +33,17 @@ air is found at its destination, which is asked until it has arrived (10); whate
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.members import FormerMembers
+from terrazzo.cell.core.real import Real
 from terrazzo.cell.ghosts.mending import ARRIVAL_S
-from terrazzo.cell.ghosts.placement import KEEP_M
+from terrazzo.cell.ghosts.placement import KEEP_M, Haunts
+from terrazzo.cell.ghosts.tombstones import Graves
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.pairs.cell_cell import WANTED_MAX, DeleteGhost, NextReal, WantGhosts
 from terrazzo.world.rect import Rect
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.body import Body
-    from terrazzo.cell.core.real import Real
 
 SEEK_S = ARRIVAL_S
 """So long a real may be held where it arrives, and has no place meanwhile: no ghost can be asked of it."""
@@ -66,8 +65,11 @@ class Sought:
 class Seeking:
     """What the reals of this app seek, and the answers to what others seek."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(self, core: Core, placement: Haunts, former: FormerMembers, graves: Graves) -> None:
+        self._core = core
+        self._placement = placement
+        self._former = former
+        self._graves = graves
         self._quests: dict[int, dict[int, Sought]] = {}
         """Seeker → entity."""
 
@@ -86,9 +88,9 @@ class Seeking:
 
     def seek(self, seeker: Body, entity: int) -> None:
         """A real here knows an entity that has no body here."""
-        place = self._app.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
-        sought = Sought(self._app.host.now + SEEK_S)
-        if place is not None and place.app not in (None, self._app.me):
+        place = self._core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
+        sought = Sought(self._core.host.now + SEEK_S)
+        if place is not None and place.app not in (None, self._core.me):
             sought.ask, sought.epoch = place.app, place.version
         self._quests.setdefault(seeker.id, {})[entity] = sought
 
@@ -98,9 +100,9 @@ class Seeking:
 
     def on_tick(self) -> None:
         """Asks, and gives up."""
-        now = self._app.host.now
+        now = self._core.host.now
         for seeker, quests in list(self._quests.items()):
-            real = self._app.reals.get(seeker)
+            real = self._core.reals.get(seeker)
             for entity in [each for each in quests if real is None or self._is_over(real, each, quests[each].until)]:
                 del quests[entity]
             if real is not None and quests:
@@ -110,13 +112,13 @@ class Seeking:
 
     def _is_over(self, real: Real, entity: int, until: float) -> bool:
         """Found, or given up; a real of this very app that is not in the space of the seeker is in another one."""
-        return until <= self._app.host.now or entity in real.body.space.bodies or entity in self._app.reals
+        return until <= self._core.host.now or entity in real.body.space.bodies or entity in self._core.reals
 
     def _ask(self, seeker: Body, quests: dict[int, Sought], now: float) -> None:
         questions: dict[AppId, list[int]] = {}
         around: list[AppId] | None = None
         for entity, sought in quests.items():
-            if sought.ask_at > now or sought.ask == self._app.me:
+            if sought.ask_at > now or sought.ask == self._core.me:
                 continue
             sought.ask_at = now + ASK_S
             if sought.ask is None and around is None:
@@ -124,17 +126,17 @@ class Seeking:
             for app in around or () if sought.ask is None else (sought.ask,):
                 questions.setdefault(app, []).append(entity)
         for app, entities in questions.items():
-            if app not in self._app.lost:
+            if app not in self._core.links.lost:
                 for at in range(0, len(entities), WANTED_MAX):
                     wanted = tuple(entities[at : at + WANTED_MAX])
-                    self._app.send(app, WantGhosts(seeker.space.id, seeker.position, wanted))
+                    self._core.send(app, WantGhosts(seeker.space.id, seeker.position, wanted))
 
     def _around(self, seeker: Body) -> list[AppId]:
         """The apps that may have a real near the seeker."""
         space, (x, _, z) = seeker.space, seeker.position
-        leaves = space.leaves_touching(Rect.around(x, z, self._app.haunts.distance_m))
+        leaves = space.leaves_touching(Rect.around(x, z, self._core.ghost_reach_m))
         apps = dict.fromkeys((*(leaf.app for leaf in leaves), *sorted(space.retiring)))
-        return [app for app in apps if app != self._app.me]
+        return [app for app in apps if app != self._core.me]
 
     # What is answered.
 
@@ -163,30 +165,30 @@ class Seeking:
     def on_want_ghosts(self, source: AppId, message: WantGhosts) -> None:
         """A real there knows entities of which the source has no body."""
         for entity in message.entities:
-            real = self._app.reals.get(entity)
+            real = self._core.reals.get(entity)
             if real is None:
                 self._tell_of(source, entity)
             elif source not in real.haunts:
                 self._show(source, message, real)
             elif real.body.space.id != message.space:
-                self._app.send(source, NextReal(entity, real.body.epoch, self._app.me))
+                self._core.send(source, NextReal(entity, real.body.epoch, self._core.me))
 
     def _show(self, source: AppId, message: WantGhosts, real: Real) -> None:
-        app, body, (x, _, z) = self._app, real.body, message.position
-        reach = app.haunts.distance_m + body.kind.schema.appeal_radius + KEEP_M
+        core, body, (x, _, z) = self._core, real.body, message.position
+        reach = core.ghost_reach_m + body.kind.schema.appeal_radius + KEEP_M
         is_near = body.space.id == message.space and Rect.around(x, z, reach).outside_by(*body.position[::2]) == 0
-        if is_near and not app.ground.has_left(message.space, source):
-            app.haunts.want(real, source)
+        if is_near and not self._former.has_left(message.space, source):
+            self._placement.want(real, source)
         else:
-            app.send(source, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))
+            core.send(source, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))
 
     def _tell_of(self, source: AppId, entity: int) -> None:
         """Answers for an entity that has no real here: it is elsewhere, or ended."""
-        app, body, grave = self._app, self._app.bodies.get(entity), self._app.ghosts.graves.get(entity)
-        place = app.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
-        if body is not None and body.real_app != app.me:
-            app.send(source, NextReal(entity, body.epoch, body.real_app))
+        core, body, grave = self._core, self._core.bodies.get(entity), self._graves.get(entity)
+        place = core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
+        if body is not None and body.real_app != core.me:
+            core.send(source, NextReal(entity, body.epoch, body.real_app))
         elif grave is not None and grave.is_destroyed:
-            app.send(source, DeleteGhost(entity, grave.epoch, grave.end, is_destroyed=True))
-        elif place is not None and place.app is not None and place.app != app.me:
-            app.send(source, NextReal(entity, place.version, place.app))
+            core.send(source, DeleteGhost(entity, grave.epoch, grave.end, is_destroyed=True))
+        elif place is not None and place.app is not None and place.app != core.me:
+            core.send(source, NextReal(entity, place.version, place.app))

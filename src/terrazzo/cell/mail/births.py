@@ -12,25 +12,25 @@ its base from where it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
+from terrazzo.cell.ghosts.receiver import Ghosts
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId, first_of_life, life_of
 from terrazzo.wire.pairs.base_cell import CreateReal, RealCreated
-from terrazzo.wire.requests import Question
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
+from terrazzo.wire.requests import Question, Requests
 
 
 class Births:
     """Makes reals for bases."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(self, core: Core, requests: Requests, receiver: Ghosts) -> None:
+        self._core = core
+        self._switchboard = core.switchboard
+        self._requests = requests
+        self._receiver = receiver
         self._waiting: dict[PartId, Question] = {}
 
     def on_create_real(self, question: Question) -> None:
@@ -39,18 +39,18 @@ class Births:
         assert isinstance(message, CreateReal)
         part = PartId(EntityId(message.entity), Part.CELL)
         if self._was_made(part, message.life):
-            self._app.requests.answer(question, RealCreated())
+            self._requests.answer(question, RealCreated())
             return
-        box = self._app.switchboard.boxes.get(part)
+        box = self._switchboard.boxes.get(part)
         if box is not None and box.is_ending:
             self._waiting[part] = question  # instead of one that waits: whoever asks again has given that up
             return
         problem = self._create(question.source, message)
         if problem is None:
-            self._app.requests.answer(question, RealCreated())
+            self._requests.answer(question, RealCreated())
         else:
-            self._app.count("birth refused", entity=message.entity, problem=problem)
-            self._app.requests.refuse(question, problem)
+            self._core.count("birth refused", entity=message.entity, problem=problem)
+            self._requests.refuse(question, problem)
 
     def on_ended(self, part: PartId) -> None:
         """The former body has nothing left to say."""
@@ -60,20 +60,20 @@ class Births:
 
     def _was_made(self, part: PartId, life: int) -> bool:
         """Whether there is a trace of this life: its mailbox, or where that went; a ghost, or its grave."""
-        place = self._app.switchboard.places.get(part)
+        place = self._switchboard.places.get(part)
         if place is not None and life_of(place.version) == life:
             return True
-        traces = (self._app.bodies.get(part.entity), self._app.ghosts.graves.get(part.entity))
+        traces = (self._core.bodies.get(part.entity), self._receiver.graves.get(part.entity))
         return any(trace is not None and life_of(trace.epoch) == life for trace in traces)
 
     def _create(self, base: AppId, message: CreateReal) -> str | None:
         """Makes the real; what is wrong, if something is."""
-        app = self._app
-        kind, space = app.kinds.get(message.type_id), app.spaces.get(message.space)
+        core = self._core
+        kind, space = core.kinds.get(message.type_id), core.spaces.get(message.space)
         if kind is None:
             return f"there is no entity type {message.type_id} here: all apps must run the same game"
         if space is None or space.leaf is None:
-            return f"{app.me} has no cell of space {message.space}: ask the CellAppMgr for the entry again"
+            return f"{core.me} has no cell of space {message.space}: ask the CellAppMgr for the entry again"
         problem = space.problem_with(message.position, message.direction) or self._clear_the_way(message)
         if problem is not None:
             return problem
@@ -83,38 +83,38 @@ class Births:
         except DecodeError as error:
             return f"the properties of {kind.name} {message.entity} do not decode: {error}"
         part = PartId(EntityId(message.entity), Part.CELL)
-        app.switchboard.create(part, life=message.life)
-        app.switchboard.learn(PartId(part.entity, Part.BASE), 0, base)
-        app.switchboard.pin(part, PartId(part.entity, Part.BASE))
+        self._switchboard.create(part, life=message.life)
+        self._switchboard.learn(PartId(part.entity, Part.BASE), 0, base)
+        self._switchboard.pin(part, PartId(part.entity, Part.BASE))
         first = first_of_life(message.life)
         body = Body(
-            app,
+            core,
             space,
             kind,
             message.entity,
             base=base,
-            real_app=app.me,
+            real_app=core.me,
             epoch=first,
             number=first,
             position=message.position,
             direction=message.direction,
             state=State(layout, None, values),
         )
-        app.add_body(body)
+        core.add_body(body)
         real = Real(body, message.dbid)
-        app.settle(real)
-        app.run(body, "on_created", real.part.on_created)
+        core.register_real(real)
+        core.run(body, "on_created", real.part.on_created)
         return None
 
     def _clear_the_way(self, message: CreateReal) -> str | None:
         """An entity has one body: a ghost of a former life, whose deletion is on its way, makes room for the new."""
-        app, first = self._app, first_of_life(message.life)
-        body, grave = app.bodies.get(message.entity), app.ghosts.graves.get(message.entity)
-        if PartId(EntityId(message.entity), Part.CELL) in app.switchboard.boxes:
+        core, first = self._core, first_of_life(message.life)
+        body, grave = core.bodies.get(message.entity), self._receiver.graves.get(message.entity)
+        if PartId(EntityId(message.entity), Part.CELL) in self._switchboard.boxes:
             return f"entity {message.entity} has a cell part here already: destroy it first"
         if (body is not None and body.epoch >= first) or (grave is not None and grave.epoch >= first):
             return f"entity {message.entity} had a later life than {message.life}: count lives up"
-        app.ghosts.on_landed(message.entity)  # what is held is about a former life, even where its ghost is gone
+        self._receiver.on_landed(message.entity)  # what is held is about a former life, even where its ghost is gone
         if body is not None:
-            app.ghosts.end(body, body.epoch, is_destroyed=True)
+            self._receiver.end(body, body.epoch, is_destroyed=True)
         return None

@@ -10,46 +10,62 @@ becomes of its messages in between is kept for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.real import Real
 from terrazzo.errors import CallUndelivered
-from terrazzo.sync.calls import Callees
 from terrazzo.wire.ids import Part, PartId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, WhereAreYou
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.real import Real
 
 
 class CellExchange:
     """The Exchange of a CellApp's switchboard."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
-        self.callees = Callees()
+    _core: Core
+    _find: Callable[[PartId], None]
+    _on_ended: Callable[[PartId], None]
+    _on_question_undelivered: Callable[[Real, int, str], None]
+
+    def __init__(self) -> None:
         self._kept: dict[PartId, list[tuple[PartId, list[bytes], str]]] = {}
         """What a real that has not landed yet is to be told."""
 
+    def connect(
+        self,
+        core: Core,
+        *,
+        find: Callable[[PartId], None],
+        on_ended: Callable[[PartId], None],
+        on_question_undelivered: Callable[[Real, int, str], None],
+    ) -> None:
+        """The switchboard is built before the core, and this before the switchboard: so it gets the rest afterwards.
+        `find` looks for a part in the cluster; `on_ended`: the mailbox of a part has nothing left to send;
+        `on_question_undelivered`: a teleport has asked an entity that cannot be found."""
+        self._core = core
+        self._find = find
+        self._on_ended = on_ended
+        self._on_question_undelivered = on_question_undelivered
+
     def locate(self, part: PartId) -> None:
         """See Exchange."""
-        body, switchboard = self._app.bodies.get(part.entity), self._app.switchboard
+        body, switchboard = self._core.bodies.get(part.entity), self._core.switchboard
         is_news = False
         if body is not None and part.part is Part.BASE:
             is_news = switchboard.learn(part, 0, body.base)
-        elif body is not None and body.real_app != self._app.me:
+        elif body is not None and body.real_app != self._core.me:
             is_news = switchboard.learn(part, body.epoch, body.real_app)
         if not is_news:  # whoever asks has tried that already
-            self._app.locator.find(part)
+            self._find(part)
 
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
         """See Exchange. What belongs to a real that has ended is nobody's loss any more."""
-        self._app.count("undelivered", source=str(source), to=str(to), messages=len(payloads), reason=reason)
-        real = self._app.reals.get(source.entity)
+        self._core.count("undelivered", source=str(source), to=str(to), messages=len(payloads), reason=reason)
+        real = self._core.reals.get(source.entity)
         if real is not None:
             self._tell(real, to, payloads, reason)
-        elif not self._app.switchboard.boxes[source].is_ending:
+        elif not self._core.switchboard.boxes[source].is_ending:
             self._kept.setdefault(source, []).append((to, payloads, reason))
 
     def on_landed(self, real: Real) -> None:
@@ -63,15 +79,15 @@ class CellExchange:
         for payload in payloads:
             message = REGISTRY.decode_nested(payload)
             if isinstance(message, CallCell | CallBase):
-                name = self.callees.method_name(to, message.method)
+                name = self._core.callees.method_name(to, message.method)
                 problem = CallUndelivered(f"{name} of {to}: {reason}")
                 if message.question:
-                    self._app.awaiting.fail(real.body.part, message.question, problem)
+                    self._core.awaiting.fail(real.body.part, message.question, problem)
                     continue
-                self._app.run(real.body, "on_call_failed", real.part.on_call_failed, to.entity, name, reason)
+                self._core.run(real.body, "on_call_failed", real.part.on_call_failed, to.entity, name, reason)
             elif isinstance(message, WhereAreYou):
-                self._app.teleports.on_undelivered(real, message.question, reason)
+                self._on_question_undelivered(real, message.question, reason)
 
     def on_ended(self, part: PartId) -> None:
         """See Exchange."""
-        self._app.births.on_ended(part)
+        self._on_ended(part)

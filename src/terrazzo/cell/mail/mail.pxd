@@ -2,7 +2,10 @@
 
 
 cdef class Mail:
-    cdef object _app
+    cdef object _core
+    cdef object _clients
+    cdef object _scheduler
+    cdef object _teleports
 
     cpdef take(self, object real)
     cdef _read(self, object real, object source, object message)

@@ -18,8 +18,13 @@ rest is left in the box, and the switchboard tells the callers that it was in va
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from terrazzo.cell.client.clients import Clients
+from terrazzo.cell.client.scheduler import ClientScheduler
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.migration.teleport import Teleports
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed
 from terrazzo.sync.awaiting import answering, refusal
@@ -37,10 +42,6 @@ from terrazzo.wire.pairs.base_cell import (
     WhereAreYou,
 )
 
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.real import Real
-
 OPEN_TO_OWN = (Exposed.DEFAULT, Exposed.OWN_CLIENT, Exposed.ALL_CLIENTS)
 OPEN_TO_ALL = (Exposed.DEFAULT, Exposed.ALL_CLIENTS)
 
@@ -48,12 +49,15 @@ OPEN_TO_ALL = (Exposed.DEFAULT, Exposed.ALL_CLIENTS)
 class Mail:
     """Reads the mail of reals."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(self, core: Core, clients: Clients, scheduler: ClientScheduler, teleports: Teleports) -> None:
+        self._core = core
+        self._clients = clients
+        self._scheduler = scheduler
+        self._teleports = teleports
 
     def take(self, real: Real) -> None:
         """Everything that has come for this real."""
-        letters = self._app.switchboard.taking(real.body.part)
+        letters = self._core.switchboard.taking(real.body.part)
         while not real.is_doomed:
             letter = next(letters, None)
             if letter is None:
@@ -68,43 +72,43 @@ class Mail:
         elif isinstance(message, CallCell):
             self._call(real, source, message)
         elif isinstance(message, Answer):
-            if not self._app.awaiting.on_answer(real.body.part, source, message):
-                self._app.count("late answer", entity=real.body.id, source=str(source))
+            if not self._core.awaiting.on_answer(real.body.part, source, message):
+                self._core.count("late answer", entity=real.body.id, source=str(source))
         elif isinstance(message, WhereAreYou):
             self._reply(real, source, IAmHere(message.question, real.body.space.name, real.body.position))
         elif isinstance(message, IAmHere):
-            self._app.teleports.on_here(real, source, message)
+            self._teleports.on_here(real, source, message)
         elif not (source == real.body.base_part and isinstance(message, Message) and self._obey(real, message)):
             what = type(message).__name__ if isinstance(message, Message) else str(message)
-            self._app.count("mail refused", entity=real.body.id, source=str(source), what=what)
+            self._core.count("mail refused", entity=real.body.id, source=str(source), what=what)
 
     def _reply(self, real: Real, source: PartId, answer: Message) -> None:
         try:
-            self._app.switchboard.send(real.body.part, source, REGISTRY.encode(answer))
+            self._core.switchboard.send(real.body.part, source, REGISTRY.encode(answer))
         except ChannelFull:  # whoever asks so often without taking the answers can wait for them
-            self._app.count("answer dropped", entity=real.body.id, to=str(source))
+            self._core.count("answer dropped", entity=real.body.id, to=str(source))
 
     def _obey(self, real: Real, message: Message) -> bool:
         """What only the own base may say; False when it is nothing of that kind."""
         if isinstance(message, SetWitness):
             self._set_witness(real, message)
         elif isinstance(message, DestroyReal):
-            self._app.doom(real)
+            self._core.mark_destroyed(real)
         elif isinstance(message, WantCellData):
-            self._app.feed.tell_base(real, self._app.feed.data_of(real, is_last=False))
+            self._scheduler.tell_base(real, self._scheduler.data_of(real, is_last=False))
         else:
             return False
         return True
 
     def _set_witness(self, real: Real, message: SetWitness) -> None:
         before = real.witness
-        real.set_witness(message.witness, message.is_on)
+        self._clients.set_witness(real, message.witness, message.is_on)
         if real.witness is before:
             return
         if before is not None:
-            self._app.run(real.body, "on_client_detached", real.part.on_client_detached)
+            self._core.run(real.body, "on_client_detached", real.part.on_client_detached)
         if real.witness is not None:
-            self._app.run(real.body, "on_client_attached", real.part.on_client_attached)
+            self._core.run(real.body, "on_client_attached", real.part.on_client_attached)
 
     def _call(self, real: Real, source: PartId, call: CallCell) -> None:
         body = real.body
@@ -130,12 +134,12 @@ class Mail:
         real.caller = call.caller
         if call.question and method.returns:
             done = answering(method, call.question, partial(self._reply, real, source))
-            self._app.awaiting.call(body.part, method.name, function, args, done)
+            self._core.awaiting.call(body.part, method.name, function, args, done)
         else:
-            self._app.run(body, method.name, function, *args)
+            self._core.run(body, method.name, function, *args)
         real.caller = 0
 
     def _refuse(self, real: Real, source: PartId, call: CallCell, why: str) -> None:
-        self._app.count("call refused", entity=real.body.id, source=str(source), why=why)
+        self._core.count("call refused", entity=real.body.id, source=str(source), why=why)
         if call.question:
             self._reply(real, source, refusal(call.question, why))

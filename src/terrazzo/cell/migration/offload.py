@@ -38,17 +38,25 @@ play ball (story 8). At most so many leave in a tick; who was passed over is amo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from terrazzo.cell.client.interests import Interests
+from terrazzo.cell.client.scheduler import ClientScheduler
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.destinations import Destinations
+from terrazzo.cell.core.members import FormerMembers
+from terrazzo.cell.core.parcels import Parcels
 from terrazzo.cell.core.real import Real
 from terrazzo.cell.ghosts.copies import tell_begun
+from terrazzo.cell.ghosts.placement import Haunts
+from terrazzo.cell.ghosts.receiver import Ghosts
 from terrazzo.cell.migration.answers import Answer, Answers
-from terrazzo.cell.migration.arrival import MAILBOX_DECODER, check_readable, is_known, landed_real, problem_of
-from terrazzo.cell.motion.riding import pack_ride
+from terrazzo.cell.migration.arrival import MAILBOX_DECODER, Arrivals, check_readable, is_known, problem_of
+from terrazzo.cell.migration.teleport import Teleports
+from terrazzo.cell.migration.travelling import Travelling, Trip
 from terrazzo.errors import EntityMoved
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId, next_move
@@ -62,12 +70,7 @@ from terrazzo.wire.pairs.cell_cell import (
     Onloaded,
     Past,
 )
-from terrazzo.world.rect import Rect
 
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-
-STAY_S = 0.5
 OFFLOADS_MAX = 100
 REASON_BYTES_MAX = 900
 RESTORED = 1 << 20
@@ -86,10 +89,38 @@ class Kept:
 class Offloads:
     """The reals on their way, in both directions."""
 
-    def __init__(self, app: CellApp) -> None:
+    def __init__(
+        self,
+        core: Core,
+        *,
+        destinations: Destinations,
+        former: FormerMembers,
+        parcels: Parcels,
+        placement: Haunts,
+        receiver: Ghosts,
+        interests: Interests,
+        scheduler: ClientScheduler,
+        teleports: Teleports,
+        travelling: Travelling,
+        arrivals: Arrivals,
+        on_landed: Callable[[Real], None],
+    ) -> None:
+        """`on_landed` is called with each real that has begun here."""
         self.kept: dict[int, Kept] = {}
-        self.answers = Answers(app.send)
-        self._app = app
+        self.answers = Answers(core.send)
+        self._core = core
+        self._switchboard = core.switchboard
+        self._destinations = destinations
+        self._former = former
+        self._parcels = parcels
+        self._placement = placement
+        self._receiver = receiver
+        self._interests = interests
+        self._scheduler = scheduler
+        self._teleports = teleports
+        self._travelling = travelling
+        self._arrivals = arrivals
+        self._on_landed = on_landed
         self._last = 0
         """The last to leave, when not all could."""
 
@@ -100,153 +131,101 @@ class Offloads:
         waiting = sorted(self._outside(), key=lambda real: (real.body.id <= self._last, real.body.id))
         self._last, count = 0, 0
         for real in waiting:
-            to = None if real.body.real is not real else self.destination(real)
-            if to is None or self._app.host.now < real.too_large_until:
+            to = None if real.body.real is not real else self._destinations.of(real)
+            if to is None or self._core.host.now < real.too_large_until:
                 continue
             if count >= OFFLOADS_MAX:
                 return
             self._last = real.body.id
-            count += self._app.confine(real.body, "offload", self.offload, real, to) or 0
+            count += self._core.confine(real.body, "offload", self.offload, real, to) or 0
         self._last = 0
 
     def _outside(self) -> Iterator[Real]:
         """The reals that may have to leave."""
-        for space in list(self._app.spaces.values()):
+        for space in list(self._core.spaces.values()):
             if space.has_ground:
-                bodies = [space.by_slot[slot] for slot in space.area.outside(*space.rect, self._app.offload_margin_m)]
+                bodies = [space.by_slot[slot] for slot in space.area.outside(*space.rect, self._core.offload_margin_m)]
             else:
                 bodies = list(space.bodies.values())
             yield from (body.real for body in bodies if body.real is not None)
 
-    def destination(self, real: Real) -> AppId | None:
-        """Where a real should leave for; None while it stays."""
-        app, body, space = self._app, real.body, real.body.space
-        if real.is_doomed or space.outside_by(body.position) <= app.offload_margin_m:
-            return None
-        is_new = real.arrived_at is not None and app.host.now < real.arrived_at + STAY_S
-        if is_new and real.tree_version == space.version and space.has_ground:
-            return None
-        leaf = space.leaf_at(body.position)
-        if leaf is None or leaf.app == app.me:
-            return None
-        if leaf.app in app.lost:
-            return self._shelter(real)
-        return leaf.app if app.reaches(leaf.app) else None
-
-    def _shelter(self, real: Real) -> AppId | None:
-        """For who must leave and cannot go where it belongs: a neighbour that its square touches."""
-        space, (x, _, z) = real.body.space, real.body.position
-        if space.has_ground:
-            return None
-        square = Rect.around(x, z, self._app.haunts.distance_m + real.body.kind.schema.appeal_radius)
-        found = (leaf.app for leaf in space.leaves_touching(square) if self._app.reaches(leaf.app))
-        return next(found, None)
-
     def offload(self, real: Real, to: AppId, jump: Jump | None = None) -> bool:
         """Sends a real away; False when the game's last word kept it here, or it is too large."""
-        app, body = self._app, real.body
+        core, body = self._core, real.body
         if not self._take_leave(real, to, jump):
             return False
-        app.haunts.close_step(real)
+        self._core.close_step(real)
         if jump is None and to not in real.haunts:
-            app.haunts.create(real, to)
+            self._placement.create(real, to)
         if real.witness is not None:
-            app.feed.serve(real)
-            if app.feed.is_parting(real):
+            self._scheduler.serve(real)
+            if self._scheduler.is_parting(real):
                 return self._stay(real, jump, "its client was sent away")  # the game hears of that first
-            app.switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
-        for each in [each for each in real.haunts if app.ground.has_left(body.space.id, each)]:
-            app.haunts.delete(real, each)  # where it goes they may not be known as those that have left
+            self._switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
+        for each in [each for each in real.haunts if self._former.has_left(body.space.id, each)]:
+            self._placement.delete(real, each)  # where it goes they may not be known as those that have left
         haunts = list(real.haunts)
         try:
             message = self._pack(real, to, jump)
-            check_readable(app, message)
-            if to != app.me:
-                app.parcels.send(to, message)
+            check_readable(core, message)
+            if to != core.me:
+                self._parcels.send(to, message)
         except Exception as problem:
-            app.haunts.on_not_packed(real, "to leave: it stays", to, problem)
+            self._placement.on_not_packed(real, "to leave: it stays", to, problem)
             return self._stay(real, jump, words_of(problem))
-        app.switchboard.leave(body.part, to)
+        self._switchboard.leave(body.part, to)
         self.kept[body.id] = Kept(to, message, had_ghost=to in haunts)
         self._become_ghost(real, to, message.epoch)
         if "on_left_cell" in body.kind.hooks:
-            app.run(body, "on_left_cell", real.part.on_left_cell)
+            core.run(body, "on_left_cell", real.part.on_left_cell)
         tell_begun(body)
-        if to == app.me:
-            self.on_offload(app.me, message)
+        if to == core.me:
+            self.on_offload(core.me, message)
             return True
         for haunt in haunts:
             if haunt != to:
-                app.send(haunt, NextReal(body.id, message.epoch, to))
+                core.send(haunt, NextReal(body.id, message.epoch, to))
         return True
 
     def _stay(self, real: Real, jump: Jump | None, reason: str) -> bool:
         if jump is not None:
-            self._app.teleports.on_refused(real, reason)
-            self._app.haunts.close_step(real)
+            self._teleports.on_refused(real, reason)
+            self._core.close_step(real)
         return False
 
     def _take_leave(self, real: Real, to: AppId, jump: Jump | None) -> bool:
         """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere. Its methods that wait
         for something end here, and may still do the same."""
-        app, body = self._app, real.body
+        core, body = self._core, real.body
         position = body.position
 
         def leaves() -> bool:
             if real.is_doomed or body.real is not real:
                 return False
             if jump is not None:
-                return not app.teleports.is_overtaken(real)
-            return position == body.position or self.destination(real) == to
+                return not self._teleports.is_overtaken(real)
+            return position == body.position or self._destinations.of(real) == to
 
         if "on_leaving_cell" in body.kind.hooks:
-            app.run(body, "on_leaving_cell", real.part.on_leaving_cell)
+            core.run(body, "on_leaving_cell", real.part.on_leaving_cell)
         if not leaves():
             return False
         if jump is not None:
-            app.interests.take_leave(real, jump.space, jump.position)
-        app.interests.run_hooks_of(body)
-        app.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
+            self._interests.take_leave(real, jump.space, jump.position)
+        self._interests.run_hooks_of(body)
+        self._core.awaiting.end(body.part, EntityMoved, f"the entity leaves for {to}")
         return leaves()
 
     def _pack(self, real: Real, to: AppId, jump: Jump | None) -> Offload:
         """Everything of a real and its mailbox, which are still here."""
-        app, body, now = self._app, real.body, self._app.host.now
-        mailbox, epoch = app.switchboard.packed(body.part), body.epoch + 1
-        if to == app.me:
+        mailbox, epoch = self._switchboard.packed(real.body.part), real.body.epoch + 1
+        if to == self._core.me:
             mailbox, epoch = _moved_on(mailbox), epoch + 1
-        return Offload(
-            entity=body.id,
-            type_id=body.kind.schema.type_id,
-            space=body.space.id,
-            epoch=epoch,
-            number=body.number,
-            position=body.position,
-            direction=body.direction,
-            properties=body.state.encode(),
-            mailbox=mailbox,
-            haunts=tuple(each for each in (*real.haunts, app.me) if each != to),
-            base=app.base_of(body),
-            witness=None if real.witness is None else real.witness.pack(),
-            timers=real.timers.pack(now),
-            next_number=real.timers.next_number,
-            controllers=real.controllers.pack(),
-            proximities=app.interests.pack(real),
-            dbid=real.dbid,
-            mover=app.moves.pack(real),
-            past=body.history.pack(),
-            version=body.space.version,
-            jump=_seeing(real, jump),
-            teleport=app.teleports.pack(real),
-            ride=pack_ride(body),
-            first=real.first,
-        )
+        return self._travelling.pack(real, Trip(to, epoch, mailbox, jump))
 
     def _become_ghost(self, real: Real, to: AppId, epoch: int) -> None:
         body = real.body
-        real.end()
-        del self._app.reals[body.id]
-        body.real = None
+        self._core.unregister_real(real)
         body.space.area.set_real(body.slot, False)
         body.keep_ghosted()
         body.epoch = body.born = epoch
@@ -258,17 +237,17 @@ class Offloads:
         """It arrived."""
         if self._kept_for(source, message) is not None:
             del self.kept[message.entity]
-        self._app.send(source, OffloadNoted(message.entity, message.epoch))
+        self._core.send(source, OffloadNoted(message.entity, message.epoch))
 
     def on_refused(self, source: AppId, message: OffloadRefused) -> None:
         """It was not taken in: it is here again, as it was."""
         kept = self._kept_for(source, message)
         if kept is not None:
-            self._app.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
+            self._core.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
             haunts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
             self._bring_back(msgspec.structs.replace(kept.message, haunts=haunts), message.reason)
-        if source != self._app.me:
-            self._app.send(source, OffloadNoted(message.entity, message.epoch))
+        if source != self._core.me:
+            self._core.send(source, OffloadNoted(message.entity, message.epoch))
 
     def _kept_for(self, source: AppId, answer: Answer) -> Kept | None:
         """The copy that an answer is about. Links are not ordered against each other, so an answer may come when the
@@ -281,37 +260,37 @@ class Offloads:
         """An app is dead, and fenced: what was on its way to it, and perhaps there, is here again as it left. What the
         dead may have told of it is undone: everybody gets the whole state under a number that is beyond."""
         for kept in [kept for kept in self.kept.values() if kept.to == app]:
-            message, kind = kept.message, self._app.kinds.get(kept.message.type_id)
+            message, kind = kept.message, self._core.kinds.get(kept.message.type_id)
             assert kind is not None
-            self._app.count("offload restored", entity=message.entity, to=str(app))
+            self._core.count("offload restored", entity=message.entity, to=str(app))
             number = message.number + RESTORED
             past = Past(number, (), tuple((subject, number) for subject in (*kind.for_others, *kind.beside)))
             message = msgspec.structs.replace(message, number=number, past=past)
             real = self._bring_back(message, f"{app} is dead")
             if real is None:
                 continue
-            self._app.haunts.close_step(real)
+            self._core.close_step(real)
             for haunt in list(real.haunts):
-                self._app.haunts.describe(real, haunt, is_snapshot=True)
+                self._placement.describe(real, haunt, is_snapshot=True)
 
     def _bring_back(self, message: Offload, reason: str) -> Real | None:
         """The real that left begins here again; None where a later home of it is known, so that it was taken in."""
         jump, mailbox = message.jump, _moved_on(message.mailbox)
         del self.kept[message.entity]
         if self._has_gone_on(message):
-            self._app.count("copy of a real that lives elsewhere", entity=message.entity, epoch=message.epoch)
+            self._core.count("copy of a real that lives elsewhere", entity=message.entity, epoch=message.epoch)
             return None
         message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
-        self._app.switchboard.arrive(mailbox)
+        self._switchboard.arrive(mailbox)
         real = self.land(message)
         if jump is not None:
-            self._app.teleports.on_refused(real, reason)
+            self._teleports.on_refused(real, reason)
         return real
 
     def _has_gone_on(self, message: Offload) -> bool:
         """Whether the switchboard, or a ghost that is here, has been told of a later epoch than that of this copy."""
-        body = self._app.bodies.get(message.entity)
-        place = self._app.switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
+        body = self._core.bodies.get(message.entity)
+        place = self._switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
         known = (-1 if body is None else body.epoch, -1 if place is None else place.version)
         return max(known) > message.epoch
 
@@ -320,11 +299,11 @@ class Offloads:
         self.answers.on_link_up(peer)
         for kept in self.kept.values():
             if kept.to == peer:
-                self._app.parcels.send(peer, kept.message)
+                self._parcels.send(peer, kept.message)
 
     def on_link_lost(self) -> None:
         """What a real that has come waits for may be lost: it begins with what it has."""
-        self._app.ghosts.mending.hurry()
+        self._receiver.mending.hurry()
 
     def has_kept(self, space: int, app: AppId | None = None) -> bool:
         """Whether a real of this space has been sent, to this app, and not confirmed."""
@@ -336,7 +315,7 @@ class Offloads:
 
     def carries_ghosts(self, space: int, app: AppId) -> bool:
         """Whether a real of this space that has ghosts there is on its way from here, or has come here and waits."""
-        arrivals = self._app.ghosts.arrivals()
+        arrivals = self._receiver.arrivals()
         on_the_way = (*(kept.message for kept in self.kept.values()), *arrivals)
         return any(message.space == space and app in message.haunts for message in on_the_way)
 
@@ -344,16 +323,16 @@ class Offloads:
 
     def on_offload(self, source: AppId, message: Offload) -> None:
         """A real arrives."""
-        app = self._app
+        core = self._core
         if self.answers.repeat(source, message):
             return
-        is_new, problem = False, problem_of(app, message)
+        is_new, problem = False, problem_of(core, message)
         if problem is None:
-            is_new = app.switchboard.arrive(message.mailbox)
-        elif is_known(app, message):
+            is_new = self._switchboard.arrive(message.mailbox)
+        elif is_known(core, message):
             problem = None
         if problem is not None:
-            app.count("offload not taken", entity=message.entity, problem=problem)
+            core.count("offload not taken", entity=message.entity, problem=problem)
             self._answer(source, OffloadRefused(message.entity, message.epoch, _short(problem)))
             return
         if is_new:
@@ -363,40 +342,33 @@ class Offloads:
     def on_unreadable(self, source: AppId, message: OffloadUnreadable) -> None:
         """A real has come in a message that does not decode: it stays where it was."""
         if not self.answers.repeat(source, message):
-            self._app.count("offload that does not decode", entity=message.entity, source=str(source))
+            self._core.count("offload that does not decode", entity=message.entity, source=str(source))
             self._answer(source, OffloadRefused(message.entity, message.epoch, "it does not decode"))
 
     def _take_in(self, source: AppId, message: Offload) -> None:
         self.kept.pop(message.entity, None)
-        body = self._app.bodies.get(message.entity)
+        body = self._core.bodies.get(message.entity)
         if body is None or body.space.id != message.space or message.past.floor <= body.number:
             self.land(message)
         else:
-            self._app.ghosts.hold_arrival(source, message)
+            self._receiver.hold_arrival(source, message)
 
     def _answer(self, source: AppId, answer: Answer) -> None:
-        if source != self._app.me:
+        if source != self._core.me:
             self.answers.give(source, answer)
         elif isinstance(answer, OffloadRefused):
             self.on_refused(source, answer)
 
     def land(self, message: Offload) -> Real:
         """The real begins here."""
-        real = landed_real(self._app, message)
+        real = self._arrivals.begin(message)
         if "on_entered_cell" in real.body.kind.hooks:
-            self._app.run(real.body, "on_entered_cell", real.part.on_entered_cell)
+            self._core.run(real.body, "on_entered_cell", real.part.on_entered_cell)
         if message.jump is not None:
-            self._app.interests.run_hooks_of(real.body)
-            self._app.teleports.on_landed(real)
-        self._app.exchange.on_landed(real)
+            self._interests.run_hooks_of(real.body)
+            self._teleports.on_landed(real)
+        self._on_landed(real)
         return real
-
-
-def _seeing(real: Real, jump: Jump | None) -> Jump | None:
-    """A jump, with those whom the client sees from both ends of it."""
-    if jump is None or real.witness is None or jump.space != real.body.space.id:
-        return jump
-    return jump._replace(near=real.witness.near(jump.position))
 
 
 def _short(problem: str) -> str:

@@ -27,37 +27,28 @@ The rules:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from terrazzo.cell.motion.controllers import Category
-from terrazzo.errors import shown
-from terrazzo.game import LoadedGame
+from terrazzo.cell.client.interests import Interests
+from terrazzo.cell.client.moves import ClientMoves
+from terrazzo.cell.core.controllers import Category
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.space import place_problem
+from terrazzo.cell.motion.riding import Riding
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import Direction, IAmHere, Position, WhereAreYou
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.cell_cell import Jump, PackedTeleport
-from terrazzo.wire.requests import Failure
-from terrazzo.world.place import fits
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.real import Real
+from terrazzo.wire.requests import Failure, Requests
 
 TELEPORT_S = 10.0
 ASK_S = 2.0
 """So long an answer of the manager is waited for before it is asked again."""
 
 
-def place_problem(game: LoadedGame, space: str, position: Position) -> str | None:
-    """What is wrong with a point of a space; None: nothing."""
-    for each in game.policy.spaces:
-        if each.name == space:
-            x, y, z = position
-            x0, z0, x1, z1 = each.bounds
-            is_inside = x0 <= x <= x1 and z0 <= z <= z1 and fits(x, y, z)
-            return None if is_inside else f"{position} is not within {each.bounds}, the bounds of {space}"
-    return f"there is no space {shown(space)}; the game has {', '.join(each.name for each in game.policy.spaces)}"
+Leave = Callable[[Real, AppId, Jump], bool]
 
 
 class Wish:
@@ -90,8 +81,16 @@ class Wish:
 class Teleports:
     """The wishes of one app's reals."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(
+        self, core: Core, requests: Requests, moves: ClientMoves, riding: Riding, interests: Interests, offload: Leave
+    ) -> None:
+        """`offload` sends a real away."""
+        self._core = core
+        self._requests = requests
+        self._moves = moves
+        self._riding = riding
+        self._interests = interests
+        self._offload = offload
         self._wishes: dict[int, Wish] = {}
         self._going: Wish | None = None
         """The wish whose real is about to leave."""
@@ -106,7 +105,7 @@ class Teleports:
     def to_entity(self, real: Real, target: int, offset: Position, direction: Direction | None) -> None:
         """It shall go beside an entity, so far from it."""
         question, to = real.timers.draw(), PartId(EntityId(target), Part.CELL)
-        self._app.switchboard.send(real.body.part, to, REGISTRY.encode(WhereAreYou(question)))
+        self._core.switchboard.send(real.body.part, to, REGISTRY.encode(WhereAreYou(question)))
         self.unpack(real, PackedTeleport(question, "", target, offset, direction, TELEPORT_S))
 
     # A wish travels.
@@ -114,12 +113,12 @@ class Teleports:
     def pack(self, real: Real) -> PackedTeleport | None:
         """The wish of this real at rest, if it has one."""
         wish = self._of(real)
-        return None if wish is None else wish.pack(self._app.host.now)
+        return None if wish is None else wish.pack(self._core.host.now)
 
     def unpack(self, real: Real, packed: PackedTeleport | None) -> None:
         """A wish begins, or goes on where its real has come to."""
         if packed is not None:
-            wish = self._wishes[real.body.id] = Wish(real, packed, self._app.host.now)
+            wish = self._wishes[real.body.id] = Wish(real, packed, self._core.host.now)
             self._seek(wish)
 
     # Where to.
@@ -131,7 +130,7 @@ class Teleports:
             return  # of a wish that is over
         x, y, z = (float(a + b) for a, b in zip(message.position, wish.position, strict=True))
         wish.space, wish.target, wish.position = message.space, 0, (x, y, z)
-        problem = place_problem(self._app.game, wish.space, wish.position)
+        problem = place_problem(self._core.game, wish.space, wish.position)
         if problem is not None:
             self._fail(wish, problem)
         else:
@@ -145,20 +144,20 @@ class Teleports:
 
     def _seek(self, wish: Wish) -> None:
         """Who has the point, if it is known which."""
-        app, now = self._app, self._app.host.now
-        if wish.target or wish.is_asking or (wish.goal is not None and wish.goal[1] not in app.lost):
+        core, now, links = self._core, self._core.host.now, self._core.links
+        if wish.target or wish.is_asking or (wish.goal is not None and wish.goal[1] not in links.lost):
             return
-        for space in app.spaces.values():
+        for space in core.spaces.values():
             if space.name == wish.space and space.leaf is not None:
                 leaf = space.leaf_at(wish.position)
                 if leaf is not None:
                     wish.goal = (space.id, leaf.app)
                     return
-        if app.manager is not None and (wish.goal is None or now >= wish.ask_at):
+        if links.manager is not None and (wish.goal is None or now >= wish.ask_at):
             wish.is_asking, wish.ask_at = True, now + ASK_S
             question = FindEntry(wish.space, wish.position[0], wish.position[2])
-            app.requests.ask(
-                app.manager,
+            self._requests.ask(
+                links.manager,
                 question,
                 timeout_s=ASK_S,
                 then=lambda answer: self._on_entry(wish, answer),
@@ -182,23 +181,23 @@ class Teleports:
         """Puts those whose goal is in this cell, asks again, gives up."""
         for wish in list(self._wishes.values()):
             if self._of(wish.real) is wish:
-                self._app.confine(wish.real.body, "teleport", self._go_on, wish)
+                self._core.confine(wish.real.body, "teleport", self._go_on, wish)
 
     def _go_on(self, wish: Wish) -> None:
         self._seek(wish)
         if self._is_here(wish):
             del self._wishes[wish.real.body.id]
             if self._take_leave(wish):
-                self._app.riding.alight(wish.real)
-                self._app.moves.put(wish.real, wish.position, self._direction(wish))
+                self._riding.alight(wish.real)
+                self._moves.put(wish.real, wish.position, self._direction(wish))
                 self._arrive(wish.real)
-        elif self._app.host.now >= wish.until:
+        elif self._core.host.now >= wish.until:
             self._fail(wish, self._excuse(wish))
 
     def _take_leave(self, wish: Wish) -> bool:
         """Before it is put elsewhere in this cell; False: a hook of the game has destroyed it or wishes otherwise."""
         real = wish.real
-        self._app.interests.take_leave(real, real.body.space.id, wish.position)
+        self._interests.take_leave(real, real.body.space.id, wish.position)
         return not real.is_doomed and self._of(real) is None
 
     def run(self) -> None:
@@ -207,11 +206,11 @@ class Teleports:
             if self._of(wish.real) is not wish or wish.goal is None or self._is_here(wish):
                 continue
             space, app = wish.goal
-            if self._app.reaches(app):
+            if self._core.links.reaches(app):
                 del self._wishes[wish.real.body.id]
                 self._going = wish
                 jump = Jump(space, wish.position, self._direction(wish))
-                self._app.confine(wish.real.body, "teleport", self._app.offloads.offload, wish.real, app, jump)
+                self._core.confine(wish.real.body, "teleport", self._offload, wish.real, app, jump)
                 self._going = None
 
     def is_overtaken(self, real: Real) -> bool:
@@ -225,7 +224,7 @@ class Teleports:
         return True
 
     def _is_here(self, wish: Wish) -> bool:
-        return wish.goal == (wish.real.body.space.id, self._app.me)
+        return wish.goal == (wish.real.body.space.id, self._core.me)
 
     def _direction(self, wish: Wish) -> Direction:
         return wish.real.body.direction if wish.direction is None else wish.direction
@@ -239,16 +238,16 @@ class Teleports:
 
     def on_landed(self, real: Real) -> None:
         """It has been taken in here, and its client told of the place."""
-        self._app.moves.hold(real)
+        self._moves.hold(real)
         self._arrive(real)
 
     def on_refused(self, real: Real, reason: str) -> None:
         """It has been brought back."""
-        self._app.run(real.body, "on_teleport_failed", real.part.on_teleport_failed, reason)
+        self._core.run(real.body, "on_teleport_failed", real.part.on_teleport_failed, reason)
 
     def _arrive(self, real: Real) -> None:
         real.controllers.cancel(Category.MOVEMENT)
-        self._app.run(real.body, "on_teleported", real.part.on_teleported)
+        self._core.run(real.body, "on_teleported", real.part.on_teleported)
 
     def _fail(self, wish: Wish, reason: str) -> None:
         del self._wishes[wish.real.body.id]
@@ -259,7 +258,7 @@ class Teleports:
         wish = self._wishes.get(real.body.id)
         if wish is None or wish.real is not real:
             return None
-        if real.is_doomed or self._app.reals.get(real.body.id) is not real:
+        if real.is_doomed or self._core.reals.get(real.body.id) is not real:
             del self._wishes[real.body.id]
             return None
         return wish

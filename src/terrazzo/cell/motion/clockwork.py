@@ -8,32 +8,29 @@ not fire.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from terrazzo.cell.motion.controllers import Category, Controller, Outcome, Walk
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.controllers import Category, Controller, Outcome
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.motion.controllers import Walk
 
 STEP_MAX_S = 1.0
 """A step after a long pause is no longer than that: nobody leaps."""
 
-Ended = tuple["Real", Controller, Outcome]
+Ended = tuple[Real, Controller, Outcome]
 
 
 class Clockwork:
     """The timers and controllers of one app's reals."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
-        self._ran_at = app.host.now
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._ran_at = core.host.now
 
     def run(self) -> None:
         """One tick."""
-        now = self._app.host.now
+        now = self._core.host.now
         seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
-        walking = [real for real in self._app.reals.values() if real.controllers.running and not real.is_doomed]
+        walking = [real for real in self._core.reals.values() if real.controllers.running and not real.is_doomed]
         ended: list[Ended] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):
@@ -42,8 +39,8 @@ class Clockwork:
                     ended.append((real, controller, outcome))
         for each in ended:
             self._tell(*each)
-        for real in [real for real in self._app.reals.values() if real.timers.next_due <= now]:
-            self._app.confine(real.body, "timers", self._fire, real, now)
+        for real in [real for real in self._core.reals.values() if real.timers.next_due <= now]:
+            self._core.confine(real.body, "timers", self._fire, real, now)
 
     def _step(self, real: Real, controller: Controller, seconds: float) -> Outcome:
         """A step; a controller that fails ends, and nothing more is heard of it."""
@@ -52,14 +49,14 @@ class Clockwork:
         except AssertionError:
             raise
         except Exception as problem:
-            self._app.report(real.body, f"controller {controller.number}", problem)
+            self._core.report(real.body, f"controller {controller.number}", problem)
             real.controllers.cancel(controller.category)
             return Outcome.GOES_ON
 
     def _tell(self, real: Real, controller: Controller, outcome: Outcome) -> None:
         if real.is_doomed or not real.controllers.is_running(controller):
             return
-        part, number, run = real.part, controller.number, self._app.run
+        part, number, run = real.part, controller.number, self._core.run
         if outcome is not Outcome.REACHED:
             real.controllers.cancel(controller.category)
         if outcome is Outcome.LOST:
@@ -74,5 +71,5 @@ class Clockwork:
         timers = real.timers
         for number in timers.take(now):
             if not real.is_doomed and timers.fire(number, now):
-                self._app.run(real.body, "on_timer", real.part.on_timer, number)
+                self._core.run(real.body, "on_timer", real.part.on_timer, number)
         timers.settle()

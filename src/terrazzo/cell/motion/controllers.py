@@ -22,39 +22,20 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from enum import Enum, IntEnum
 from math import atan2, pi, sqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from terrazzo.cell.core.controllers import Category, Controllers, Outcome
+from terrazzo.cell.core.real import Real
 from terrazzo.errors import DecodeError, UsageError, shown
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.wire.pairs.cell_cell import PackedController
-
-if TYPE_CHECKING:
-    from terrazzo.cell.core.real import Real
 
 LOST_S = 2.0
 """So long a goal that has gone out of sight is looked for."""
 REACHED_M = 1e-3
 """What is left of a way that counts as none: places are kept as 32-bit floats."""
 TURN = 2 * pi
-
-
-class Category(IntEnum):
-    """What a controller lays hold of: only one can at a time."""
-
-    MOVEMENT = 1
-    TURNING = 2
-
-
-class Outcome(Enum):
-    """What a step came to."""
-
-    GOES_ON = 0
-    REACHED = 1
-    """It is where it wanted to be; one that follows goes on."""
-    DONE = 2
-    LOST = 3
 
 
 class Walk:
@@ -109,12 +90,12 @@ class Walk:
         direction = area.direction(slot)
         if self.faces and (dx or dz) and not real.controllers.has(Category.TURNING):
             direction = (atan2(dx, dz), direction[1], direction[2])
-        body.app.moves.put(real, place, direction)
+        body.core.services.moves.put(real, place, direction)
         return self._caught_up() if is_there else Outcome.GOES_ON
 
     def _look(self, real: Real, seconds: float) -> bool:
         """Where the goal is now; False when it has been out of sight for too long."""
-        goal = real.body.app.bodies.get(self.entity)
+        goal = real.body.core.bodies.get(self.entity)
         if goal is not None and goal.space is real.body.space and not (goal.real is not None and goal.real.is_doomed):
             self.point, self.lost_s = goal.position, 0.0
             return True
@@ -163,7 +144,7 @@ class Turn:
         most = self.speed * seconds
         is_done = abs(left) <= most
         turned = self.yaw if is_done else yaw + (most if left > 0 else -most)
-        real.body.app.moves.put(real, real.body.position, (turned, pitch, roll))
+        real.body.core.services.moves.put(real, real.body.position, (turned, pitch, roll))
         return Outcome.DONE if is_done else Outcome.GOES_ON
 
     def pack(self) -> bytes:
@@ -176,51 +157,18 @@ class Turn:
         return cls(number, *cls._packed.unpack(data))
 
 
-Controller = Walk | Turn
 _KINDS: dict[int, type[Walk] | type[Turn]] = {each.kind: each for each in (Walk, Turn)}
 
 
-class Controllers:
-    """The controllers of one real, by category."""
-
-    __slots__ = ("running",)
-
-    def __init__(self) -> None:
-        self.running: dict[Category, Controller] = {}
-
-    def start(self, controller: Controller) -> None:
-        """Begins; what had the category ends."""
-        self.running[controller.category] = controller
-
-    def has(self, category: Category) -> bool:
-        """Whether one of this category runs."""
-        return category in self.running
-
-    def is_running(self, controller: Controller) -> bool:
-        """Whether this very one still runs."""
-        return self.running.get(controller.category) is controller
-
-    def cancel(self, what: int | Category) -> bool:
-        """Ends the one of a number, or of a category; False when there is none."""
-        for category, controller in self.running.items():
-            if what is category or (not isinstance(what, Category) and controller.number == what):
-                del self.running[category]
-                return True
-        return False
-
-    def pack(self) -> tuple[PackedController, ...]:
-        """All of them at rest."""
-        return tuple(PackedController(each.number, each.kind, each.pack()) for each in self.running.values())
-
-    def unpack(self, packed: Iterable[PackedController]) -> None:
-        """Goes on with those of the former home."""
-        for number, kind, data in packed:
-            if kind not in _KINDS:
-                raise DecodeError(f"there is no controller of kind {kind}: all apps must run the same version")
-            try:
-                self.start(_KINDS[kind].unpack(number, data))
-            except struct.error as problem:
-                raise DecodeError(f"a controller of kind {kind} that does not decode: {problem}") from None
+def unpack_controllers(controllers: Controllers, packed: Iterable[PackedController]) -> None:
+    """The controllers of the former home go on."""
+    for number, kind, data in packed:
+        if kind not in _KINDS:
+            raise DecodeError(f"there is no controller of kind {kind}: all apps must run the same version")
+        try:
+            controllers.start(_KINDS[kind].unpack(number, data))
+        except struct.error as problem:
+            raise DecodeError(f"a controller of kind {kind} that does not decode: {problem}") from None
 
 
 def category_named(name: str) -> Category:

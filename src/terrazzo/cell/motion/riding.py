@@ -35,10 +35,14 @@ again from there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from terrazzo.cell.client.moves import ClientMoves
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.controllers import Category
+from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import PLACE
-from terrazzo.cell.motion.controllers import Category
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.ghosts.seeking import Seeking
+from terrazzo.cell.ghosts.tombstones import Graves
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
@@ -47,29 +51,12 @@ from terrazzo.wire.pairs.base_cell import Direction, Position
 from terrazzo.world.place import fitting
 from terrazzo.world.rect import Rect
 
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
-    from terrazzo.cell.core.body import Body
-    from terrazzo.cell.core.real import Real
-
 LOST_S = 2.0
 """So long a vehicle that has gone out of sight is waited for."""
 TOLD_S = 1.0
 """So often a rider is told of whose position is not volatile."""
 EDGE_M = 0.01
 """So far from the edge of the space it stays: places are rounded."""
-NONE = b""
-
-
-def pack_ride(body: Body) -> bytes:
-    """The ride of a body, if it has one, for another copy."""
-    return NONE if body.ride is None else encode_ride(body.ride)
-
-
-def unpack_ride(data: bytes) -> Ride | None:
-    """The same, back."""
-    ride = None if data == NONE else decode_ride(data)
-    return ride if ride is not None and ride.vehicle else None
 
 
 def inside(bounds: Rect, position: Position) -> Position:
@@ -85,8 +72,11 @@ def inside(bounds: Rect, position: Position) -> Position:
 class Riding:
     """Those who ride, of one app's reals."""
 
-    def __init__(self, app: CellApp) -> None:
-        self._app = app
+    def __init__(self, core: Core, moves: ClientMoves, seeking: Seeking, graves: Graves) -> None:
+        self._core = core
+        self._moves = moves
+        self._seeking = seeking
+        self._graves = graves
         self._riders: dict[int, Real] = {}
         self._lost_at: dict[int, float] = {}
         """Since when the vehicle of a rider has been out of sight."""
@@ -110,13 +100,13 @@ class Riding:
             raise UsageError(f"entity {body.id} has riders itself: let them alight first")
         ride = ride_at(vehicle.id, vehicle.position, vehicle.direction, body.position, body.direction)
         ride = decode_ride(encode_ride(Ride(vehicle.id, position or ride.position, direction or ride.direction)))
-        most, (x, _, z) = self._app.game.policy.ghost_distance_m, ride.position
+        most, (x, _, z) = self._core.game.policy.ghost_distance_m, ride.position
         if x * x + z * z > most * most:
             place = tuple(round(each, 3) for each in ride.position)
             raise UsageError(f"a seat is at most {most:g} m (ghost_distance_m) away from a vehicle, not at {place}")
         for category in Category:
             real.controllers.cancel(category)
-        self._app.moves.leave(real)
+        self._moves.leave(real)
         real.set_ride(ride)
         self.enter(real)
         self._carry(real, vehicle)
@@ -129,8 +119,8 @@ class Riding:
         self._forget(body.id)
         real.set_ride(Ride(0, body.position, body.direction))
         if real.witness is not None:
-            self._app.moves.enter(real)
-            self._app.moves.correct(real)
+            self._moves.enter(real)
+            self._moves.correct(real)
 
     def enter(self, real: Real) -> None:
         """A real begins here, perhaps as a rider."""
@@ -146,23 +136,23 @@ class Riding:
         for entity, real in list(self._riders.items()):
             if real.body.real is not real or real.is_doomed:
                 self._forget(entity)
-            elif not self._app.confine(real.body, "riding", self._follow, real):
+            elif not self._core.confine(real.body, "riding", self._follow, real):
                 self.alight(real)
                 lost.append(real)
         for real in lost:
             if not real.is_doomed:
-                self._app.run(real.body, "on_vehicle_lost", real.part.on_vehicle_lost)
+                self._core.run(real.body, "on_vehicle_lost", real.part.on_vehicle_lost)
 
     def _follow(self, real: Real) -> bool:
         """One rider; False when it has no vehicle any more."""
-        body, now = real.body, self._app.host.now
+        body, now = real.body, self._core.host.now
         assert body.ride is not None
-        vehicle = self._app.bodies.get(body.ride.vehicle)
+        vehicle = self._core.bodies.get(body.ride.vehicle)
         if vehicle is None or vehicle.space is not body.space:
-            grave, life = self._app.ghosts.graves.get(body.ride.vehicle), self._lives.get(body.id)
+            grave, life = self._graves.get(body.ride.vehicle), self._lives.get(body.id)
             is_over = grave is not None and grave.is_destroyed and life_of(grave.end) == life
             is_awaited = now < self._lost_at.setdefault(body.id, now) + LOST_S
-            return not is_over and (is_awaited or self._app.seeking.is_sought(body.id, body.ride.vehicle))
+            return not is_over and (is_awaited or self._seeking.is_sought(body.id, body.ride.vehicle))
         self._lost_at.pop(body.id, None)
         self._lives[body.id] = life_of(vehicle.number)
         if vehicle.ride is not None:
@@ -176,16 +166,16 @@ class Riding:
         position, direction = place_on(vehicle.position, vehicle.direction, body.ride)
         before = body.position, body.direction
         body.space.place(body, inside(body.space.bounds, position), direction)
-        if witness is None or witness.knows(vehicle.id):
+        if witness is None or witness.sent.knows(vehicle.id):
             self._guided.discard(body.id)
         elif body.id not in self._guided or before != (body.position, body.direction):
             self._guided.add(body.id)
-            witness.say_own(PLACE, encode_moved(body.position, body.direction))
+            witness.sent.say_own(PLACE, encode_moved(body.position, body.direction))
         if body.kind.is_eventful:
             self._tell_place(real)
 
     def _tell_place(self, real: Real) -> None:
-        now, place = self._app.host.now, (real.body.position, real.body.direction)
+        now, place = self._core.host.now, (real.body.position, real.body.direction)
         told = self._told.get(real.body.id)
         if told is None or (told[1:] != place and now >= told[0] + TOLD_S):
             self._told[real.body.id] = (now, *place)

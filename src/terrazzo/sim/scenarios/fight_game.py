@@ -96,7 +96,7 @@ class Watched(ExampleCell):
 
     @property
     def _home(self) -> str:
-        return str(self._body.app.me)
+        return str(self._body.core.me)
 
     def swing(self, other: Any) -> None:
         """A blow is begun."""

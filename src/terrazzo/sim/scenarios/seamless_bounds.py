@@ -16,10 +16,10 @@ from enum import Enum
 from terrazzo.base.cellside import ENTRY_S
 from terrazzo.base.limits import KEY_S
 from terrazzo.base.saving import GATHER_S
+from terrazzo.cell.core.destinations import STAY_S
 from terrazzo.cell.ghosts.mending import ARRIVAL_S, ASKED_MAX, GAP_S
 from terrazzo.cell.ghosts.placement import CONFIRM_S, LINGER_S, LOOK_S
 from terrazzo.cell.ghosts.seeking import SEEK_S
-from terrazzo.cell.migration.offload import STAY_S
 from terrazzo.cell.migration.teleport import TELEPORT_S
 from terrazzo.db import doubts
 from terrazzo.db.attempts import LogOnLimits

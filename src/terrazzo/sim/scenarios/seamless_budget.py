@@ -1,6 +1,6 @@
 """The bytes that CellApps send for a client stay within its budget, over any number of borders (P4).
 
-The rule is that of `cell/client/sent.py`: so many bytes a second, in the long run. The own entity's messages and the
+The rule is that of `cell/client/budget.py`: so many bytes a second, in the long run. The own entity's messages and the
 leaves of others (with their last words) are sent in any case, and are owed afterwards. Announcements, descriptions,
 news and places of others are sent as far as the budget reaches: the last message may go beyond it, and what is over is
 owed. Unused bytes are saved, and both savings and debts are bounded by CARRY_TICKS. A client that was not served for
@@ -25,9 +25,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.client.scheduler import WAITED_MAX
-from terrazzo.cell.client.sent import CARRY_TICKS, STARVED_TICKS
-from terrazzo.cell.client.witness import ADVANCE
+from terrazzo.cell.client.budget import ADVANCE, CARRY_TICKS, STARVED_TICKS, WAITED_MAX
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.real import Real
 from terrazzo.sim.oracle import Broken
 from terrazzo.sync.protocol import OWN, split_message, take_alias
@@ -110,11 +109,11 @@ class Budgets:
             tell_base(real, message)
 
         def served(real: Real) -> None:
-            witness = real.witness
+            witness = witness_of(real)
             assert witness is not None
             told.clear()
-            waited = (app.host.now - witness.served_at) / app.tick_s
-            has_come = witness.has_come
+            waited = (app.host.now - witness.sent.budget.served_at) / app.core.tick_s
+            has_come = witness.sent.budget.has_come
             before, feed._updates = feed._updates, {}
             serve(real)
             mine, feed._updates = feed._updates, before
@@ -132,7 +131,7 @@ class Budgets:
 
     def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:
         """Takes from an account what was sent."""
-        now, tick = self._now(), self._rate * app.tick_s
+        now, tick = self._now(), self._rate * app.core.tick_s
         most = tick * waited * (CARRY_TICKS + 1)
         account = self._accounts.setdefault(key, Account(most, now))
         account.left = min(account.left + (now - account.at) * self._rate, most)

@@ -26,7 +26,7 @@ class Excuses:
 
     def watch(self, app: CellApp) -> None:
         """Notes what this CellApp counts."""
-        count = app.count
+        count = app.core.count
 
         def counted(what: str, /, **facts: object) -> None:
             entity = facts.get("entity")
@@ -34,7 +34,7 @@ class Excuses:
                 self._open[app, entity] += 1
             count(what, **facts)
 
-        vars(app)["count"] = counted
+        vars(app.core)["count"] = counted
 
     def take(self, app: CellApp, entity: int) -> bool:
         """The ghost of an entity has skipped something; whether it had an excuse, which it has no longer."""

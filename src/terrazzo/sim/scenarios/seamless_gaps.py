@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core import history
 from terrazzo.cell.core.real import Real
 from terrazzo.sim.scenarios.seamless_story import Fact, Span, Story, Track
@@ -46,10 +47,11 @@ class Gaps:
 
     def note_all(self, real: Real) -> None:
         """A client is about to be served, in a world of short histories."""
-        assert real.witness is not None
+        witness = witness_of(real)
+        assert witness is not None
         if history.STEPS_MAX >= USUAL_STEPS:
             return
-        sight = real.witness._story.sight
+        sight = witness.sent.sight
         for entity in sight.entities():
             body = real.body.space.bodies.get(entity)
             if body is not None and sight.sent(entity) < body.history.floor:

@@ -34,14 +34,14 @@ class Holders:
         """A CellApp has started."""
         self._apps.append(app)
         self._kept[app] = {}
-        send = app.send
+        send = app.core.send
 
         def sent(peer: AppId, message: Message) -> int:
             if isinstance(message, CellEmpty):
                 self._check_empty(app, message.space)
             return send(peer, message)
 
-        vars(app)["send"] = sent
+        vars(app.core)["send"] = sent
 
     def look(self, app: CellApp) -> None:
         """After each tick, and each frame that was heard."""

@@ -52,19 +52,19 @@ class Hooked:
 
     def hear(self, hook: str, body: Body) -> Broken | None:
         """A hook runs on a body; what is wrong with that."""
-        key, life = (body.app.me, body.id), life_of(body.number)
+        key, life = (body.core.me, body.id), life_of(body.number)
         told, of = self._told.get(key, (Told.NOTHING, life))
         if told in IS_REAL and of < life:
             told = Told.NOTHING
         following = NEXT[hook].get(told)
         if following is None:
-            return Broken("P3", f"{hook} of entity {body.id} on {body.app.me}, which had {told.value}", body.id)
+            return Broken("P3", f"{hook} of entity {body.id} on {body.core.me}, which had {told.value}", body.id)
         self._told[key] = (following, life)
         return None
 
     def is_leaving(self, body: Body) -> bool:
         """Whether an entity has been told that it is about to leave this cell."""
-        return self._told.get((body.app.me, body.id), (Told.NOTHING, 0))[0] is Told.LEAVING
+        return self._told.get((body.core.me, body.id), (Told.NOTHING, 0))[0] is Told.LEAVING
 
     def unrest(self, apps: Iterable[CellApp]) -> tuple[str, int] | None:
         """A cell that has something else than its hooks told of."""

@@ -47,7 +47,7 @@ class Pace:
         """A real has closed a step; what is wrong with where it is."""
         if body.kind.schema.name not in self.walkers:
             return None
-        now, life, top_speed = self._now(), life_of(body.epoch), body.app.game.policy.top_speed
+        now, life, top_speed = self._now(), life_of(body.epoch), body.core.game.policy.top_speed
         walk, allowed_s = self._walks.pop(body.id, None), ALLOWANCE_S + SLACK_S
         if body.ride is not None:
             return None

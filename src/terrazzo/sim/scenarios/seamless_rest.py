@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cellside import Body
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.real import Real
 from terrazzo.sim.scenarios.seamless_duties import Area
 from terrazzo.sim.scenarios.seamless_game import TRIGGER_M
@@ -25,7 +26,7 @@ def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[st
                 return f"base {entity} waits for its cell part, which is {state.value}", entity
             if (real is not None) != (state is Body.THERE):
                 return f"base {entity} thinks that its cell part is {state.value}", entity
-            is_elsewhere = real is not None and base.cell.where != real.body.app.me
+            is_elsewhere = real is not None and base.cell.where != real.body.core.me
             if is_elsewhere and judge.shape.is_peaceful:  # else what is passed on from where it was is enough
                 return f"base {entity} thinks that its cell part is on {base.cell.where}", entity
     return None
@@ -34,7 +35,8 @@ def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[st
 def unrest_of_budgets(reals: list[Real]) -> tuple[str, int] | None:
     """A client that owes bytes: there is more to be told than its budget has allowed so far."""
     for real in reals:
-        if real.witness is not None and real.witness.owes:
+        witness = witness_of(real)
+        if witness is not None and witness.sent.budget.deficit > 0:
             return f"the client of entity {real.body.id} owes bytes", real.body.id
     return None
 
@@ -54,7 +56,7 @@ def unrest(judge: Judge, reals: list[Real]) -> tuple[str, int] | None:
         if real.witness is not None:
             radius = judge.radii.get(real.body.id, judge.shape.area_radius_m)
             shown = [other for other in reals if other.body.kind.schema.on_client]
-            hysteresis = real.body.app.game.policy.area_hysteresis_m
+            hysteresis = real.body.core.game.policy.area_hysteresis_m
             if (real.witness.radius, real.witness.hysteresis) != (radius, hysteresis):
                 return f"entity {real.body.id} sees as far as {real.witness.radius} m, not {radius}", real.body.id
             problem = _trigger(judge, real, 0, radius, hysteresis, shown)

@@ -19,9 +19,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.body import Body, pack_ride
 from terrazzo.cell.core.history import RIDE, Event
-from terrazzo.cell.motion.riding import pack_ride
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Property

@@ -66,7 +66,7 @@ class TimerJudge:
         """Sees when reals are packed, when they arrive, and each round of timers."""
         if not isinstance(app, CellApp):
             return
-        pack, settle, run = app.offloads._pack, app.settle, app.clockwork.run
+        pack, settle, run = app.offloads._pack, app.core.register_real, app.clockwork.run
 
         def packed(real: Real, *args: Any) -> Any:
             self._packed_at[real.body.id] = self._world.clock.now
@@ -81,7 +81,7 @@ class TimerJudge:
             for real in app.reals.values():
                 self._look(real)
 
-        vars(app.offloads)["_pack"], vars(app)["settle"], vars(app.clockwork)["run"] = packed, settled, ran
+        vars(app.offloads)["_pack"], vars(app.core)["register_real"], vars(app.clockwork)["run"] = packed, settled, ran
 
     def _arrive(self, real: Real) -> None:
         body, now = real.body, self._world.clock.now

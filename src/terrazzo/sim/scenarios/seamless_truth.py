@@ -18,6 +18,7 @@ from typing import Any
 
 from terrazzo._speed.sight import WITHHELD
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.client.sent import GONE, PARTED
 from terrazzo.cell.core import history
 from terrazzo.cell.core.body import Body
@@ -69,8 +70,8 @@ class Truth:
         """A process has started: if it is a CellApp, nothing of what it does escapes."""
         if not isinstance(app, CellApp):
             return
-        close_step, close_steps = app.haunts.close_step, app.haunts.close_steps
-        settle, take_down, serve = app.settle, app._take_down, app.feed.serve
+        close_step, close_steps = app.core.close_step, app.steps.close_all
+        settle, take_down, serve = app.core.register_real, app._take_down, app.feed.serve
 
         self.excuses.watch(app)
         self.holders.watch(app)
@@ -98,10 +99,10 @@ class Truth:
             self._on_end(real)
             take_down(real)
 
-        vars(app.haunts)["close_step"] = closed
-        vars(app.haunts)["close_steps"] = closed_all
+        vars(app.core)["close_step"] = closed
+        vars(app.steps)["close_all"] = closed_all
         vars(app.feed)["serve"] = served
-        vars(app)["settle"] = settled
+        vars(app.core)["register_real"] = settled
         vars(app)["_take_down"] = taken_down
         self.apps.append(app)
         self._reals[app] = {}
@@ -111,7 +112,7 @@ class Truth:
     def _on_settled(self, real: Real) -> None:
         body, life = real.body, life_of(real.body.epoch)
         self._world.trace.add(
-            body.app.me, "real", entity=body.id, epoch=body.epoch, number=body.number, space=body.space.id
+            body.core.me, "real", entity=body.id, epoch=body.epoch, number=body.number, space=body.space.id
         )
         layout = body.kind.schema.cell_layout
         story = self._judge.story(body.id)
@@ -123,7 +124,7 @@ class Truth:
             now = values_of(layout, body.state.values())
             wrong = [name for name in now if now[name] != story.values[name]]
             check(not wrong, "P1", f"entity {body.id} arrived with another {wrong} than it left with", body.id)
-            what = f"entity {body.id} has risen on {body.app.me}"
+            what = f"entity {body.id} has risen on {body.core.me}"
             check(story.life == life and not story.is_over, "P1", what, body.id)
         self._on_step(body)
         note: Any = body.state.listener
@@ -142,7 +143,7 @@ class Truth:
         """It ends, which the game must have wanted."""
         body, life = real.body, life_of(real.body.epoch)
         may_end = not self.knows_ends or self._judge.may_end(body.id, life)
-        check(may_end, "P1", f"life {life} of entity {body.id} ended on {body.app.me}, unasked", body.id)
+        check(may_end, "P1", f"life {life} of entity {body.id} ended on {body.core.me}, unasked", body.id)
         story = self._judge.story(real.body.id)
         if story is not None and story.life == life_of(real.body.epoch):
             story.is_over = True
@@ -162,8 +163,9 @@ class Truth:
 
     def _look_at_ends(self, real: Real) -> None:
         """Those whom a client is about to lose: for a reason that is to be seen in this very cell."""
-        assert real.witness is not None
-        story, own = real.witness._story, real.body
+        witness = witness_of(real)
+        assert witness is not None
+        story, own = witness.sent, real.body
         for entity in story._ends:
             entry, other = story.get(entity), own.space.bodies.get(entity)
             if entry is None or other is None or life_of(other.number) != life_of(entry[2]):
@@ -173,8 +175,8 @@ class Truth:
                 is_so = is_so or bool(entry[3] & PARTED)  # it was withheld until its watcher took leave to jump
                 check(is_so, "P4", f"entity {entity} is hidden from the client of {own.id}, unasked", own.id, entity)
                 continue
-            reach = real.witness.radius + other.kind.schema.appeal_radius - NEAR_M
-            what = f"entity {entity} leaves the area of {own.id}, and is near on {own.app.me}"
+            reach = witness.radius + other.kind.schema.appeal_radius - NEAR_M
+            what = f"entity {entity} leaves the area of {own.id}, and is near on {own.core.me}"
             check(self._was_away(own, other, entry[2], reach), "P4", what, own.id, entity)
 
     def _was_away(self, own: Body, other: Body, sent: int, reach: float) -> bool:
@@ -189,8 +191,9 @@ class Truth:
 
     def _look_at_hidden(self, real: Real) -> None:
         """Nobody who is withheld has an alias by which the client knows it."""
-        assert real.witness is not None
-        story, own = real.witness._story, real.body.id
+        witness = witness_of(real)
+        assert witness is not None
+        story, own = witness.sent, real.body.id
         for entity in self._judge.whims.withheld(own):
             entry = story.get(entity)
             what = f"the client of {own} knows of {entity}, which is withheld from it"
@@ -310,25 +313,25 @@ class Truth:
     def _unrest_of(self, real: Real) -> Iterator[Problem]:
         body, shape = real.body, self._judge.shape
         if body.space.outside_by(body.position) > shape.margin_m + 1e-6:
-            yield Problem(Kind.REALS, f"entity {body.id} is outside its cell on {body.app.me}", (body.id,))
+            yield Problem(Kind.REALS, f"entity {body.id} is outside its cell on {body.core.me}", (body.id,))
         appeal = body.kind.schema.appeal_radius
         area = Rect.around(body.position[0], body.position[2], shape.ghost_m + appeal)
-        wanted = {leaf.app for leaf in body.space.leaves_touching(area)} - {body.app.me}
-        slack = GHOST_SLACK_M + 2 * shape.margin_m + body.app.game.policy.area_hysteresis_m
+        wanted = {leaf.app for leaf in body.space.leaves_touching(area)} - {body.core.me}
+        slack = GHOST_SLACK_M + 2 * shape.margin_m + body.core.game.policy.area_hysteresis_m
         allowed = {leaf.app for leaf in body.space.leaves_touching(area.inflate(slack))}
         for app in self.apps:
             ghost = app.bodies.get(body.id)
             if app.me in wanted and (ghost is None or ghost.number != body.number):
                 what = f"entity {body.id} should have a ghost of number {body.number} on {app.me}"
                 yield Problem(Kind.GHOSTS, what, (body.id,))
-            if ghost is not None and app is not body.app and app.me not in allowed:
+            if ghost is not None and app.core is not body.core and app.me not in allowed:
                 what = f"entity {body.id} has a ghost on {app.me} that is not needed"
                 yield Problem(Kind.GHOSTS, what, (body.id,))
 
 
 def wrong_of(ghost: Body, owner: Body) -> str | None:
     """What a ghost has at rest beside its row, and should not."""
-    if ghost.real_app != owner.app.me:
+    if ghost.real_app != owner.core.me:
         return f"thinks that its real is on {ghost.real_app}"
     if ghost.base != owner.base:
         return f"thinks that its base is {ghost.base}"

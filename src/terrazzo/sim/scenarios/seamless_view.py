@@ -277,7 +277,7 @@ class ViewJudge:
         """Who must be in the area of a real's client, and who may be."""
         radius = self._judge.radii.get(real.body.id, self._judge.shape.area_radius_m)
         seen = [other for other in others if other.body.kind.schema.on_client]
-        farther = radius + real.body.app.game.policy.area_hysteresis_m + 2 * NEAR_M
+        farther = radius + real.body.core.game.policy.area_hysteresis_m + 2 * NEAR_M
         there: set[int] = {other.body.id for other in seen}
         shown = self._judge.whims.shown
         return (
@@ -342,7 +342,7 @@ def place_of(seen: Seen, real: Real, view: View) -> Position:
     the bounds of the space: the client does not know them."""
     if seen.ride is None or vehicle_of(seen, view) is None:
         return real.body.position
-    vehicle = real.body.app.bodies.get(seen.ride.vehicle)
+    vehicle = real.body.core.bodies.get(seen.ride.vehicle)
     if vehicle is None:
         return real.body.position  # the real has lost it, and the client will hear of that
     return place_on(vehicle.position, vehicle.direction, seen.ride)[0]

@@ -16,9 +16,9 @@ from math import inf
 from random import Random
 from typing import NamedTuple
 
-from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.body import Body, pack_ride
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.motion.riding import inside, pack_ride
+from terrazzo.cell.motion.riding import inside
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
 from terrazzo.sync.riding import place_on

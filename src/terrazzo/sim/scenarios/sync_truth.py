@@ -8,6 +8,7 @@ from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLAIN, Event
 from terrazzo.cell.core.kind import EntityKind
@@ -30,7 +31,7 @@ class SyncTruth(Truth):
             judge.losses.watch_base(app)
         if isinstance(app, CellApp):
             for type_id in judge.schema.by_id:
-                kind = app.kinds.get(type_id)
+                kind = app.core.kinds.get(type_id)
                 assert kind is not None
                 vars(kind)["tell_again"] = _noting(judge, kind)
             serve = app.feed.serve
@@ -48,8 +49,9 @@ def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
 
     def noted(body: Body, subject: int) -> Event:
         serving = judge.serving
-        if subject >= 0 and kind.manner_of(subject) == PLAIN and serving is not None and serving.witness is not None:
-            sent = serving.witness._story.sight.sent(body.id)
+        witness = None if serving is None else witness_of(serving)
+        if subject >= 0 and kind.manner_of(subject) == PLAIN and serving is not None and witness is not None:
+            sent = witness.sent.sight.sent(body.id)
             judge.gaps.note(serving.body.id, body.id, sent, body.number)
         return tell_again(body, subject)
 

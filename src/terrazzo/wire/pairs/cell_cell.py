@@ -343,7 +343,7 @@ class GhostList(Message, frozen=True):
 
 @message(112, max_size=ENTITY_MAX + DEFLATED_MORE)
 class Parcel(Message, frozen=True):
-    """A CreateGhost or an Offload, encoded and deflated (`cell/migration/parcels.py`)."""
+    """A CreateGhost or an Offload, encoded and deflated (`cell/core/parcels.py`)."""
 
     data: bytes
 

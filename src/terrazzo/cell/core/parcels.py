@@ -15,15 +15,13 @@ these two messages, or is larger than an entity may be, is counted and dropped.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from terrazzo.cell.core.core import Core
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Offload, OffloadUnreadable, Parcel
-
-if TYPE_CHECKING:
-    from terrazzo.cell.cellapp import CellApp
 
 MEASURED_EVERY = 64
 SHARE_MIN = 1 / 3
@@ -58,9 +56,11 @@ class Gauge:
 class Parcels:
     """What one app sends to others, and gets."""
 
-    def __init__(self, app: CellApp) -> None:
+    def __init__(self, core: Core, deliver: Callable[[AppId, Message], object]) -> None:
+        """`deliver` takes what was in a parcel, as if it had arrived without one."""
         self.gauges: dict[tuple[type, int], Gauge] = {}
-        self._app = app
+        self._core = core
+        self._deliver = deliver
 
     def send(self, to: AppId, message: CreateGhost | Offload) -> int:
         """Sends a whole entity; gives how many bytes that took. Raises UsageError for one that is too large, whether
@@ -69,13 +69,13 @@ class Parcels:
         is_measured = gauge.sent % MEASURED_EVERY == 0
         gauge.sent += 1
         if not is_measured and not gauge.pays:
-            return self._app.send(to, message)
+            return self._core.send(to, message)
         plain = REGISTRY.encode(message)
         deflate = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
         packed = deflate.compress(plain) + deflate.flush()
         if is_measured:
             gauge.measure(len(plain), len(packed))
-        return self._app.send(to, Parcel(packed) if gauge.pays else message)
+        return self._core.send(to, Parcel(packed) if gauge.pays else message)
 
     def on_parcel(self, source: AppId, message: Parcel) -> None:
         """Whatever is in it has come."""
@@ -86,6 +86,6 @@ class Parcels:
             plain = b""
         inner = REGISTRY.decode_nested(plain) if inflate.eof else None
         if isinstance(inner, CreateGhost | Offload | OffloadUnreadable):
-            self._app.on_message(source, inner)
+            self._deliver(source, inner)
         else:
-            self._app.count("parcel that does not decode", source=str(source), size=len(message.data))
+            self._core.count("parcel that does not decode", source=str(source), size=len(message.data))
