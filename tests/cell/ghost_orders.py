@@ -48,7 +48,7 @@ def check_word(app: CellApp, word: str, entity: int) -> int:
         script = Script(word, entity)
         deliver(app, in_order(script, order), entity)
         assert found(app, entity) == script.expected, (word, order)
-        assert entity not in app.ghosts.held, (word, order)
+        assert entity not in app.receiver.held, (word, order)
         entity += 1
     wipe(app)
     return entity

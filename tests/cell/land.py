@@ -279,7 +279,7 @@ class Land:
     def check_rest(self) -> None:
         """At rest: one real in the right cell, ghosts equal to it, and screens that show what is."""
         for app in self.cells:
-            assert not app.ghosts.held
+            assert not app.receiver.held
             assert not app.offloads.kept
             assert not len(app.offloads.answers), "an answer is forgotten when it was noted"
             for body in app.bodies.values():

@@ -25,7 +25,7 @@ def crossing_land(others: int) -> Land:
 def bytes_over_borders(land: Land, others: int, every: int) -> int:
     """What the client is sent in TICKS ticks, while it crosses the border each time that `every` ticks are over."""
     sent: list[int] = []
-    ends = [overhear(land[n].feed, lambda entity, *both: sent.append(sum(both))) for n in (0, 1)]
+    ends = [overhear(land[n].scheduler, lambda entity, *both: sent.append(sum(both))) for n in (0, 1)]
     for tick in range(TICKS):
         if tick % every == 0:
             land.put(1, -8.0 if tick // every % 2 else 8.0)
@@ -52,5 +52,5 @@ def test_client_that_is_served_again_at_the_same_time_is_granted_nothing(has_com
     witness.sent.budget.has_come = has_come
     home = land.home(1)
     assert home is not None
-    land[home].feed.serve(land.real(1))
+    land[home].scheduler.serve(land.real(1))
     assert witness.pack().deficit >= 0.0

@@ -283,7 +283,7 @@ def test_hooks_of_the_area_are_not_repeated_by_a_migration(hooks):
 @contextmanager
 def unserved(land):
     """No client has its turn."""
-    feed = land[0].feed
+    feed = land[0].scheduler
     vars(feed)["serve"] = lambda real: None
     yield
     del vars(feed)["serve"]

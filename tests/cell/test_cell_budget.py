@@ -21,7 +21,7 @@ class Meter:
     def __init__(self, land: Land, entity: int) -> None:
         self.reliable: list[int] = []
         self.places: list[int] = []
-        self._feed = land[0].feed
+        self._feed = land[0].scheduler
         self._entity = entity
 
     def __enter__(self) -> Meter:
@@ -212,7 +212,7 @@ def test_without_an_alias_nobody_is_announced_until_the_client_gives_one_back():
 def test_an_app_that_is_behind_tells_less_and_recovers():
     land = Land(1)
     land.step(20)
-    feed = land[0].feed
+    feed = land[0].scheduler
     assert feed.throttle == 1.0
     seen = []
     for _ in range(10):
@@ -231,17 +231,17 @@ def test_one_long_pause_is_no_reason_to_starve_everybody():
     land.step(5)
     land.host.now += 60.0
     land[0].on_tick()
-    assert 0.9 < land[0].feed.throttle < 1.0
+    assert 0.9 < land[0].scheduler.throttle < 1.0
     land.step()
-    assert land[0].feed.throttle == 1.0
+    assert land[0].scheduler.throttle == 1.0
 
 
 def test_a_throttled_app_tells_its_clients_less():
     land, _ = crowd(40)
     totals = []
     for throttle in (1.0, THROTTLE_MIN):
-        land[0].feed.throttle = throttle
-        vars(land[0].feed)["_set_throttle"] = lambda aim: None
+        land[0].scheduler.throttle = throttle
+        vars(land[0].scheduler)["_set_throttle"] = lambda aim: None
         land.step(CARRY_TICKS)
         with Meter(land, 1) as meter:
             for tick in range(40):

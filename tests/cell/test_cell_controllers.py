@@ -117,7 +117,7 @@ def test_a_goal_out_of_sight_is_looked_for_at_its_last_place_and_then_lost(how, 
     elif how == "elsewhere":
         goal.space = object()
     else:
-        goal.real = SimpleNamespace(is_doomed=True)
+        goal.real = SimpleNamespace(is_destroyed=True)
     for _ in range(int(LOST_S / 0.5) - 1):
         assert chase.step(stage, 0.5) is Outcome.GOES_ON
     assert stage.position == (2.0, 0.0, 0.0)

@@ -222,7 +222,7 @@ def test_ghosts_of_who_is_on_its_way_count_for_who_has_left():
     land.create(1, -5.0)
     land.settle()
     second, third = land[1].me, land[2].me
-    land[0].haunts.adopt(land.real(1), [third], 1)
+    land[0].placement.adopt(land.real(1), [third], 1)
     land.block(0, 1)
     assert land[0].offloads.offload(land.real(1), second)
     assert not land[0].spaces[1].neighbours.has(third)
@@ -244,7 +244,7 @@ def test_real_that_comes_to_a_newcomer_has_no_ghost_on_a_cell_app_that_left_befo
     land.create(1, -5.0)
     land.settle()
     second, third = land[1].me, land[2].me
-    land[0].haunts.adopt(land.real(1), [third], 1)
+    land[0].placement.adopt(land.real(1), [third], 1)
     land.block(0, 1)
     assert land[0].offloads.offload(land.real(1), second)
     del land[1].spaces[1]  # as of a newcomer
@@ -253,7 +253,7 @@ def test_real_that_comes_to_a_newcomer_has_no_ghost_on_a_cell_app_that_left_befo
     land.blocked.clear()
     land.step(3)
     assert land.home(1) == 1
-    assert land.real(1).haunts.keys() == {land[0].me}
+    assert land.real(1).ghosts.keys() == {land[0].me}
 
 
 def test_real_takes_no_ghost_along_that_is_on_a_cell_app_that_left():
@@ -262,7 +262,7 @@ def test_real_takes_no_ghost_along_that_is_on_a_cell_app_that_left():
     land.create(1, -5.0)
     land.settle()
     third = land[2].me
-    land[0].haunts.adopt(land.real(1), [third], 1)
+    land[0].placement.adopt(land.real(1), [third], 1)
     land[0].former.apps[1] = {third: False}
     assert land[0].offloads.offload(land.real(1), land[1].me)
     assert land[0].ground._is_clear(1)
@@ -280,7 +280,7 @@ def test_ghost_on_an_unknown_cell_app_counts_when_a_newer_tree_does_not_name_it(
     third, tree = land[2].me, stripes([land[0].me, land[1].me])
     land.plant("plain", 1, 2, tree, land[0])
     land[0].former.apps[1] = {}  # as if the third had come and gone meanwhile
-    land[0].haunts.adopt(land.real(1), [third], 3)
+    land[0].placement.adopt(land.real(1), [third], 3)
     assert land[0].spaces[1].neighbours.has(third)
     land.plant("plain", 1, 4, tree, land[0])
     assert not land[0].ground._is_clear(1)

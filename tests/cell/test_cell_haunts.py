@@ -20,7 +20,7 @@ def on_the_way(land: Land, source: int, target: int, kind: type) -> list:
 
 def test_a_ghost_is_where_the_square_reaches_and_stays_a_little_longer():
     land = Land()
-    reach = land[0].haunts.distance_m
+    reach = land[0].placement.distance_m
     assert reach == 100.0 + 5.0 + 6.0
     land.create(1, -reach - 2.0)
     land.step(20)
@@ -62,7 +62,7 @@ def test_a_new_ghost_hears_of_no_step_before_its_creation():
     land = Land()
     land.create(1, -300.0)
     land.put(1, -50.0)
-    land[0].haunts.create(land.real(1), land[1].me)
+    land[0].placement.create(land.real(1), land[1].me)
     bundles = [bundle for peer, bundles in land[0].outbox.drain() if peer == land[1].me for bundle in bundles]
     assert [type(each) for bundle in bundles for each in REGISTRY.decode_bundle(bundle)] == [CreateGhost]
 
@@ -102,12 +102,12 @@ def test_while_it_is_about_to_leave_only_its_destination_gets_a_ghost():
     real.body.space.place(real.body, (10.0, 0.0, -10.0), (0.0, 0.0, 0.0))
     land[start].core.tick = 0
     land[start].steps.close_all()
-    land[start].haunts.tend()
-    assert set(real.haunts) == {land[to].me}
+    land[start].placement.tend()
+    assert set(real.ghosts) == {land[to].me}
     real.body.space.place(real.body, (-10.0, 0.0, -10.0), (0.0, 0.0, 0.0))
     land[start].steps.close_all()
-    land[start].haunts.tend()
-    assert land[other].me in real.haunts
+    land[start].placement.tend()
+    assert land[other].me in real.ghosts
 
 
 def test_a_creation_that_is_not_confirmed_is_tried_again():
@@ -117,13 +117,13 @@ def test_a_creation_that_is_not_confirmed_is_tried_again():
     land.step(5)
     assert len(on_the_way(land, 0, 1, CreateGhost)) == 1
     land.queues[land[0].me, land[1].me].clear()
-    assert not land[0].reals[1].haunts[land[1].me].is_confirmed
+    assert not land[0].reals[1].ghosts[land[1].me].is_confirmed
     land.step(int(CONFIRM_S * 10) + 12)
     assert len(on_the_way(land, 0, 1, CreateGhost)) == 1
     assert land[0].counts["ghost created again"] == 1
     land.settle()
     assert 1 in land[1].bodies
-    assert land[0].reals[1].haunts[land[1].me].is_confirmed
+    assert land[0].reals[1].ghosts[land[1].me].is_confirmed
     land.step(int(CONFIRM_S * 10) + 12)
     assert land[0].counts["ghost created again"] == 1
 
@@ -133,7 +133,7 @@ def test_a_confirmation_that_is_late_does_no_harm():
     watcher = land.create(2, 20.0, is_seen=True)
     land.create(1, -20.0)
     land.settle()
-    land[0].reals[1].haunts[land[1].me].is_confirmed = False
+    land[0].reals[1].ghosts[land[1].me].is_confirmed = False
     land.act(1, "step")
     land.step(int(CONFIRM_S * 10) + 12)
     land[0].on_message(land[1].me, GhostCreated(77, 3))
@@ -147,7 +147,7 @@ def test_no_ghost_is_made_over_a_link_that_is_broken():
     land.break_link(0, 1)
     land.create(1, -20.0)
     land.step(20)
-    assert not land[0].reals[1].haunts
+    assert not land[0].reals[1].ghosts
     land.mend_link(0, 1)
     land.settle()
     assert 1 in land[1].bodies
@@ -201,7 +201,7 @@ def test_the_end_of_a_life_is_said_again_also_when_the_next_has_ended():
     land.step(4)
     land.do(1, lambda part: part.destroy())
     land.step(3)
-    grave = land[0].ghosts.graves.get(1)
+    grave = land[0].receiver.tombstones.get(1)
     assert grave is not None
     assert life_of(grave.epoch) == 2
     land.mend_link(0, 1)
@@ -246,11 +246,11 @@ def test_there_are_bits_for_so_many_neighbours():
 def test_one_neighbour_too_many_is_counted_and_told_with_advice():
     land = Land(1)
     land.create(1, -50.0)
-    real, haunts = land.real(1), land[0].haunts
+    real, haunts = land.real(1), land[0].placement
     apps = [AppId(AppKind.CELL_APP, 100 + number, 1) for number in range(NEIGHBOURS_MAX + 1)]
     for app in apps:
         haunts.create(real, app)
-    assert real.haunts.keys() == set(apps[:-1])
+    assert real.ghosts.keys() == set(apps[:-1])
     [(words, count)] = [(words, count) for words, count in land[0].counts.items() if "need ghosts" in words]
     assert count == 1
     [facts] = [facts for event, facts in land.host.logged if event == words]

@@ -177,7 +177,7 @@ def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
     assert home is not None
     app = land[home]
     ship = app.bodies[SHIP]
-    app.ghosts.end(ship, ship.epoch, is_destroyed=True)
+    app.receiver.end(ship, ship.epoch, is_destroyed=True)
     app.riding.enter(rider)
     app.riding.run()
     assert land.part(RIDER).vehicle == SHIP, "it has just come, and does not know whose grave that is"

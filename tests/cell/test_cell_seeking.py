@@ -175,7 +175,7 @@ def test_real_that_is_near_makes_a_ghost_where_it_is_asked_for():
     land = grounded()
     answers = asked(land, 2)
     assert [type(each) for each in answers] == [CreateGhost]
-    assert land[2].me in land.real(2).haunts
+    assert land[2].me in land.real(2).ghosts
 
 
 @pytest.mark.parametrize(("position", "space"), [((400.0, 0.0, 0.0), 1), (HERE, 2)])
@@ -192,7 +192,7 @@ def test_no_ghost_is_made_at_an_app_that_has_left_the_space():
     land[0].on_message(MANAGER, SpaceTree(1, "plain", 2, stripes([land[0].me, land[1].me]).pack()))
     assert land[0].former.has_left(1, land[2].me)
     assert [type(each) for each in asked(land, 2)] == [DeleteGhost]
-    assert land[2].me not in land.real(2).haunts
+    assert land[2].me not in land.real(2).ghosts
 
 
 def test_denied_entity_leaves_when_patience_is_over():
@@ -328,9 +328,9 @@ def test_entity_that_has_a_ghost_here_in_another_space_is_given_up():
 def test_wanted_ghosts_are_bounded():
     land = arrived()[0]
     real = land.real(2)
-    land[0].haunts._wanted = {(entity, land[1].me): None for entity in range(placement.WANTED_MAX)}
-    land[0].haunts.want(real, land[2].me)
-    assert len(land[0].haunts._wanted) == placement.WANTED_MAX
+    land[0].placement._wanted = {(entity, land[1].me): None for entity in range(placement.WANTED_MAX)}
+    land[0].placement.want(real, land[2].me)
+    assert len(land[0].placement._wanted) == placement.WANTED_MAX
 
 
 def test_lost_s_is_shorter_than_the_search():

@@ -208,7 +208,7 @@ def test_one_that_is_too_large_for_a_ghost_has_none_until_it_is_not(monkeypatch)
     land.step(20)
     assert land[0].counts["too large for a ghost: it is not seen there"] == 1
     assert 1 not in land[1].bodies
-    assert not land.real(1).haunts
+    assert not land.real(1).ghosts
     land.do(1, lambda part: part.bag.clear())
     land.step(int(placement.TOO_LARGE_S / 0.1))
     land.settle()
@@ -220,7 +220,7 @@ def test_a_ghost_that_cannot_be_mended_goes(monkeypatch):
     land.create(1, -20.0)
     land.settle()
     monkeypatch.setattr(REGISTRY._by_type[CreateGhost], "max_size", 10)
-    land[0].haunts.describe(land.real(1), land[1].me, is_snapshot=True)
+    land[0].placement.describe(land.real(1), land[1].me, is_snapshot=True)
     land.step(3)
     assert 1 not in land[1].bodies
 

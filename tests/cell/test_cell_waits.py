@@ -25,7 +25,7 @@ def behind(monkeypatch) -> Land:
     land.mend_link(0, 1)
     land.block(1, 0)
     land.step()
-    assert 1 in land[1].ghosts.held
+    assert 1 in land[1].receiver.held
     return land
 
 
@@ -40,7 +40,7 @@ def test_a_real_does_not_wait_for_steps_that_its_sender_sent_before_it(monkeypat
 
 def test_a_real_waits_for_steps_of_a_former_home_since_the_gap_was_found(monkeypatch):
     land = behind(monkeypatch)
-    found_at = land[1].ghosts.held[1].since
+    found_at = land[1].receiver.held[1].since
     land.step(15)
     land.real(1).first = land.real(1).body.number
     land.put(1, 1.0)

@@ -133,7 +133,7 @@ def test_hook_that_destroys_and_moves_everything_ends_no_app(monkeypatch, hook):
     land.step(3)
     live = {entity: real.part for entity, real in land[0].reals.items()}
     for part in live.values():
-        if not land[0].reals[part.id].is_doomed:
+        if not land[0].reals[part.id].is_destroyed:
             land.do(part.id, lambda part: part.timer(0.1, repeat=0.1, number=1))
             land.do(part.id, lambda part: part.move_to((part.position.x + 0.2, 0.0, 0.0), 5.0))
             land.do(part.id, lambda part: part.add_proximity(50.0, number=4))
@@ -142,11 +142,11 @@ def test_hook_that_destroys_and_moves_everything_ends_no_app(monkeypatch, hook):
         land.do(1, lambda part: part.board(4))
     land.step(2)
     for entity, x in ((4, 60.0), (2, 60.0)):
-        if entity in land[0].reals and not land[0].reals[entity].is_doomed:
+        if entity in land[0].reals and not land[0].reals[entity].is_destroyed:
             land.put(entity, x)
     if 5 in land[0].reals:
         land.do(5, lambda part: part.teleport("plain", (-80.0, 0.0, 0.0)))
-    if 4 in land[0].reals and not land[0].reals[4].is_doomed and hook == "on_vehicle_lost":
+    if 4 in land[0].reals and not land[0].reals[4].is_destroyed and hook == "on_vehicle_lost":
         land.do(4, lambda part: part.destroy())
     land.step(60)
     assert ran, f"{hook} did not run"

@@ -129,7 +129,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     land.settle()
     app, ghost = land[0], land[1].reals[2].ghost()
     witness = arrive(land, change=with_seen(2, sent=land[0].bodies[2].number + 1))
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.receiver.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     land.step(2)
     assert witness.sent.entry(2)[0] == -1
     app.on_message(land[1].me, ghost)
@@ -149,7 +149,7 @@ def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
     land.create(2, 30.0)
     land.settle()
     app, ghost = land[0], land[1].reals[2].ghost()
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.receiver.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     arrive(land, jump_from=1)
     app.on_message(land[1].me, ghost)
     land.settle()
@@ -174,7 +174,7 @@ def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
 def test_story_21_a_grave_from_before_is_no_reason_to_leave():
     """There was a ghost, which had been told all that the client has; the next one is on its way."""
     land, screen = watching(300.0)
-    land[0].haunts.delete(land.real(2), land[2].me)
+    land[0].placement.delete(land.real(2), land[2].me)
     land.tick(land[0])
     land.deliver(land[0].me, land[2].me)
     land.block(0, 2)
@@ -182,7 +182,7 @@ def test_story_21_a_grave_from_before_is_no_reason_to_leave():
     land.step(6)
     assert land.home(1) == 2
     assert 2 not in land[2].bodies
-    grave = land[2].ghosts.graves.get(2)
+    grave = land[2].receiver.tombstones.get(2)
     assert grave is not None
     assert grave.number == land.real(2).body.number
     land.act(2, "step")

@@ -311,7 +311,7 @@ def test_story_14_thousand_at_once(monkeypatch):
     assert waiting == [50, 35, 20, 5]
     land.settle()
     assert len(land[1].reals) == crowd
-    assert not land[1].ghosts.held
+    assert not land[1].receiver.held
 
 
 def test_story_14_those_who_wait_are_not_passed_over(monkeypatch):

@@ -158,7 +158,7 @@ def test_calls_of_exposed_methods(play):
     assert play.app.player.cell.wave()
     assert play.app.player.base.rename("Anna")
     assert play.app.parts[BOB].cell.poke(7)
-    assert play.app.parts[RAT].cell.feed({"cheese": 1})
+    assert play.app.parts[RAT].cell.scheduler({"cheese": 1})
     play.step()
     table, found = GAME.methods, []
     for message in play.cluster.heard:

@@ -111,10 +111,10 @@ class World:
                 (cell.clockwork, "run", "clockwork", "rest"),
                 (cell.interests, "run", "areas", "rest"),
                 (cell.steps, "close_all", "steps", "rest"),
-                (cell.haunts, "tend", "ghosts", "rest"),
+                (cell.placement, "tend", "ghosts", "rest"),
                 (cell.offloads, "check", "offloads", "rest"),
-                (cell.feed, "serve_all", "witnesses", "rest"),
-                (cell.feed, "flush", "places", "rest"),
+                (cell.scheduler, "serve_all", "witnesses", "rest"),
+                (cell.scheduler, "flush", "places", "rest"),
                 (cell.switchboard, "on_tick", "frames", "rest"),
             ):
                 self.meter.wrap(thing, method, phase, after)

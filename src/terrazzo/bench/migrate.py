@@ -66,7 +66,7 @@ def _cost(world: World, rounds: int) -> dict[str, Any]:
     here, there = world.cells
     axis, border = _border(world)
     batch = [real for real in here.reals.values() if abs(border - real.body.position[2 * axis]) <= AT_THE_BORDER_M]
-    batch = [real for real in batch if there.me in real.haunts and real.witness is not None]
+    batch = [real for real in batch if there.me in real.ghosts and real.witness is not None]
     if not batch:
         raise UsageError("nobody stands at the border: take more clients")
     around = [len(real.witness.entities()) for real in batch if real.witness is not None]

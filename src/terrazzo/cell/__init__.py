@@ -8,7 +8,7 @@
                                                                       own.py          what its code may do
     a real                                                            views.py        what it has of others
       real.py         what only a real has: the step of the tick
-      births.py       a base asks for one                           ghosts
+      creation.py       a base asks for one                           ghosts
       mail.py         what bases and others send it                   haunts.py       where a real has some
       clockwork.py    its timers and controllers, when due            neighbours.py   small numbers for apps
       timers.py controllers.py                                        ghost.py        what others tell of theirs

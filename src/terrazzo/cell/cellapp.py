@@ -28,7 +28,7 @@ The state machines have files of their own: `cell/ghosts/receiver.py` (what othe
 is near whom), `cell/client/witness.py` and `cell/client/scheduler.py` (what a client is told), `cell/client/moves.py`
 (what a client says), `cell/motion/clockwork.py` (timers, controllers), `cell/motion/riding.py` (entities that stand on
 another), `cell/ghosts/seeking.py` (entities that a real which arrives has met, and its cell has not),
-`cell/mail/mail.py`, `cell/mail/births.py`, `cell/core/real.py`. This one holds them together.
+`cell/mail/mail.py`, `cell/mail/creation.py`, `cell/core/real.py`. This one holds them together.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ from terrazzo.cell.core.parcels import Parcels
 from terrazzo.cell.core.real import Real
 from terrazzo.cell.core.services import Services
 from terrazzo.cell.core.steps import Steps
-from terrazzo.cell.ghosts.placement import Haunts
-from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.placement import GhostPlacement
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.ghosts.seeking import Seeking
-from terrazzo.cell.ghosts.tombstones import Graves
+from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.cell.ground import Ground
-from terrazzo.cell.mail.births import Births
+from terrazzo.cell.mail.creation import Creation
 from terrazzo.cell.mail.exchange import CellExchange
 from terrazzo.cell.mail.mail import Mail
 from terrazzo.cell.migration.arrival import Arrivals
@@ -149,53 +149,55 @@ class CellApp(ClusterApp):
         self.former = FormerMembers(core.spaces)
         self.destinations = Destinations(core)
         self.parcels = Parcels(core, self.on_message)
-        self.graves = Graves()
-        self.haunts = Haunts(core, self.destinations, self.former, self.parcels)
-        self.seeking = Seeking(core, self.haunts, self.former, self.graves)
-        self.ghosts = Ghosts(core, self.graves, self.seeking, lambda message: self.offloads.land(message))
+        self.tombstones = Tombstones()
+        self.placement = GhostPlacement(core, self.destinations, self.former, self.parcels)
+        self.seeking = Seeking(core, self.placement, self.former, self.tombstones)
+        self.receiver = GhostReceiver(
+            core, self.tombstones, self.seeking, lambda message: self.offloads.begin_real(message)
+        )
 
     def _build_clients(self, client_bits_s: float, cpu_s: Callable[[], float]) -> None:
         core = self.core
         self.interests = Interests(core, self.seeking)
         self.moves = ClientMoves(core)
-        self.clients = Clients(core, Around(self.interests, self.seeking, self.graves), self.moves)
-        self.feed = ClientScheduler(core, self.clients, client_bits_s, cpu_s)
-        core.real_ended += [self.moves.leave, self.interests.end, self.clients.end, self.haunts.forget]
+        self.clients = Clients(core, Around(self.interests, self.seeking, self.tombstones), self.moves)
+        self.scheduler = ClientScheduler(core, self.clients, client_bits_s, cpu_s)
+        core.real_ended += [self.moves.leave, self.interests.end, self.clients.end, self.placement.forget]
 
     def _build_migration(self) -> None:
         core = self.core
         self.clockwork = Clockwork(core)
-        self.riding = Riding(core, self.moves, self.seeking, self.graves)
+        self.riding = Riding(core, self.moves, self.seeking, self.tombstones)
         self.teleports = Teleports(
             core, self.requests, self.moves, self.riding, self.interests, lambda *trip: self.offloads.offload(*trip)
         )
         self.travelling = Travelling(
-            core, self.haunts, self.interests, self.clients, self.moves, self.riding, self.teleports
+            core, self.placement, self.interests, self.clients, self.moves, self.riding, self.teleports
         )  # fmt: skip
         self.offloads = Offloads(
             core,
             destinations=self.destinations,
             former=self.former,
             parcels=self.parcels,
-            placement=self.haunts,
-            receiver=self.ghosts,
+            placement=self.placement,
+            receiver=self.receiver,
             interests=self.interests,
-            scheduler=self.feed,
+            scheduler=self.scheduler,
             teleports=self.teleports,
             travelling=self.travelling,
-            arrivals=Arrivals(core, self.ghosts, self.travelling, self.seeking),
-            on_landed=self.exchange.on_landed,
+            arrivals=Arrivals(core, self.receiver, self.travelling, self.seeking),
+            on_arrived=self.exchange.on_arrived,
         )
-        self.ground = Ground(core, self.former, self.offloads, self.ghosts, self.moves)
+        self.ground = Ground(core, self.former, self.offloads, self.receiver, self.moves)
         core.services = Services(self.moves, self.teleports, self.riding, self.interests)
 
     def _build_mail(self) -> None:
-        self.births = Births(self.core, self.requests, self.ghosts)
-        self.mail = Mail(self.core, self.clients, self.feed, self.teleports)
+        self.creation = Creation(self.core, self.requests, self.receiver)
+        self.mail = Mail(self.core, self.clients, self.scheduler, self.teleports)
         self.exchange.connect(
             self.core,
             find=self.locator.find,
-            on_ended=self.births.on_ended,
+            on_ended=self.creation.on_ended,
             on_question_undelivered=self.teleports.on_undelivered,
         )
 
@@ -205,15 +207,15 @@ class CellApp(ClusterApp):
         self.on(SpaceTree, self.ground.on_space_tree)
         self.on(CellRemoved, self.ground.on_cell_removed)
         self.on(Moves, self.moves.on_moves)
-        self.on(CreateGhost, self.ghosts.on_create)
-        self.on(UpdateGhost, self.ghosts.on_update)
-        self.on(GhostPlaces, self.ghosts.on_places)
-        self.on(DeleteGhost, self.ghosts.on_delete)
-        self.on(NextReal, self.ghosts.on_next_real)
-        self.on(SetReal, self.ghosts.on_set_real)
-        self.on(GhostList, self.ghosts.on_list)
-        self.on(GhostCreated, self.haunts.on_created)
-        self.on(WantSnapshot, self.haunts.on_want_snapshot)
+        self.on(CreateGhost, self.receiver.on_create)
+        self.on(UpdateGhost, self.receiver.on_update)
+        self.on(GhostPlaces, self.receiver.on_places)
+        self.on(DeleteGhost, self.receiver.on_delete)
+        self.on(NextReal, self.receiver.on_next_real)
+        self.on(SetReal, self.receiver.on_set_real)
+        self.on(GhostList, self.receiver.on_list)
+        self.on(GhostCreated, self.placement.on_created)
+        self.on(WantSnapshot, self.placement.on_want_snapshot)
         self.on(WantGhosts, self.seeking.on_want_ghosts)
         self.on(Offload, self.offloads.on_offload)
         self.on(OffloadUnreadable, self.offloads.on_unreadable)
@@ -221,7 +223,7 @@ class CellApp(ClusterApp):
         self.on(Onloaded, self.offloads.on_onloaded)
         self.on(OffloadRefused, self.offloads.on_refused)
         self.on(OffloadNoted, self.offloads.answers.on_noted)
-        self.answers(CreateReal, self.births.on_create_real)
+        self.answers(CreateReal, self.creation.on_create_real)
 
     # Links and messages.
 
@@ -232,7 +234,7 @@ class CellApp(ClusterApp):
             self.links.manager = peer
             self.send(peer, CellAppReady())
         elif peer.kind is AppKind.CELL_APP and peer in self.links.lost:
-            self.haunts.on_link_up(peer)
+            self.placement.on_link_up(peer)
             self.offloads.on_link_up(peer)
         self.links.up(peer)
 
@@ -265,10 +267,10 @@ class CellApp(ClusterApp):
         """See the module."""
         super().on_tick()
         self.core.tick += 1
-        self.ghosts.on_tick()
+        self.receiver.on_tick()
         self.seeking.on_tick()
         self.teleports.on_tick()
-        self.feed.on_tick()
+        self.scheduler.on_tick()
         for part in self.switchboard.with_mail():
             real = self.reals.get(part.entity)
             if real is not None:
@@ -282,18 +284,18 @@ class CellApp(ClusterApp):
         self.steps.close_all()
         for real in destroyed:
             self.core.confine(real.body, "end", self._take_down, real)
-        self.haunts.tend()
+        self.placement.tend()
         self.teleports.run()
         self.offloads.check()
         self.ground.run()
-        self.feed.serve_all()
+        self.scheduler.serve_all()
         self._ageing.run()
         self._flush()
 
     def _flush(self) -> None:
         now = self.host.now
         self.switchboard.on_tick()  # who has arrived here says so, then its client is told where others are
-        self.feed.flush()
+        self.scheduler.flush()
         manager = self.links.manager
         if now >= self._load_at and manager is not None:
             self._load_at = now + LOAD_S
@@ -328,12 +330,12 @@ class CellApp(ClusterApp):
         """The body ends here, even if some of its last messages cannot be sent."""
         core, body = self.core, real.body
         if real.witness is not None:
-            core.confine(body, "last look of its client", self.feed.serve, real)
-        core.confine(body, "end of its ghosts", self.haunts.end, real)
-        self.feed.tell_base(real, self.feed.data_of(real, is_last=True))
+            core.confine(body, "last look of its client", self.scheduler.serve, real)
+        core.confine(body, "end of its ghosts", self.placement.end, real)
+        self.scheduler.send_to_base(real, self.scheduler.data_of(real, is_last=True))
         self.switchboard.destroy(body.part)
         core.unregister_real(real)
-        self.ghosts.remove(body, body.epoch, is_destroyed=True)
+        self.receiver.remove(body, body.epoch, is_destroyed=True)
 
     # For people.
 

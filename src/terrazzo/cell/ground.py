@@ -20,7 +20,7 @@ from terrazzo.cell.client.moves import ClientMoves
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.members import FormerMembers
 from terrazzo.cell.core.space import Space
-from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.migration.offload import Offloads
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId
@@ -32,7 +32,7 @@ class Ground:
     """The trees and cells of one CellApp."""
 
     def __init__(
-        self, core: Core, former: FormerMembers, offloads: Offloads, receiver: Ghosts, moves: ClientMoves
+        self, core: Core, former: FormerMembers, offloads: Offloads, receiver: GhostReceiver, moves: ClientMoves
     ) -> None:
         self._core = core
         self._former = former

@@ -85,7 +85,7 @@ def _packs_timers(app: CellApp, later_s: float) -> None:
 def _forgets_epoch(app: CellApp) -> None:
     """What is old counts as new: a late creation or deletion undoes a newer one."""
     newest = 1 << 62
-    app.ghosts.graves.is_too_late = lambda entity, epoch: False  # type: ignore[method-assign]
+    app.receiver.tombstones.is_too_late = lambda entity, epoch: False  # type: ignore[method-assign]
     _hears(app, DeleteGhost, lambda message: msgspec.structs.replace(message, epoch=newest, number=newest, past=None))
 
     def end(before: Any, source: AppId, message: DeleteGhost) -> None:
@@ -94,7 +94,7 @@ def _forgets_epoch(app: CellApp) -> None:
             message = msgspec.structs.replace(message, epoch=body.epoch, number=body.number)
             before(source, message)
 
-    instead(app.ghosts, "_end", end)
+    instead(app.receiver, "_end", end)
 
 
 def _applies_early(app: CellApp) -> None:
@@ -128,7 +128,7 @@ def _misses_steps(app: CellApp) -> None:
 
 def _no_tombstone(app: CellApp) -> None:
     """What ended is forgotten at once."""
-    app.ghosts.graves.dig = lambda *args, **named: None  # type: ignore[method-assign]
+    app.receiver.tombstones.add = lambda *args, **named: None  # type: ignore[method-assign]
 
 
 def _no_snapshot(app: CellApp) -> None:
@@ -159,7 +159,7 @@ def _forgets_past(app: CellApp) -> None:
 def _hides_next_real(app: CellApp) -> None:
     """Ghosts do not hear where the real went, and believe no arrival."""
     _hears(app, NextReal, lambda message: None)
-    instead(app.haunts, "adopt", lambda adopt, real, *known: None)
+    instead(app.placement, "adopt", lambda adopt, real, *known: None)
 
 
 # Offloads.
@@ -281,7 +281,7 @@ def change_messages(app: CellApp, change: Callable[[Real, tuple[bytes, ...]], tu
             message = msgspec.structs.replace(message, messages=change(real, message.messages))
         before(real, message)
 
-    instead(app.feed, "tell_base", tell)
+    instead(app.scheduler, "send_to_base", tell)
 
 
 def is_kind(message: bytes, kind: int) -> bool:
@@ -323,7 +323,7 @@ def _reuses_alias(app: CellApp) -> None:
             for alias in sorted(aliases.resting):
                 aliases.release(alias)
 
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _forgets_seen(app: CellApp) -> None:
@@ -340,7 +340,7 @@ def _forgets_left(app: CellApp) -> None:
         if witness is not None:
             witness.sent.left.clear()
 
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _flickers(app: CellApp) -> None:
@@ -363,8 +363,8 @@ def _flickers(app: CellApp) -> None:
             for each in {*shown} & {*real.witness.entities()}:
                 real.witness.withhold(each, False)
 
-    instead(app.offloads, "land", land)
-    instead(app.feed, "serve", serve)
+    instead(app.offloads, "begin_real", land)
+    instead(app.scheduler, "serve", serve)
 
 
 def _sees_less(app: CellApp) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from terrazzo.cell.core.destinations import Destinations
 from terrazzo.cell.ghosts.held import Held
 from terrazzo.cell.ghosts.mending import Mending
-from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.ground import Ground
 from terrazzo.cell.migration.answers import Answers
 from terrazzo.cell.migration.offload import Offloads
@@ -100,10 +100,10 @@ class _Arrivals:
         watch.method(Offloads, "on_offload", self._on_offload)
         watch.method(Offloads, "_take_in", self._take_in)
         watch.method(Offloads, "_answer", self._answer)
-        watch.method(Offloads, "land", self._land)
-        watch.method(Ghosts, "hold_arrival", self._hold)
-        watch.method(Ghosts, "pass_over", self._pass_over)
-        watch.method(Mending, "hurry", self._hurry)
+        watch.method(Offloads, "begin_real", self._land)
+        watch.method(GhostReceiver, "hold_arrival", self._hold)
+        watch.method(GhostReceiver, "pass_over", self._pass_over)
+        watch.method(Mending, "begin_arrivals", self._begin_arrivals)
         self._held: set[tuple[Any, int]] = set()
 
     def _repeat(self, before: Any, own: Answers, source: AppId, message: Offload | OffloadUnreadable) -> bool:
@@ -138,18 +138,18 @@ class _Arrivals:
             self._take("arrival", "lands at once" if message.jump is None else "lands after a jump")
         return before(own, message)
 
-    def _hold(self, before: Any, own: Ghosts, source: AppId, message: Offload) -> None:
+    def _hold(self, before: Any, own: GhostReceiver, source: AppId, message: Offload) -> None:
         self._take("arrival", "is held")
         self._held.add((own._core, message.entity))
         before(own, source, message)
 
-    def _pass_over(self, before: Any, own: Ghosts, entity: int, held: Held) -> None:
-        self._is_passed_over = isinstance(held.turns[0].message, Offload)
+    def _pass_over(self, before: Any, own: GhostReceiver, entity: int, held: Held) -> None:
+        self._is_passed_over = isinstance(held.transitions[0].message, Offload)
         before(own, entity, held)
         self._is_passed_over = False
 
-    def _hurry(self, before: Any, own: Mending) -> None:
-        if any(isinstance(turn.message, Offload) for held in own._gaps.held.values() for turn in held.turns):
+    def _begin_arrivals(self, before: Any, own: Mending) -> None:
+        if any(isinstance(turn.message, Offload) for held in own._gaps.held.values() for turn in held.transitions):
             self._take("arrival", "is held, a link is lost")
         before(own)
 
@@ -227,7 +227,7 @@ def _watch_teleports(watch: Watch) -> None:
         before(own, wish, reason)
 
     def unpack(before: Any, own: Teleports, real: Any, packed: Any) -> None:
-        wish = own._wishes.get(real.body.id)
+        wish = own._pending.get(real.body.id)
         if packed is not None and real.arrived_at == own._core.host.now and wish is None:
             take("teleport", "travels with its entity")
         before(own, real, packed)

@@ -30,7 +30,7 @@ SAVED_MAX = 1000.0
 
 def _serves(app: CellApp, serve: Callable[[Callable[[Real], None], Real], None]) -> None:
     """Clients are served in another way."""
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _forgives_debts(app: CellApp) -> None:
@@ -50,9 +50,9 @@ def _counts_twice(app: CellApp) -> None:
     """Each client is granted the bytes of two ticks in each tick."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        throttle, app.feed.throttle = app.feed.throttle, 2 * app.feed.throttle
+        throttle, app.scheduler.throttle = app.scheduler.throttle, 2 * app.scheduler.throttle
         before(real)
-        app.feed.throttle = throttle
+        app.scheduler.throttle = throttle
 
     _serves(app, serve)
 
@@ -64,12 +64,12 @@ def _saves_without_end(app: CellApp) -> None:
     def serve(before: Callable[[Real], None], real: Real) -> None:
         witness = witness_of(real)
         assert witness is not None
-        key, throttle = (real.body.id, witness.number), app.feed.throttle
+        key, throttle = (real.body.id, witness.number), app.scheduler.throttle
         idle = len(witness.sent.pending) == 0 and witness.sent.budget.deficit < 0
         saved[key] = min(saved.get(key, 0.0) + 1.0, SAVED_MAX) if idle else 0.0
-        app.feed.throttle = max(throttle, saved[key])
+        app.scheduler.throttle = max(throttle, saved[key])
         before(real)
-        app.feed.throttle = throttle
+        app.scheduler.throttle = throttle
 
     _serves(app, serve)
 

@@ -71,7 +71,7 @@ def _settles_by_the_clock(app: App) -> None:
         doubts: Any = app.log_ons.doubts
 
         def on_tick(manager: object) -> None:
-            for entity, doubt in list(doubts._doubts.items()):
+            for entity, doubt in list(doubts._unjudged.items()):
                 if app.host.now >= doubt.ask_at + DOUBT_S:
                     doubts.forget(entity)
                     doubts._on_none(doubt.dbid, entity)

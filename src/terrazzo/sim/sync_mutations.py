@@ -152,7 +152,7 @@ def _stories(app: CellApp, change: Callable[[ClientRecord], None]) -> None:
         if witness is not None:
             change(witness.sent)
 
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _forgets_away(app: CellApp) -> None:

@@ -45,7 +45,7 @@ class Sights(Own):
             other.view
             for other in body.space.within(point, min(radius, PLACE_MAX))
             if other is not body
-            and not (other.real is not None and other.real.is_doomed)
+            and not (other.real is not None and other.real.is_destroyed)
             and (of is None or isinstance(other.view, of))
         ]
 

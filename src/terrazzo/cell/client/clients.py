@@ -38,12 +38,14 @@ class Clients:
     def _begin(self, real: Real, number: int) -> Witness:
         """A new client. The first message to it is what its own entity is at this moment."""
         body, policy, kind = real.body, self._core.game.policy, real.body.kind
-        sent = ClientRecord(body, Aliases(), Budget(self._core.host.now - self._core.tick_s), self._around.graves)
+        sent = ClientRecord(body, Aliases(), Budget(self._core.host.now - self._core.tick_s), self._around.tombstones)
         witness = Witness(body, number, policy.area_radius_m, policy.area_hysteresis_m, sent, self._around)
         row = kind.player_row(body.state)
-        sent.say_own(DESCRIPTION, encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row))
+        sent.add_own_message(
+            DESCRIPTION, encode_cell_player(kind.schema, body.space.id, body.position, body.direction, row)
+        )
         if body.ride is not None:
-            sent.tell_own(kind.tell_ride(encode_ride(body.ride)))
+            sent.add_own_event(kind.event_of_ride(encode_ride(body.ride)))
         witness.watch(())
         return witness
 
@@ -53,7 +55,7 @@ class Clients:
             return
         body, now = real.body, self._core.host.now
         aliases = Aliases((seen.alias for seen in packed.seen), packed.resting)
-        sent = ClientRecord(body, aliases, Budget(now, packed.deficit, True), self._around.graves)
+        sent = ClientRecord(body, aliases, Budget(now, packed.deficit, True), self._around.tombstones)
         sent.left = {entity: (number, now + LEFT_S) for entity, number in packed.left}
         real.witness = Witness.unpack(body, packed, sent, self._around, now)
         self._moves.enter(real)

@@ -15,9 +15,9 @@ cdef class Interests:
     cdef object _core
     cdef public object seeking
     cdef public dict _watchers
-    cdef public dict _doubtful
+    cdef public dict _unjudged
     cdef list _hooks
 
     cdef _judge(self)
     cdef _run_hooks(self)
-    cpdef doubt(self, object watcher)
+    cpdef judge_later(self, object watcher)

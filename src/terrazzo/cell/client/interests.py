@@ -83,7 +83,7 @@ class Proximity:
                 members.append(other.slot)
         self.interest = self._interests.watch(self, self._real.body, self.radius, 0.0, members)
         if self._missing:
-            self._interests.doubt(self)
+            self._interests.judge_later(self)
 
     def absent(self) -> list[int]:
         """The entities inside, as far as the game knows, that have no body here."""
@@ -118,7 +118,7 @@ class Proximity:
     def leave(self, entity: int) -> None:
         """See Watcher. If its body was replaced, the new one enters in this very round."""
         self._missing[entity] = 0.0
-        self._interests.doubt(self)
+        self._interests.judge_later(self)
 
     def judge(self, now: float) -> bool:
         """See Watcher."""
@@ -143,7 +143,7 @@ class Interests:
         self._core = core
         self.seeking = seeking
         self._watchers: dict[Space, dict[int, Watcher]] = {}
-        self._doubtful: dict[Watcher, None] = {}
+        self._unjudged: dict[Watcher, None] = {}
         self._hooks: list[Hook] = []
 
     def run(self) -> None:
@@ -163,11 +163,11 @@ class Interests:
         self._run_hooks()
 
     def _judge(self) -> None:
-        doubtful, self._doubtful = self._doubtful, {}
+        doubtful, self._unjudged = self._unjudged, {}
         now = self._core.host.now
         for watcher in doubtful:
             if watcher.judge(now):
-                self._doubtful[watcher] = None
+                self._unjudged[watcher] = None
 
     def take_leave(self, real: Real, space: int, position: Position) -> None:
         """A real is about to jump. Whatever that takes out of its area and its triggers leaves now, for the game, where
@@ -195,7 +195,7 @@ class Interests:
     def _run(self, hooks: list[Hook]) -> None:
         for body, name, args, trigger in hooks:
             real = body.real
-            if real is None or real.is_doomed:
+            if real is None or real.is_destroyed:
                 continue
             if trigger is None or real.proximities.get(trigger.number) is trigger:
                 self._core.run(body, name, getattr(real.part, name), *args)
@@ -211,15 +211,15 @@ class Interests:
     def unwatch(self, watcher: Watcher, space: Space, interest: int) -> None:
         """No more events."""
         space.area.unwatch(interest)
-        self._doubtful.pop(watcher, None)
+        self._unjudged.pop(watcher, None)
         watchers = self._watchers[space]
         del watchers[interest]
         if not watchers:
             del self._watchers[space]
 
-    def doubt(self, watcher: Watcher) -> None:
+    def judge_later(self, watcher: Watcher) -> None:
         """It is to judge, after the events of this tick or the next."""
-        self._doubtful[watcher] = None
+        self._unjudged[watcher] = None
 
     def call(self, body: Body, name: str, *args: Any, trigger: Proximity | None = None) -> None:
         """A hook of the game is to run, with the next round of them."""

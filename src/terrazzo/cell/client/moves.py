@@ -87,7 +87,7 @@ class ClientMoves:
     def correct(self, real: Real) -> None:
         """Tells the own client where it is."""
         if real.witness is not None:
-            real.witness.sent.say_own(PLACE, encode_moved(real.body.position, real.body.direction))
+            real.witness.sent.add_own_message(PLACE, encode_moved(real.body.position, real.body.direction))
             self.hold(real)
 
     def hold(self, real: Real) -> None:
@@ -124,7 +124,7 @@ class ClientMoves:
     def _see(self, real: Real, kind: int, row: Row) -> None:
         """A move that was not simply believed."""
         core = self._core
-        if real.is_doomed or real.witness is None:
+        if real.is_destroyed or real.witness is None:
             return
         if kind != ASK:
             core.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)

@@ -141,7 +141,7 @@ class ClientScheduler:
         if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
             messages = self._tell_in_parts(real, witness.number, messages)
         if messages:
-            self.tell_base(real, ToClient(witness.number, tuple(messages)))
+            self.send_to_base(real, ToClient(witness.number, tuple(messages)))
         if places:
             after = core.switchboard.said(real.body.part, real.body.base_part)
             update = ClientUpdate(real.body.id, witness.number, tuple(places), after)
@@ -157,7 +157,7 @@ class ClientScheduler:
         size = 0
         for message in messages:
             if batch and size + len(message) > TO_CLIENT_BYTES:
-                self.tell_base(real, ToClient(witness, tuple(batch)))
+                self.send_to_base(real, ToClient(witness, tuple(batch)))
                 batch, size = [], 0
             batch.append(message)
             size += len(message)
@@ -173,7 +173,7 @@ class ClientScheduler:
             body = real.body
             return CellData(body.space.name, body.position, body.direction, b"", is_last)
 
-    def tell_base(self, real: Real, message: Message) -> None:
+    def send_to_base(self, real: Real, message: Message) -> None:
         """Sends something to the base part of a real, after everything before. The last word goes in any case; of
         properties that are too large the base hears only that; and a client that cannot be told has to go."""
         try:
@@ -183,7 +183,7 @@ class ClientScheduler:
             if not isinstance(message, CellData):
                 self._send_away(real)
             elif not isinstance(problem, ChannelFull):
-                self.tell_base(real, replace(message, properties=b""))
+                self.send_to_base(real, replace(message, properties=b""))
 
     def _send(self, real: Real, message: Message, *, is_urgent: bool) -> None:
         body = real.body
@@ -205,7 +205,7 @@ class ClientScheduler:
         """Those whose client was sent away in the tick before hear of it."""
         parting, self._parting = self._parting, []
         for real in parting:
-            if real.body.real is real and not real.is_doomed:
+            if real.body.real is real and not real.is_destroyed:
                 self._core.run(real.body, "on_client_detached", real.part.on_client_detached)
 
     def flush(self) -> None:

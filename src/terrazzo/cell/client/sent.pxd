@@ -18,7 +18,7 @@ cdef class ClientRecord:
     cdef public dict _remembered
     cdef public dict _ends
     cdef public object _awaited
-    cdef public dict _wishes
+    cdef public dict _undescribed
     cdef Area _area
     cdef dict _bodies
     cdef object _body
@@ -27,7 +27,7 @@ cdef class ClientRecord:
     cdef double _forget_at
     cdef double _patient_until
     cdef long long _said
-    cdef object _graves
+    cdef object _tombstones
 
     cpdef tuple get(self, int entity)
     cpdef tuple entry(self, int entity)
@@ -42,8 +42,8 @@ cdef class ClientRecord:
     cdef _await_want(self, int entity, int alias)
     @cython.locals(alias=cython.int, entity=cython.int, flags=cython.int)
     cdef _stop_waiting(self, double now)
-    cpdef tell_own(self, object event)
-    cpdef say_own(self, object subject, bytes message)
+    cpdef add_own_event(self, object event)
+    cpdef add_own_message(self, object subject, bytes message)
     cdef _say(self, long row, bytes message)
     cdef _tell(self, int alias, object event)
     @cython.locals(

@@ -46,7 +46,7 @@ from terrazzo.cell.client.budget import Budget
 from terrazzo.cell.core.account import DESCRIPTION, PRESENCE
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE, RIDE, Event, History
-from terrazzo.cell.ghosts.tombstones import Graves
+from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
@@ -77,13 +77,13 @@ class ClientRecord:
         "_body",
         "_ends",
         "_forget_at",
-        "_graves",
         "_loose",
         "_patient_until",
         "_remembered",
         "_said",
         "_tally",
-        "_wishes",
+        "_tombstones",
+        "_undescribed",
         "aliases",
         "budget",
         "left",
@@ -91,7 +91,7 @@ class ClientRecord:
         "sight",
     )  # fmt: skip
 
-    def __init__(self, body: Body, aliases: Aliases, budget: Budget, graves: Graves) -> None:
+    def __init__(self, body: Body, aliases: Aliases, budget: Budget, tombstones: Tombstones) -> None:
         self.sight = Sight(body.space.area, body.slot, body.space.headlines)
         self.aliases = aliases
         self.budget = budget
@@ -112,14 +112,14 @@ class ClientRecord:
         """Announced, and not wanted yet: until when that is waited for, the entity, its alias."""
         self._patient_until = inf
         """Of the first of them."""
-        self._wishes: dict[int, None] = {}
+        self._undescribed: dict[int, None] = {}
         """Entities to be announced or described, in the order in which they became so."""
         self._ends: dict[int, None] = {}
         """Entries that the client has to lose: GONE or WITHHELD."""
         self._remembered: dict[int, int] = {}
         """Of those wanted: the number up to which the client remembers it from before."""
         self._forget_at = 0.0
-        self._graves = graves
+        self._tombstones = tombstones
         self._tally = body.core.account.tally
 
     # Entries.
@@ -149,7 +149,7 @@ class ClientRecord:
         known = self.left.pop(other.id, None)
         number = other.number if known is None else max(other.number, known[0])
         self.sight.add(other.id, other.slot, 0, number, flag)
-        self._wishes[other.id] = None
+        self._undescribed[other.id] = None
 
     def set_flags(self, entity: int, flags: int) -> None:
         """Another state, of which the client will hear what it needs to."""
@@ -157,7 +157,7 @@ class ClientRecord:
         if flags & (GONE | WITHHELD):
             self._ends[entity] = None
         elif not flags & DESCRIBED:
-            self._wishes[entity] = None
+            self._undescribed[entity] = None
 
     def pack(self) -> Iterator[PackedSeen]:
         """The entries at rest. Where nothing is left to tell, the client has all that this cell has."""
@@ -177,7 +177,7 @@ class ClientRecord:
         if away:
             self._away[entity] = dict(away)
         if not flags & DESCRIBED:
-            self._wishes[entity] = None
+            self._undescribed[entity] = None
             if alias:
                 self._await_want(entity, alias)
 
@@ -221,14 +221,14 @@ class ClientRecord:
 
     # Telling.
 
-    def tell_own(self, event: Event) -> None:
+    def add_own_event(self, event: Event) -> None:
         """Something about the own entity."""
         message = with_alias(OWN, event.told)
         (self.pending if event.manner.is_reliable else self._loose).append(message)
         self._said += len(message)
         self._tally.add(self._body.kind.page.own[event.subject], 1, len(message))
 
-    def say_own(self, subject: int, message: bytes) -> None:
+    def add_own_message(self, subject: int, message: bytes) -> None:
         """The same, of what is no event: a message about this subject of the account."""
         self._say(self._body.kind.page.own[subject], message)
 
@@ -251,7 +251,7 @@ class ClientRecord:
             self._stop_waiting(now)
         if self._ends:
             self._end_all(now)
-        if self._wishes:
+        if self._undescribed:
             self._grant(room)
         news, told, loose, used = self.sight.serve(tick, room - self._said, radius)
         if told:
@@ -269,14 +269,14 @@ class ClientRecord:
     def _grant(self, room: float) -> None:
         """Announces and describes as many as there is room for."""
         tried: dict[int, bool] = {}
-        for entity in self._wishes:
+        for entity in self._undescribed:
             if self._said >= room:
                 break
             tried[entity] = self._bring_nearer(entity)
         for entity, is_granted in tried.items():
-            del self._wishes[entity]
+            del self._undescribed[entity]
             if not is_granted:
-                self._wishes[entity] = None
+                self._undescribed[entity] = None
 
     def _bring_nearer(self, entity: int) -> bool:
         """The next word about one that is not described yet; False: not now, the body is not here or behind."""
@@ -314,7 +314,7 @@ class ClientRecord:
         described = encode_describe(alias, number, area.position(slot), area.direction(slot), row)
         self._say(kind.page.others[DESCRIPTION], described)
         if other.ride is not None:
-            self._tell(alias, kind.tell_ride(encode_ride(other.ride)))
+            self._tell(alias, kind.event_of_ride(encode_ride(other.ride)))
         self.sight.set_sent(entity, number)
         self.sight.set_level(entity, level)
         self.sight.set_flags(entity, flags & ~WANTED | DESCRIBED)
@@ -358,7 +358,7 @@ class ClientRecord:
 
     def _catch_up(self, other: Body, alias: int, subjects: list[int]) -> None:
         for subject in subjects:
-            self._tell(alias, other.kind.tell_again(other, subject))
+            self._tell(alias, other.kind.event_of_now(other, subject))
 
     def _change_level(self, other: Body, alias: int, level: int, level_now: int) -> None:
         """It came nearer or went farther; the client has all of it that belongs to the level that was."""
@@ -415,7 +415,7 @@ class ClientRecord:
 
     def _repeat_grave(self, entity: int, alias: int, sent: int, flags: int) -> int:
         """The last words of one whose body is gone; the number up to which it is known."""
-        grave = self._graves.get(entity)
+        grave = self._tombstones.get(entity)
         if grave is None or life_of(grave.number) != life_of(sent):
             return sent
         if flags & DESCRIBED and grave.number > sent:
@@ -440,7 +440,7 @@ class ClientRecord:
             if other is not None and flags >= 0 and flags & DESCRIBED:
                 self.sight.bind(rider, other.slot)
                 if other.kind.is_eventful and other.number >= self.sight.sent(rider):
-                    self._tell(self.sight.alias(rider), other.kind.tell_place(other.position, other.direction))
+                    self._tell(self.sight.alias(rider), other.kind.event_of_place(other.position, other.direction))
 
     def _forget(self, entity: int, number: int, now: float) -> None:
         self.sight.remove(entity)

@@ -13,9 +13,9 @@ cdef class Witness:
     cdef public ClientRecord sent
     cdef object _interests
     cdef object _seeking
-    cdef object _graves
+    cdef object _tombstones
     cdef public long _interest
-    cdef public dict _doubts
+    cdef public dict _unjudged
     cdef public double _patience_until
     cdef public object _awaited
 
@@ -25,12 +25,12 @@ cdef class Witness:
     cpdef leave(self, int entity)
     @cython.locals(doubts=dict, bodies=dict)
     cpdef bint judge(self, double now) except -1
-    cpdef _doubt(self, int entity)
+    cpdef _judge_later(self, int entity)
     @cython.locals(
         sight=Sight, flags=cython.int, slot=cython.int, sent=cython.longlong, number=cython.longlong,
         is_late=cython.bint, is_early=cython.bint, is_awaited=cython.bint,
     )
-    cdef bint _is_in_doubt(self, int entity, object other, double now) except -1
+    cdef bint _judge_one(self, int entity, object other, double now) except -1
     cdef bint _is_awaited(self, int entity, int slot, long long sent) except -1
     @cython.locals(sight=Sight, flags=cython.int)
     cdef _come(self, object other, int flag)

@@ -42,7 +42,7 @@ from terrazzo.cell.client.sent import GONE, IN_AREA, MANUAL, PARTED, ClientRecor
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.ghosts.seeking import Seeking
-from terrazzo.cell.ghosts.tombstones import Graves
+from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved, encode_space
 from terrazzo.wire.ids import life_of
@@ -55,15 +55,25 @@ class Around(NamedTuple):
 
     interests: Interests
     seeking: Seeking
-    graves: Graves
+    tombstones: Tombstones
 
 
 class Witness:
     """Who is in the area of one client."""
 
     __slots__ = (
-        "_awaited", "_doubts", "_graves", "_interest", "_interests", "_patience_until", "_seeking", "body",
-        "hysteresis", "number", "radius", "sent",
+        "_awaited",
+        "_interest",
+        "_interests",
+        "_patience_until",
+        "_seeking",
+        "_tombstones",
+        "_unjudged",
+        "body",
+        "hysteresis",
+        "number",
+        "radius",
+        "sent",
     )  # fmt: skip
 
     def __init__(
@@ -74,9 +84,9 @@ class Witness:
         self.radius = radius
         self.hysteresis = hysteresis
         self.sent = sent
-        self._interests, self._seeking, self._graves = around
+        self._interests, self._seeking, self._tombstones = around
         self._interest = -1
-        self._doubts: dict[int, None] = {}
+        self._unjudged: dict[int, None] = {}
         """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
         self._patience_until = 0.0
         self._awaited: Collection[int] | None = None
@@ -116,7 +126,7 @@ class Witness:
                 if seen.flags & IN_AREA:
                     members.append(other.slot)
             if other is None or not seen.flags & IN_AREA or life_of(other.number) > life_of(seen.sent):
-                witness._doubt(seen.entity)
+                witness._judge_later(seen.entity)
         witness.watch(members)
         return witness
 
@@ -152,26 +162,26 @@ class Witness:
                 continue
             else:
                 sight.set_flags(entity, flags & ~IN_AREA)
-            self._doubts[entity] = None
-        self._doubts = {entity: None for entity in self._doubts if sight.flags(entity) >= 0}
+            self._unjudged[entity] = None
+        self._unjudged = {entity: None for entity in self._unjudged if sight.flags(entity) >= 0}
         self.end()
         self.watch(members)  # whatever is inside and too old to be let in enters again with the next look
-        self._interests.doubt(self)
+        self._interests.judge_later(self)
 
     def jump(self, space_before: int, near: Collection[int] = ()) -> None:
         """It came by a teleport, and its client has to know. Who is not near the new place, as far as it was known at
         the old one, is not waited for. In another space nothing of before is there."""
         body = self.body
         if body.space.id == space_before:
-            self.sent.say_own(PLACE, encode_moved(body.position, body.direction))
+            self.sent.add_own_message(PLACE, encode_moved(body.position, body.direction))
             self._awaited = frozenset(near)
             return
         self._patience_until = 0.0
-        self.sent.say_own(PLACE, encode_space(body.space.id, body.position, body.direction))
+        self.sent.add_own_message(PLACE, encode_space(body.space.id, body.position, body.direction))
         for entity in self.entities():
             self._interests.call(body, "on_left_aoi", entity)
         self.sent.drop_all(body.core.host.now)
-        self._doubts.clear()
+        self._unjudged.clear()
         self.end()
         self.watch(())
 
@@ -198,16 +208,16 @@ class Witness:
         if other is None or other is self.body or not other.kind.schema.on_client:
             what = "another one, known in this cell, whose type has a client part"
             raise UsageError(f"entity {entity} cannot be added to the area of {self.body.label}: that takes {what}")
-        is_near = entity in self._doubts and self.sent.sight.flags(entity) < 0
+        is_near = entity in self._unjudged and self.sent.sight.flags(entity) < 0
         self._come(other, MANUAL | IN_AREA if is_near else MANUAL)
-        self._doubt(entity)
+        self._judge_later(entity)
 
     def remove_manual(self, entity: int) -> None:
         """No longer in the area because the game said so."""
         flags = self.sent.sight.flags(entity)
         if flags >= 0 and flags & MANUAL:
             self.sent.set_flags(entity, flags & ~MANUAL)
-            self._doubt(entity)
+            self._judge_later(entity)
 
     def withhold(self, entity: int, is_withheld: bool) -> None:
         """Is in the area, but the client is not to know; as long as it is in the area."""
@@ -232,31 +242,31 @@ class Witness:
         if self.sent.sight.flags(other.id) >= 0 or self.sent.may_enter(other):
             self._come(other, IN_AREA)
         else:
-            self._doubt(other.id)
+            self._judge_later(other.id)
 
     def leave(self, entity: int) -> None:
         """See Watcher."""
         flags = self.sent.sight.flags(entity)
         if flags < 0:
-            self._doubts.pop(entity, None)
+            self._unjudged.pop(entity, None)
         else:
             self.sent.set_flags(entity, flags & ~IN_AREA)
-            self._doubt(entity)
+            self._judge_later(entity)
 
     def judge(self, now: float) -> bool:
         """See Watcher."""
-        doubts, self._doubts = self._doubts, {}
+        doubts, self._unjudged = self._unjudged, {}
         bodies = self.body.space.bodies
         for entity in doubts:
-            if self._is_in_doubt(entity, bodies.get(entity), now):
-                self._doubts[entity] = None
-        return bool(self._doubts)
+            if self._judge_one(entity, bodies.get(entity), now):
+                self._unjudged[entity] = None
+        return bool(self._unjudged)
 
-    def _doubt(self, entity: int) -> None:
-        self._doubts[entity] = None
-        self._interests.doubt(self)
+    def _judge_later(self, entity: int) -> None:
+        self._unjudged[entity] = None
+        self._interests.judge_later(self)
 
-    def _is_in_doubt(self, entity: int, other: Body | None, now: float) -> bool:
+    def _judge_one(self, entity: int, other: Body | None, now: float) -> bool:
         """Decides about one, see the module; whether it must be judged again."""
         sight = self.sent.sight
         flags = sight.flags(entity)
@@ -297,7 +307,7 @@ class Witness:
         nothing: it may be near by now, and have another one soon."""
         if self._awaited is not None and entity not in self._awaited:
             return False
-        grave = self._graves.get(entity)
+        grave = self._tombstones.get(entity)
         return grave is None or grave.number < sent or (slot < 0 and not grave.is_destroyed)
 
     def _come(self, other: Body, flag: int) -> None:
@@ -318,7 +328,7 @@ class Witness:
         else:
             gone = GONE | PARTED | WITHHELD if flags & (GONE | PARTED) else 0
             self.sent.set_flags(other.id, (flags | flag) & ~gone)
-            self._doubt(other.id)
+            self._judge_later(other.id)
         if flags < 0 or flags & (GONE | PARTED):
             self._interests.call(self.body, "on_entered_aoi", other.view)
 

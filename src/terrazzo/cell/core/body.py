@@ -78,7 +78,7 @@ class Body:
         view._state = ReadOnly(self, self.kind.schema.ghost_layout, advice)
         return view
 
-    def bury(self) -> None:
+    def freeze(self) -> None:
         """Its slot is given back; who still holds the body sees the last that was known."""
         self._last = (self.position, self.direction, self.number, self.epoch)
 

@@ -122,8 +122,8 @@ class Core:
 
     def mark_destroyed(self, real: Real) -> None:
         """A real is taken down when the game's code of this tick has run."""
-        if not real.is_doomed:
-            real.is_doomed = True
+        if not real.is_destroyed:
+            real.is_destroyed = True
             self.destroyed[real.body.id] = real
 
     def number_of(self, app: AppId) -> int:
@@ -138,9 +138,9 @@ class Core:
     def close_step(self, real: Real) -> None:
         """Closes the step of a real, if something is in it, and sends it to the ghosts of the real."""
         step = real.close_step()
-        if step is not None and real.haunts:
-            size = sum(self.send(app, step) for app in real.haunts)
-            ghosts, items = len(real.haunts), sum(len(item.data) for item in step.items)
+        if step is not None and real.ghosts:
+            size = sum(self.send(app, step) for app in real.ghosts)
+            ghosts, items = len(real.ghosts), sum(len(item.data) for item in step.items)
             self.account.add(real.body.kind.page.ghosts[PLACE], ghosts, size - ghosts * items)
 
     # Messages.

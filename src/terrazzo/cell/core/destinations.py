@@ -25,7 +25,7 @@ class Destinations:
     def of(self, real: Real) -> AppId | None:
         """The CellApp that a real should leave for; None while it stays."""
         core, body, space = self._core, real.body, real.body.space
-        if real.is_doomed or space.outside_by(body.position) <= core.offload_margin_m:
+        if real.is_destroyed or space.outside_by(body.position) <= core.offload_margin_m:
             return None
         is_new = real.arrived_at is not None and core.host.now < real.arrived_at + STAY_S
         if is_new and real.tree_version == space.version and space.has_ground:

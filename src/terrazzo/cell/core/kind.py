@@ -171,18 +171,18 @@ class EntityKind:
         forms = self.reach[change.prop].forms
         return (True, True) if forms is None else (is_for(change, forms.ghosts), is_for(change, forms.own))
 
-    def tell_own(self, change: Change) -> Event | None:
+    def event_for_own(self, change: Change) -> Event | None:
         """A change as the own client is told of it, if it is."""
         forms = self.reach[change.prop].forms
         shared = change if forms is None else share_of(change, forms.whole, forms.own)
-        return None if shared is None else self.tell_change(shared)
+        return None if shared is None else self.event_of_change(shared)
 
-    def tell_others(self, change: Change) -> Event | None:
+    def event_for_others(self, change: Change) -> Event | None:
         """A change as other clients are told of it, if they are. It is one that ghosts are told of: real and ghosts
         make the very same of it."""
         forms = self.reach[change.prop].forms
         shared = change if forms is None else share_of(change, forms.ghosts, forms.others)
-        return None if shared is None else self.tell_change(shared)
+        return None if shared is None else self.event_of_change(shared)
 
     def whole(self, state: State, place: int) -> Change:
         """A property as it is, as a change."""
@@ -203,11 +203,11 @@ class EntityKind:
             manner = manner._replace(is_reliable=True)
         return Event(subject, told, manner, self.page.others[subject])
 
-    def tell_change(self, change: Change) -> Event:
+    def event_of_change(self, change: Change) -> Event:
         """A change of a property, in the form that is for the client that is told."""
         return self.event(change.prop, encode_change(change, self.reach[change.prop].client_index, self._client_count))
 
-    def tell_call(self, index: int, args: bytes) -> Event:
+    def event_of_call(self, index: int, args: bytes) -> Event:
         """A call of a client method (by the index of servers) as clients are told of it."""
         methods = self.schema.client_methods
         if not 0 <= index < len(methods):
@@ -216,22 +216,22 @@ class EntityKind:
         told = self._methods.encode_call(self.schema, Side.CLIENT, name, args, component=component)
         return self.event(~index, told)
 
-    def tell_place(self, position: Position, direction: Direction) -> Event:
+    def event_of_place(self, position: Position, direction: Direction) -> Event:
         """Where one is whose position is not volatile."""
         return self.event(PLACE, encode_place(position, direction))
 
-    def tell_ride(self, data: bytes) -> Event:
+    def event_of_ride(self, data: bytes) -> Event:
         """What an entity stands on as clients are told of it (`sync.riding`)."""
         return self.event(RIDE, Told(ToClient.RIDES, data))
 
-    def tell_again(self, body: Described, subject: int) -> Event:
+    def event_of_now(self, body: Described, subject: int) -> Event:
         """A property, the ride or the place as it is now: for a client that missed too much."""
         if subject == PLACE:
-            return self.tell_place(body.position, body.direction)
+            return self.event_of_place(body.position, body.direction)
         if subject == RIDE:
-            return self.tell_ride(encode_ride(body.ride or Ride(0, body.position, body.direction)))
+            return self.event_of_ride(encode_ride(body.ride or Ride(0, body.position, body.direction)))
         codec = self.schema.other_client_layout.codecs[self.reach[subject].client_index]
-        return self.tell_change(Change(WHOLE, subject, (), (), 0, 0, codec.encode(body.state.get(subject))))
+        return self.event_of_change(Change(WHOLE, subject, (), (), 0, 0, codec.encode(body.state.get(subject))))
 
 
 _MANNER_OF_PLACES = Manner(is_latest=True)

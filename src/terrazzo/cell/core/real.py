@@ -74,21 +74,21 @@ class Real:
 
     __slots__ = (
         "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "body", "caller",
-        "controllers", "dbid", "first", "haunts", "is_doomed", "mover", "part", "proximities", "tended", "timers",
+        "controllers", "dbid", "first", "ghosts", "is_destroyed", "mover", "part", "proximities", "tended", "timers",
         "too_large_until", "tree_version", "witness",
     )  # fmt: skip
 
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
         self.body = body
         self.dbid = dbid
-        self.haunts: dict[AppId, PlacedGhost] = {}
+        self.ghosts: dict[AppId, PlacedGhost] = {}
         """Where it has ghosts."""
         self.timers = Timers()
         self.controllers = Controllers()
         self.proximities: dict[int, TriggerLike] = {}
         self.mover = FRESH_MOVER
         self.witness: WitnessLike | None = None
-        self.is_doomed = False
+        self.is_destroyed = False
         self.caller = 0
         """Whose client called, while a call of a client runs."""
         self.arrived_at: float | None = None
@@ -167,11 +167,11 @@ class Real:
         if reach.to_ghosts:
             self._add_item(Item(CHANGE, encode_internal(change, change.prop)), change.prop)
         if reach.to_others or (reach.to_own and witness is not None):
-            event = kind.tell_change(change)
+            event = kind.event_of_change(change)
             if reach.to_others:
                 self._events.append(event)
             if reach.to_own and witness is not None:
-                witness.sent.tell_own(event)
+                witness.sent.add_own_event(event)
 
     def _tell_shares(self, change: Change, witness: WitnessLike | None, *, is_public: bool) -> None:
         """The same for a property with fields that are not for all who hear of it: each gets its share, or no word."""
@@ -180,19 +180,19 @@ class Real:
         public = kind.for_ghosts(change) if reach.to_ghosts and is_public else None
         if public is not None:
             self._add_item(Item(CHANGE, encode_internal(public, change.prop)), change.prop)
-            event = kind.tell_others(public) if reach.to_others else None
+            event = kind.event_for_others(public) if reach.to_others else None
             if event is not None:
                 self._events.append(event)
         if reach.to_own and witness is not None:
-            event = kind.tell_own(change)
+            event = kind.event_for_own(change)
             if event is not None:
-                witness.sent.tell_own(event)
+                witness.sent.add_own_event(event)
 
     def call_own(self, index: int, args: bytes) -> None:
         """Calls a method of the own client; without one there is nobody to hear it."""
         self._check_size(index, args)
         if self.witness is not None:
-            self.witness.sent.tell_own(self.body.kind.tell_call(index, args))
+            self.witness.sent.add_own_event(self.body.kind.event_of_call(index, args))
 
     def call_others(self, index: int, args: bytes) -> None:
         """Calls a method of this entity on every other client that sees it."""
@@ -209,19 +209,19 @@ class Real:
 
     def _tell_call(self, index: int, args: bytes) -> None:
         self._add_item(Item(index, args), ~index)
-        self._events.append(self.body.kind.tell_call(index, args))
+        self._events.append(self.body.kind.event_of_call(index, args))
 
     def set_ride(self, ride: Ride) -> None:
         """It stands on something; on the vehicle 0: on nothing any more (`cell/motion/riding.py`)."""
         data = encode_ride(ride)
         self.body.space.seat(self.body, ride if ride.vehicle else None)
-        event = self.body.kind.tell_ride(data)
+        event = self.body.kind.event_of_ride(data)
         self._add_item(Item(RIDES, data), history.RIDE)
         self._events.append(event)
         if self.witness is not None:
-            self.witness.sent.tell_own(event)
+            self.witness.sent.add_own_event(event)
 
-    def tell_place(self) -> None:
+    def mark_place_due(self) -> None:
         """Its place is an event of this step, though it rides, or has not moved."""
         self._is_place_due = True
         self.body.core.open_steps[self.body.id] = self
@@ -268,11 +268,11 @@ class Real:
             self._is_place_due = False
             self._items.append(Item(PLACE, b""))
             self._subjects.append(history.PLACE)
-            self._events.append(body.kind.tell_place(body.position, body.direction))
+            self._events.append(body.kind.event_of_place(body.position, body.direction))
         if self.is_told:
             return None
         items, events = tuple(self._items), self._events
-        if self.haunts:
+        if self.ghosts:
             self._count_items()
         self._items, self._events, self._subjects, self._size = [], [], [], 0
         number = body.space.area.close(body.slot)
@@ -280,7 +280,7 @@ class Real:
         return UpdateGhost(body.id, body.epoch, number, items, body.position, body.direction)
 
     def _count_items(self) -> None:
-        ghosts, rows = len(self.haunts), self.body.kind.page.ghosts
+        ghosts, rows = len(self.ghosts), self.body.kind.page.ghosts
         for item, subject in zip(self._items, self._subjects, strict=True):
             self.body.core.account.add(rows[subject], ghosts, ghosts * len(item.data))
 

@@ -113,7 +113,7 @@ class Space:
         self._end_ride(body)
         del self.bodies[body.id]
         del self.by_slot[body.slot]
-        body.bury()
+        body.freeze()
         self.area.remove(body.slot)
 
     def seat(self, body: Body, ride: Ride | None) -> None:

@@ -77,7 +77,7 @@ class Timers:
             self.cancel(number)
         return True
 
-    def settle(self) -> None:
+    def find_next_due(self) -> None:
         """When the next is due, after a round."""
         self.next_due = min(self._due.values(), default=inf)
 
@@ -90,7 +90,7 @@ class Timers:
         self.next_number = next_number
         for number, seconds, repeat in packed:
             self._due[number], self._repeat[number] = now + seconds, repeat
-        self.settle()
+        self.find_next_due()
 
 
 def chosen(number: int, name: str) -> int:

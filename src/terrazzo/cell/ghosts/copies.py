@@ -57,16 +57,16 @@ def create_ghost(core: Core, source: AppId, message: CreateGhost) -> None:
     body.ride = ride
     body.adopt(message.past)
     core.add_body(body)
-    tell_begun(body)
+    run_created_hook(body)
 
 
-def tell_begun(body: Body) -> None:
+def run_created_hook(body: Body) -> None:
     """The game hears that this body is a ghost from now on."""
     if "on_ghost_created" in body.kind.hooks:
         body.core.run(body, "on_ghost_created", body.view.on_ghost_created)
 
 
-def tell_ended(body: Body) -> None:
+def run_destroyed_hook(body: Body) -> None:
     """The game hears that this body is a ghost no longer."""
     if "on_ghost_destroyed" in body.kind.hooks:
         body.core.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
@@ -100,7 +100,7 @@ def apply_step(body: Body, message: UpdateGhost) -> None:
     for item in message.items:
         try:
             if item.method == PLACE:
-                events.append(body.kind.tell_place(message.position, message.direction))
+                events.append(body.kind.event_of_place(message.position, message.direction))
             else:
                 _apply_item(body, item, events, changed)
         except (DecodeError, IndexError) as problem:
@@ -116,14 +116,14 @@ def apply_step(body: Body, message: UpdateGhost) -> None:
 
 def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Changed]) -> None:
     if item.method >= 0:
-        events.append(body.kind.tell_call(item.method, item.data))
+        events.append(body.kind.event_of_call(item.method, item.data))
         return
     if item.method == RIDES:
         body.space.seat(body, unpack_ride(item.data))
-        events.append(body.kind.tell_ride(item.data))
+        events.append(body.kind.event_of_ride(item.data))
         return
     change = body.state.decode_internal(item.data)
-    event = body.kind.tell_others(change) if body.kind.reach[change.prop].to_others else None
+    event = body.kind.event_for_others(change) if body.kind.reach[change.prop].to_others else None
     if event is not None:
         events.append(event)
     applied = body.state.apply_internal(item.data)

@@ -1,8 +1,9 @@
 """What came early for one entity: steps and turns of its numbered stream that cannot be taken yet.
 
-A **step** leads from one number to the next. A **turn** happens between two steps: a ghost begins, ends, or becomes the
-real. The true order of everything is by number; what bears the same number happened in the order of the epochs; and
-what bears the same epoch came from one app over one link, so it arrived in order. That is the order of `turns`.
+A **step** leads from one number to the next. A **transition** happens between two steps: a ghost begins, ends, or
+becomes the real. The true order of everything is by number; what bears the same number happened in the order of the
+epochs; and what bears the same epoch came from one app over one link, so it arrived in order. That is the order of
+`transitions`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, Offload, UpdateGhost
 
 HELD_STEPS_MAX = 256
-HELD_TURNS_MAX = 64
+HELD_TRANSITIONS_MAX = 64
 
 
-class Turn(NamedTuple):
+class Transition(NamedTuple):
     """A beginning, an end or an arrival, in the order in which they happened."""
 
     number: int
@@ -43,23 +44,23 @@ class Held:
     """The highest number that is known to exist."""
     awaited: int = -1
     """The epoch of a real that says it has a ghost here, while there is none."""
-    is_doubted: bool = False
+    is_unconfirmed: bool = False
     """Whether any real still has the ghost that is here is to be found out."""
     asked: int = 0
     """How often, without a word of who is asked."""
     steps: dict[int, UpdateGhost] = field(default_factory=dict)
-    turns: list[Turn] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
     _serial: int = 0
 
     def note(self, app: AppId, epoch: int) -> None:
         """The real is at `app` since `epoch`."""
         if epoch > self.epoch:
             self.ask, self.epoch = app, epoch
-            self.hear()
+            self.on_answer()
 
-    def hear(self) -> None:
+    def on_answer(self) -> None:
         """Who is asked has spoken: where only steps are missing, they may yet be mended."""
-        if not self.turns:
+        if not self.transitions:
             self.asked = 0
 
     def add_step(self, message: UpdateGhost) -> bool:
@@ -70,10 +71,10 @@ class Held:
         self.steps[message.number] = message
         return True
 
-    def add_turn(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
+    def add_transition(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
         """Keeps a turn, in its place."""
         self._serial += 1
-        insort(self.turns, Turn(message.number, message.epoch, self._serial, source, message))
+        insort(self.transitions, Transition(message.number, message.epoch, self._serial, source, message))
 
     def drop_to(self, number: int) -> None:
         """The steps up to this number are known."""
@@ -82,6 +83,6 @@ class Held:
 
     def is_done(self, number: int, *, has_body: bool) -> bool:
         """Whether nothing is missing at this number."""
-        if self.turns or self.steps or self.upto > number:
+        if self.transitions or self.steps or self.upto > number:
             return False
-        return not self.is_doubted if has_body else self.awaited < 0
+        return not self.is_unconfirmed if has_body else self.awaited < 0

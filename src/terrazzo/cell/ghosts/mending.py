@@ -48,7 +48,7 @@ class Mending:
 
     def renew(self, held: Held) -> None:
         """Something has come: the time counts from now."""
-        is_arrival = any(isinstance(turn.message, Offload) for turn in held.turns)
+        is_arrival = any(isinstance(transition.message, Offload) for transition in held.transitions)
         held.since = self._core.host.now
         held.until, held.asked = held.since + (ARRIVAL_S if is_arrival else GAP_S), 0
 
@@ -63,24 +63,24 @@ class Mending:
             if entity in all_held:
                 self._mend(entity, all_held[entity])
 
-    def hurry(self) -> None:
+    def begin_arrivals(self) -> None:
         """A link is lost: those who have come begin."""
         for held in self._gaps.held.values():
-            if any(isinstance(turn.message, Offload) for turn in held.turns):
+            if any(isinstance(transition.message, Offload) for transition in held.transitions):
                 held.until = self._core.host.now
 
     def give_up(self, entity: int) -> None:
         """Too much is held: turns are taken as they are, steps forgotten."""
         held = self._gaps.held[entity]
         self._core.count("held steps given up", entity=entity)
-        while held.turns and self._gaps.held.get(entity) is held:
+        while held.transitions and self._gaps.held.get(entity) is held:
             self._gaps.pass_over(entity, held)
         self._gaps.forget_held(entity)
 
     def _mend(self, entity: int, held: Held) -> None:
         core, body, lost = self._core, self._core.bodies.get(entity), self._core.links.lost
         held.until = core.host.now + GAP_S
-        first = held.turns[0] if held.turns else None
+        first = held.transitions[0] if held.transitions else None
         is_end = first is not None and isinstance(first.message, DeleteGhost)
         ask = held.ask if first is None else first.source
         if first is not None and not (is_end and held.asked == 0 and ask not in lost):

@@ -39,7 +39,7 @@ from terrazzo.cell.core.members import FormerMembers
 from terrazzo.cell.core.neighbours import NEIGHBOURS_MAX
 from terrazzo.cell.core.parcels import Parcels
 from terrazzo.cell.core.real import PlacedGhost, Real
-from terrazzo.cell.ghosts.tombstones import GRAVE_S
+from terrazzo.cell.ghosts.tombstones import TOMBSTONE_S
 from terrazzo.errors import UsageError
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppId
@@ -75,12 +75,12 @@ class Ended:
     # It is not kept in the grave, since there the end of a next life, or of its ghost, takes the place of this one, and
     # the graves of many ghosts crowd it out, while those who had a ghost must still hear of it
     # (`cell/ghosts/tombstones.py`).
-    haunts: frozenset[AppId]
+    apps: frozenset[AppId]
     message: DeleteGhost
     until: float
 
 
-class Haunts:
+class GhostPlacement:
     """Makes and unmakes the ghosts of the reals here, and tells them what happens."""
 
     def __init__(self, core: Core, destinations: Destinations, former: FormerMembers, parcels: Parcels) -> None:
@@ -90,7 +90,7 @@ class Haunts:
         self._destinations = destinations
         self._former = former
         self._parcels = parcels
-        self._haunting: dict[int, Real] = {}
+        self._with_ghosts: dict[int, Real] = {}
         """Reals that have a ghost somewhere."""
         self._ended: dict[int, Ended] = {}
         self._last = 0
@@ -129,7 +129,7 @@ class Haunts:
             entity, to = next(iter(self._wanted))
             del self._wanted[entity, to]
             real = core.reals.get(entity)
-            if real is None or real.is_doomed or to in real.haunts or to in self._lost:
+            if real is None or real.is_destroyed or to in real.ghosts or to in self._lost:
                 continue
             if core.host.now >= real.too_large_until and not self._former.has_left(real.body.space.id, to):
                 self.create(real, to)
@@ -138,7 +138,7 @@ class Haunts:
 
     def _due(self) -> Iterable[Real]:
         """The reals whose square reaches over the edge of their cell, and those that have ghosts."""
-        due = dict(self._haunting)
+        due = dict(self._with_ghosts)
         for space in self._core.spaces.values():
             if space.leaf is not None:
                 for slot in space.area.reaching(*space.rect, self.distance_m):
@@ -153,16 +153,16 @@ class Haunts:
         x, _, z = body.position
         version, at_x, at_z, look_at = real.tended
         is_still = abs(x - at_x) < STILL_M and abs(z - at_z) < STILL_M
-        if real.is_doomed or (version == body.space.version and is_still and now < look_at):
+        if real.is_destroyed or (version == body.space.version and is_still and now < look_at):
             return 0, 0
         square = Rect.around(x, z, self.distance_m + body.kind.schema.appeal_radius)
         goes_to = self._destinations.of(real)
         missing = self._missing(real, square, goes_to)
-        for haunt in missing[:create_max]:
-            self.create(real, haunt)
-        needless = self._needless(real, square, now) if real.haunts and goes_to is None else []
-        for haunt in needless[:delete_max]:
-            self.delete(real, haunt)
+        for app in missing[:create_max]:
+            self.create(real, app)
+        needless = self._needless(real, square, now) if real.ghosts and goes_to is None else []
+        for app in needless[:delete_max]:
+            self.delete(real, app)
         if len(missing) <= create_max and len(needless) <= delete_max:
             real.tended = (body.space.version, x, z, now + LOOK_S)
         return min(len(missing), create_max), min(len(needless), delete_max)
@@ -174,13 +174,13 @@ class Haunts:
             return []
         missing = []
         for leaf in space.leaves_touching(square):
-            haunt = real.haunts.get(leaf.app)
+            ghost = real.ghosts.get(leaf.app)
             if leaf.app == core.me or leaf.app in self._lost:
                 continue
-            if haunt is None:
+            if ghost is None:
                 if goes_to is None or goes_to == leaf.app:
                     missing.append(leaf.app)
-            elif not haunt.is_confirmed and core.host.now >= haunt.asked_at + CONFIRM_S:
+            elif not ghost.is_confirmed and core.host.now >= ghost.asked_at + CONFIRM_S:
                 core.count("ghost created again", entity=real.body.id)
                 missing.append(leaf.app)
         return missing
@@ -189,18 +189,18 @@ class Haunts:
         """Where a ghost has not been needed for long."""
         space = real.body.space
         needed = {leaf.app for leaf in space.leaves_touching(square.inflate(KEEP_M))} | space.retiring
-        for app in real.haunts.keys() & needed:
-            real.haunts[app].needed_at = now
-        return [app for app, haunt in real.haunts.items() if now >= haunt.needed_at + LINGER_S]
+        for app in real.ghosts.keys() & needed:
+            real.ghosts[app].needed_at = now
+        return [app for app, ghost in real.ghosts.items() if now >= ghost.needed_at + LINGER_S]
 
     # Ghosts.
 
     def create(self, real: Real, to: AppId) -> None:
         """Makes a ghost, or makes one anew."""
         self._core.close_step(real)  # which is for those who have one
-        haunt = real.haunts.get(to) or self._add(real, to)
-        if haunt is not None:
-            haunt.asked_at = self._core.host.now
+        ghost = real.ghosts.get(to) or self._add(real, to)
+        if ghost is not None:
+            ghost.asked_at = self._core.host.now
             self.describe(real, to)
 
     def describe(self, real: Real, to: AppId, *, is_snapshot: bool = False) -> None:
@@ -229,7 +229,7 @@ class Haunts:
     def delete(self, real: Real, to: AppId) -> None:
         """A ghost is needed no longer."""
         self._core.close_step(real)
-        del real.haunts[to]
+        del real.ghosts[to]
         real.body.space.neighbours.give_back(to)
         self._set_mask(real)
         self._end(real, to, is_destroyed=False)
@@ -254,22 +254,22 @@ class Haunts:
 
     def forget(self, real: Real) -> None:
         """It is no real any more, or not here."""
-        for app in real.haunts:
+        for app in real.ghosts:
             real.body.space.neighbours.give_back(app)
-        real.haunts = {}
+        real.ghosts = {}
         self._set_mask(real)
 
     def end(self, real: Real) -> None:
         """The entity has no body any more, anywhere."""
         body = real.body
         self._core.close_step(real)
-        for haunt in real.haunts:
-            self._end(real, haunt, is_destroyed=True)
-        if real.haunts:
+        for app in real.ghosts:
+            self._end(real, app, is_destroyed=True)
+        if real.ghosts:
             if len(self._ended) >= ENDED_MAX:
                 del self._ended[next(iter(self._ended))]
             again = _last_words(body, is_destroyed=True)
-            self._ended[body.id] = Ended(frozenset(real.haunts), again, self._core.host.now + GRAVE_S)
+            self._ended[body.id] = Ended(frozenset(real.ghosts), again, self._core.host.now + TOMBSTONE_S)
         self.forget(real)
 
     def _add(self, real: Real, app: AppId) -> PlacedGhost | None:
@@ -281,26 +281,26 @@ class Haunts:
                 space=space.id, app=str(app), advice="run fewer CellApps, or give the game a smaller ghost_distance_m",
             )  # fmt: skip
             return None
-        haunt = real.haunts[app] = PlacedGhost(bit, now, now)
+        ghost = real.ghosts[app] = PlacedGhost(bit, now, now)
         self._set_mask(real)
-        return haunt
+        return ghost
 
     def _set_mask(self, real: Real) -> None:
         body = real.body
-        body.space.area.set_haunts(body.slot, sum(1 << haunt.bit for haunt in real.haunts.values()))
-        if real.haunts:
-            self._haunting[body.id] = real
+        body.space.area.set_haunts(body.slot, sum(1 << ghost.bit for ghost in real.ghosts.values()))
+        if real.ghosts:
+            self._with_ghosts[body.id] = real
         else:
-            self._haunting.pop(body.id, None)
+            self._with_ghosts.pop(body.id, None)
 
     # What the ghosts' apps say.
 
     def on_created(self, source: AppId, message: GhostCreated) -> None:
         """The ghost is there."""
         real = self._core.reals.get(message.entity)
-        haunt = None if real is None else real.haunts.get(source)
-        if haunt is not None:
-            haunt.is_confirmed = True
+        ghost = None if real is None else real.ghosts.get(source)
+        if ghost is not None:
+            ghost.is_confirmed = True
 
     def on_want_snapshot(self, source: AppId, message: WantSnapshot) -> None:
         """A ghost there misses something, or somebody there believes in a ghost that is none."""
@@ -308,7 +308,7 @@ class Haunts:
         real, body, ended = core.reals.get(entity), core.bodies.get(entity), self._ended.get(entity)
         if real is not None:
             self._core.close_step(real)
-            if source in real.haunts:
+            if source in real.ghosts:
                 self.describe(real, source, is_snapshot=True)
             else:
                 core.send(source, _last_words(real.body, is_destroyed=False))
@@ -321,14 +321,14 @@ class Haunts:
         """What was said over the former link may be lost."""
         core, now = self._core, self._core.host.now
         listed = []
-        for real in self._haunting.values():
-            haunt = real.haunts.get(peer)
-            if haunt is not None:
-                haunt.is_confirmed, haunt.asked_at = False, now
+        for real in self._with_ghosts.values():
+            ghost = real.ghosts.get(peer)
+            if ghost is not None:
+                ghost.is_confirmed, ghost.asked_at = False, now
                 listed.append(real.body.id)
                 core.send(peer, SetReal(real.body.id, real.body.epoch, real.body.number))
         for ended in self._ended.values():
-            if peer in ended.haunts:
+            if peer in ended.apps:
                 core.send(peer, ended.message)
         core.send(peer, GhostList(tuple(listed)))
 

@@ -44,11 +44,11 @@ from collections.abc import Callable
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import without_places
-from terrazzo.cell.ghosts.copies import apply_step, create_ghost, renew_ghost, tell_ended
-from terrazzo.cell.ghosts.held import HELD_TURNS_MAX, Held
+from terrazzo.cell.ghosts.copies import apply_step, create_ghost, renew_ghost, run_destroyed_hook
+from terrazzo.cell.ghosts.held import HELD_TRANSITIONS_MAX, Held
 from terrazzo.cell.ghosts.mending import GAP_S, Mending
 from terrazzo.cell.ghosts.seeking import Seeking
-from terrazzo.cell.ghosts.tombstones import Graves
+from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId, life_of
 from terrazzo.wire.pairs.cell_cell import (
@@ -68,17 +68,19 @@ NOBODY = -1
 """The owner of a ghost for which something is held: its rows of places come to be put in order, too."""
 
 
-class Ghosts:
+class GhostReceiver:
     """All that is known of reals elsewhere."""
 
-    def __init__(self, core: Core, graves: Graves, seeking: Seeking, land: Callable[[Offload], object]) -> None:
-        """`land` lets a real begin here that has arrived and was held."""
-        self.graves = graves
+    def __init__(
+        self, core: Core, tombstones: Tombstones, seeking: Seeking, begin_real: Callable[[Offload], object]
+    ) -> None:
+        """`begin_real` lets a real begin here that has arrived and was held."""
+        self.tombstones = tombstones
         self.held: dict[int, Held] = {}
         self.mending = Mending(core, self)
         self._core = core
         self._seeking = seeking
-        self._land = land
+        self._begin_real = begin_real
 
     # Messages.
 
@@ -93,7 +95,7 @@ class Ghosts:
         """A step of a real elsewhere."""
         body = self._core.bodies.get(message.entity)
         if body is None:
-            if message.number > self.graves.end_of(message.entity):
+            if message.number > self.tombstones.end_of(message.entity):
                 self._hold(message.entity, source, message.epoch).add_step(message)
             return
         if body.real is not None:
@@ -135,13 +137,13 @@ class Ghosts:
             return  # the real is on its way to here: the ghost becomes it when it comes
         body = self._core.bodies.get(message.entity)
         if body is not None and body.real is None and message.epoch > body.epoch:
-            self._hold(body.id, message.app, message.epoch).is_doubted = True
+            self._hold(body.id, message.app, message.epoch).is_unconfirmed = True
         self._follow(message.entity, message.app, message.epoch)
 
     def on_set_real(self, source: AppId, message: SetReal) -> None:
         """A real has come to the source, or says again that it is there."""
         body = self._core.bodies.get(message.entity)
-        if body is None and self.graves.is_too_late(message.entity, message.epoch):
+        if body is None and self.tombstones.is_too_late(message.entity, message.epoch):
             return
         if body is not None and body.real is not None:
             return
@@ -162,12 +164,12 @@ class Ghosts:
         for body in list(self._core.bodies.values()):  # to hold one may cost another, when too many are held
             if body.real is None and body.real_app == source and body.id not in listed:
                 held = self._hold(body.id, source, body.epoch)
-                held.is_doubted, held.until = True, self._core.host.now
+                held.is_unconfirmed, held.until = True, self._core.host.now
                 self._guard(body)
 
     def on_tick(self) -> None:
         """Mends the gaps that have not closed in time."""
-        self.graves.expire(self._core.host.now)
+        self.tombstones.expire(self._core.host.now)
         self.mending.run()
 
     # Offloads.
@@ -176,20 +178,20 @@ class Ghosts:
         """A real has come whose ghost here is too far behind. Its epoch begins here, when it lands: its sender had the
         one before."""
         held, body = self._hold(message.entity, source, message.epoch - 1), self._core.bodies[message.entity]
-        held.add_turn(source, message)
+        held.add_transition(source, message)
         self.mending.await_arrival(held, is_lost=body.number >= message.first)
         self._advance(message.entity)
 
     def arrivals(self) -> list[Offload]:
         """The reals that have come here and wait."""
-        turns = (turn.message for held in self.held.values() for turn in held.turns)
+        turns = (transition.message for held in self.held.values() for transition in held.transitions)
         return [each for each in turns if isinstance(each, Offload)]
 
     def has_arrivals(self, space: int) -> bool:
         """Whether a real of this space has come here and waits."""
         return any(space in (each.space, each.jump and each.jump.space) for each in self.arrivals())
 
-    def on_landed(self, entity: int) -> None:
+    def on_arrived(self, entity: int) -> None:
         """The real is here: what waits to change the ghost has lost its meaning."""
         self.held.pop(entity, None)
 
@@ -201,14 +203,14 @@ class Ghosts:
     def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
         """A ghost is removed, and the game hears of it."""
         self.remove(body, epoch, is_destroyed=is_destroyed)
-        tell_ended(body)
+        run_destroyed_hook(body)
 
     # Turns.
 
     def _begin(self, source: AppId, message: CreateGhost) -> None:
         body = self._core.bodies.get(message.entity)
         if body is None:
-            if not self.graves.is_too_late(message.entity, message.epoch):
+            if not self.tombstones.is_too_late(message.entity, message.epoch):
                 create_ghost(self._core, source, message)
         elif body.real is not None:
             self._core.count("ghost creation too late")
@@ -218,7 +220,7 @@ class Ghosts:
         elif message.is_snapshot:
             self._replace(body, source, message)
         else:
-            self._hold_turn(source, message)
+            self._hold_transition(source, message)
 
     def _end(self, source: AppId, message: DeleteGhost) -> None:
         body = self._core.bodies.get(message.entity)
@@ -233,21 +235,21 @@ class Ghosts:
             body.number = message.number
             self._end_at(body, message)
         else:
-            self._hold_turn(source, message)
+            self._hold_transition(source, message)
 
     def _end_at(self, body: Body, message: DeleteGhost) -> None:
         self.end(body, message.epoch, is_destroyed=message.is_destroyed)
         if body.epoch > message.epoch:  # a later home has spoken to it: it was created again, which is on its way
             self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
 
-    def _hold_turn(self, source: AppId, message: CreateGhost | DeleteGhost) -> None:
+    def _hold_transition(self, source: AppId, message: CreateGhost | DeleteGhost) -> None:
         body = self._core.bodies.get(message.entity)
         if body is None or message.number <= body.number:  # it would be taken and held again, for ever
             self._core.count("turn that cannot be early", entity=message.entity)
             return
         held = self._hold(message.entity, source, message.epoch)
-        if len(held.turns) < HELD_TURNS_MAX:
-            held.add_turn(source, message)
+        if len(held.transitions) < HELD_TRANSITIONS_MAX:
+            held.add_transition(source, message)
         else:
             self._core.count("held turns given up", entity=message.entity)
 
@@ -257,10 +259,10 @@ class Ghosts:
         elif isinstance(message, DeleteGhost):
             self._end(source, message)
         else:
-            self._land(message)
+            self._begin_real(message)
 
     def _dig(self, entity: int, epoch: int, end: int, *, is_destroyed: bool, body: Body | None) -> None:
-        self.graves.dig(entity, epoch, end, self._core.host.now, is_destroyed=is_destroyed, body=body)
+        self.tombstones.add(entity, epoch, end, self._core.host.now, is_destroyed=is_destroyed, body=body)
         held = self.held.get(entity)
         if held is not None and held.awaited <= epoch:
             held.awaited = -1
@@ -281,8 +283,8 @@ class Ghosts:
         """A real has said that it has a ghost here."""
         held = self.held.get(entity)
         if held is not None and epoch >= held.epoch:
-            held.is_doubted = False
-            held.hear()
+            held.is_unconfirmed = False
+            held.on_answer()
 
     def _advance(self, entity: int) -> None:
         """Takes what is held and has its turn now."""
@@ -294,7 +296,7 @@ class Ghosts:
         body = self._core.bodies.get(entity)
         if body is not None and body.real is None:
             body.follow(held.ask, held.epoch)
-        number = self.graves.end_of(entity) if body is None else body.number
+        number = self.tombstones.end_of(entity) if body is None else body.number
         if self.held.get(entity) is held and held.is_done(number, has_body=body is not None):
             del self.held[entity]
         if body is not None:
@@ -304,11 +306,11 @@ class Ghosts:
         body = self._core.bodies.get(entity)
         if self.held.get(entity) is not held:
             return False
-        number = self.graves.end_of(entity) if body is None else body.number
+        number = self.tombstones.end_of(entity) if body is None else body.number
         held.drop_to(number)
-        if held.turns and (body is None or held.turns[0].number <= number):
-            turn = held.turns.pop(0)
-            self._take(turn.source, turn.message)
+        if held.transitions and (body is None or held.transitions[0].number <= number):
+            transition = held.transitions.pop(0)
+            self._take(transition.source, transition.message)
             return True
         if body is not None and number + 1 in held.steps:
             apply_step(body, held.steps.pop(number + 1))
@@ -322,13 +324,13 @@ class Ghosts:
 
     def pass_over(self, entity: int, held: Held) -> None:
         """Takes the first turn as if the steps before it had come."""
-        body, turn = self._core.bodies.get(entity), held.turns.pop(0)
-        if body is not None and isinstance(turn.message, CreateGhost):
-            self._replace(body, turn.source, turn.message)
-        elif body is not None and isinstance(turn.message, DeleteGhost):
-            self.end(body, turn.epoch, is_destroyed=turn.message.is_destroyed)
+        body, transition = self._core.bodies.get(entity), held.transitions.pop(0)
+        if body is not None and isinstance(transition.message, CreateGhost):
+            self._replace(body, transition.source, transition.message)
+        elif body is not None and isinstance(transition.message, DeleteGhost):
+            self.end(body, transition.epoch, is_destroyed=transition.message.is_destroyed)
         else:
-            self._take(turn.source, turn.message)
+            self._take(transition.source, transition.message)
         self._advance(entity)
 
     def forget_held(self, entity: int) -> None:

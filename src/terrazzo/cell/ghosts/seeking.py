@@ -39,8 +39,8 @@ from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.members import FormerMembers
 from terrazzo.cell.core.real import Real
 from terrazzo.cell.ghosts.mending import ARRIVAL_S
-from terrazzo.cell.ghosts.placement import KEEP_M, Haunts
-from terrazzo.cell.ghosts.tombstones import Graves
+from terrazzo.cell.ghosts.placement import KEEP_M, GhostPlacement
+from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.pairs.cell_cell import WANTED_MAX, DeleteGhost, NextReal, WantGhosts
 from terrazzo.world.rect import Rect
@@ -65,11 +65,11 @@ class Sought:
 class Seeking:
     """What the reals of this app seek, and the answers to what others seek."""
 
-    def __init__(self, core: Core, placement: Haunts, former: FormerMembers, graves: Graves) -> None:
+    def __init__(self, core: Core, placement: GhostPlacement, former: FormerMembers, tombstones: Tombstones) -> None:
         self._core = core
         self._placement = placement
         self._former = former
-        self._graves = graves
+        self._tombstones = tombstones
         self._quests: dict[int, dict[int, Sought]] = {}
         """Seeker → entity."""
 
@@ -168,7 +168,7 @@ class Seeking:
             real = self._core.reals.get(entity)
             if real is None:
                 self._tell_of(source, entity)
-            elif source not in real.haunts:
+            elif source not in real.ghosts:
                 self._show(source, message, real)
             elif real.body.space.id != message.space:
                 self._core.send(source, NextReal(entity, real.body.epoch, self._core.me))
@@ -184,7 +184,7 @@ class Seeking:
 
     def _tell_of(self, source: AppId, entity: int) -> None:
         """Answers for an entity that has no real here: it is elsewhere, or ended."""
-        core, body, grave = self._core, self._core.bodies.get(entity), self._graves.get(entity)
+        core, body, grave = self._core, self._core.bodies.get(entity), self._tombstones.get(entity)
         place = core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
         if body is not None and body.real_app != core.me:
             core.send(source, NextReal(entity, body.epoch, body.real_app))

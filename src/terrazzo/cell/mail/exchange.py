@@ -68,7 +68,7 @@ class CellExchange:
         elif not self._core.switchboard.boxes[source].is_ending:
             self._kept.setdefault(source, []).append((to, payloads, reason))
 
-    def on_landed(self, real: Real) -> None:
+    def on_arrived(self, real: Real) -> None:
         """A real has come: it hears what was undelivered meanwhile."""
         for to, payloads, reason in self._kept.pop(real.body.part, ()):
             self._tell(real, to, payloads, reason)

@@ -58,7 +58,7 @@ class Mail:
     def take(self, real: Real) -> None:
         """Everything that has come for this real."""
         letters = self._core.switchboard.taking(real.body.part)
-        while not real.is_doomed:
+        while not real.is_destroyed:
             letter = next(letters, None)
             if letter is None:
                 break
@@ -95,7 +95,7 @@ class Mail:
         elif isinstance(message, DestroyReal):
             self._core.mark_destroyed(real)
         elif isinstance(message, WantCellData):
-            self._scheduler.tell_base(real, self._scheduler.data_of(real, is_last=False))
+            self._scheduler.send_to_base(real, self._scheduler.data_of(real, is_last=False))
         else:
             return False
         return True

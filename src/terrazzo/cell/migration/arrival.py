@@ -14,8 +14,8 @@ from terrazzo.cell.core.body import Body, unpack_ride
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import RIDE
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.ghosts.copies import tell_ended
-from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.copies import run_destroyed_hook
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.cell.migration.travelling import Travelling
 from terrazzo.errors import DecodeError
@@ -70,7 +70,7 @@ def is_known(core: Core, message: Offload) -> bool:
 class Arrivals:
     """Lets reals begin that have come to one CellApp."""
 
-    def __init__(self, core: Core, receiver: Ghosts, travelling: Travelling, seeking: Seeking) -> None:
+    def __init__(self, core: Core, receiver: GhostReceiver, travelling: Travelling, seeking: Seeking) -> None:
         self._core = core
         self._receiver = receiver
         self._travelling = travelling
@@ -78,7 +78,7 @@ class Arrivals:
 
     def begin(self, message: Offload) -> Real:
         """The entity goes on here; only its own code has not been told of it yet."""
-        self._receiver.on_landed(message.entity)
+        self._receiver.on_arrived(message.entity)
         body = self._body(message)
         real = Real(body, message.dbid, is_arriving=True)
         self._travelling.unpack_own(real, message)
@@ -123,7 +123,7 @@ class Arrivals:
         return body
 
     def _become_real(self, body: Body, message: Offload, state: State) -> None:
-        tell_ended(body)
+        run_destroyed_hook(body)
         body.state.release()
         body.state = state
         if body.number != message.number:
@@ -139,7 +139,7 @@ def _record_place(body: Body) -> None:
     """The events of places so far are about another space: a client that knew the entity in this one gets new ones."""
     kind, events = body.kind, []
     if body.history.has_changed(RIDE, -1):
-        events.append(kind.tell_ride(encode_ride(Ride(0, body.position, body.direction))))
+        events.append(kind.event_of_ride(encode_ride(Ride(0, body.position, body.direction))))
     if kind.is_eventful:
-        events.append(kind.tell_place(body.position, body.direction))
+        events.append(kind.event_of_place(body.position, body.direction))
     body.record(body.number, events)

@@ -50,9 +50,9 @@ from terrazzo.cell.core.destinations import Destinations
 from terrazzo.cell.core.members import FormerMembers
 from terrazzo.cell.core.parcels import Parcels
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.ghosts.copies import tell_begun
-from terrazzo.cell.ghosts.placement import Haunts
-from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.copies import run_created_hook
+from terrazzo.cell.ghosts.placement import GhostPlacement
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.migration.answers import Answer, Answers
 from terrazzo.cell.migration.arrival import MAILBOX_DECODER, Arrivals, check_readable, is_known, problem_of
 from terrazzo.cell.migration.teleport import Teleports
@@ -96,16 +96,16 @@ class Offloads:
         destinations: Destinations,
         former: FormerMembers,
         parcels: Parcels,
-        placement: Haunts,
-        receiver: Ghosts,
+        placement: GhostPlacement,
+        receiver: GhostReceiver,
         interests: Interests,
         scheduler: ClientScheduler,
         teleports: Teleports,
         travelling: Travelling,
         arrivals: Arrivals,
-        on_landed: Callable[[Real], None],
+        on_arrived: Callable[[Real], None],
     ) -> None:
-        """`on_landed` is called with each real that has begun here."""
+        """`on_arrived` is called with each real that has begun here."""
         self.kept: dict[int, Kept] = {}
         self.answers = Answers(core.send)
         self._core = core
@@ -120,7 +120,7 @@ class Offloads:
         self._teleports = teleports
         self._travelling = travelling
         self._arrivals = arrivals
-        self._on_landed = on_landed
+        self._on_landed = on_arrived
         self._last = 0
         """The last to leave, when not all could."""
 
@@ -155,16 +155,16 @@ class Offloads:
         if not self._take_leave(real, to, jump):
             return False
         self._core.close_step(real)
-        if jump is None and to not in real.haunts:
+        if jump is None and to not in real.ghosts:
             self._placement.create(real, to)
         if real.witness is not None:
             self._scheduler.serve(real)
             if self._scheduler.is_parting(real):
                 return self._stay(real, jump, "its client was sent away")  # the game hears of that first
             self._switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
-        for each in [each for each in real.haunts if self._former.has_left(body.space.id, each)]:
+        for each in [each for each in real.ghosts if self._former.has_left(body.space.id, each)]:
             self._placement.delete(real, each)  # where it goes they may not be known as those that have left
-        haunts = list(real.haunts)
+        ghosts = list(real.ghosts)
         try:
             message = self._pack(real, to, jump)
             check_readable(core, message)
@@ -174,17 +174,17 @@ class Offloads:
             self._placement.on_not_packed(real, "to leave: it stays", to, problem)
             return self._stay(real, jump, words_of(problem))
         self._switchboard.leave(body.part, to)
-        self.kept[body.id] = Kept(to, message, had_ghost=to in haunts)
+        self.kept[body.id] = Kept(to, message, had_ghost=to in ghosts)
         self._become_ghost(real, to, message.epoch)
         if "on_left_cell" in body.kind.hooks:
             core.run(body, "on_left_cell", real.part.on_left_cell)
-        tell_begun(body)
+        run_created_hook(body)
         if to == core.me:
             self.on_offload(core.me, message)
             return True
-        for haunt in haunts:
-            if haunt != to:
-                core.send(haunt, NextReal(body.id, message.epoch, to))
+        for each in ghosts:
+            if each != to:
+                core.send(each, NextReal(body.id, message.epoch, to))
         return True
 
     def _stay(self, real: Real, jump: Jump | None, reason: str) -> bool:
@@ -200,7 +200,7 @@ class Offloads:
         position = body.position
 
         def leaves() -> bool:
-            if real.is_doomed or body.real is not real:
+            if real.is_destroyed or body.real is not real:
                 return False
             if jump is not None:
                 return not self._teleports.is_overtaken(real)
@@ -244,8 +244,8 @@ class Offloads:
         kept = self._kept_for(source, message)
         if kept is not None:
             self._core.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
-            haunts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
-            self._bring_back(msgspec.structs.replace(kept.message, haunts=haunts), message.reason)
+            ghosts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
+            self._bring_back(msgspec.structs.replace(kept.message, haunts=ghosts), message.reason)
         if source != self._core.me:
             self._core.send(source, OffloadNoted(message.entity, message.epoch))
 
@@ -270,8 +270,8 @@ class Offloads:
             if real is None:
                 continue
             self._core.close_step(real)
-            for haunt in list(real.haunts):
-                self._placement.describe(real, haunt, is_snapshot=True)
+            for each in list(real.ghosts):
+                self._placement.describe(real, each, is_snapshot=True)
 
     def _bring_back(self, message: Offload, reason: str) -> Real | None:
         """The real that left begins here again; None where a later home of it is known, so that it was taken in."""
@@ -282,7 +282,7 @@ class Offloads:
             return None
         message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
         self._switchboard.arrive(mailbox)
-        real = self.land(message)
+        real = self.begin_real(message)
         if jump is not None:
             self._teleports.on_refused(real, reason)
         return real
@@ -303,7 +303,7 @@ class Offloads:
 
     def on_link_lost(self) -> None:
         """What a real that has come waits for may be lost: it begins with what it has."""
-        self._receiver.mending.hurry()
+        self._receiver.mending.begin_arrivals()
 
     def has_kept(self, space: int, app: AppId | None = None) -> bool:
         """Whether a real of this space has been sent, to this app, and not confirmed."""
@@ -349,7 +349,7 @@ class Offloads:
         self.kept.pop(message.entity, None)
         body = self._core.bodies.get(message.entity)
         if body is None or body.space.id != message.space or message.past.floor <= body.number:
-            self.land(message)
+            self.begin_real(message)
         else:
             self._receiver.hold_arrival(source, message)
 
@@ -359,14 +359,14 @@ class Offloads:
         elif isinstance(answer, OffloadRefused):
             self.on_refused(source, answer)
 
-    def land(self, message: Offload) -> Real:
+    def begin_real(self, message: Offload) -> Real:
         """The real begins here."""
         real = self._arrivals.begin(message)
         if "on_entered_cell" in real.body.kind.hooks:
             self._core.run(real.body, "on_entered_cell", real.part.on_entered_cell)
         if message.jump is not None:
             self._interests.run_hooks_of(real.body)
-            self._teleports.on_landed(real)
+            self._teleports.on_arrived(real)
         self._on_landed(real)
         return real
 

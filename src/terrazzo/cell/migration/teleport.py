@@ -51,7 +51,7 @@ ASK_S = 2.0
 Leave = Callable[[Real, AppId, Jump], bool]
 
 
-class Wish:
+class Pending:
     """One teleport that is being sought."""
 
     __slots__ = (
@@ -91,8 +91,8 @@ class Teleports:
         self._riding = riding
         self._interests = interests
         self._offload = offload
-        self._wishes: dict[int, Wish] = {}
-        self._going: Wish | None = None
+        self._pending: dict[int, Pending] = {}
+        self._going: Pending | None = None
         """The wish whose real is about to leave."""
 
     # What the game asks for.
@@ -118,7 +118,7 @@ class Teleports:
     def unpack(self, real: Real, packed: PackedTeleport | None) -> None:
         """A wish begins, or goes on where its real has come to."""
         if packed is not None:
-            wish = self._wishes[real.body.id] = Wish(real, packed, self._core.host.now)
+            wish = self._pending[real.body.id] = Pending(real, packed, self._core.host.now)
             self._seek(wish)
 
     # Where to.
@@ -142,7 +142,7 @@ class Teleports:
         if wish is not None and wish.question == question:
             self._fail(wish, f"entity {wish.target} cannot be found: {reason}")
 
-    def _seek(self, wish: Wish) -> None:
+    def _seek(self, wish: Pending) -> None:
         """Who has the point, if it is known which."""
         core, now, links = self._core, self._core.host.now, self._core.links
         if wish.target or wish.is_asking or (wish.goal is not None and wish.goal[1] not in links.lost):
@@ -164,13 +164,13 @@ class Teleports:
                 failed=lambda why, words: self._on_no_entry(wish, why, words),
             )
 
-    def _on_entry(self, wish: Wish, answer: Message) -> None:
+    def _on_entry(self, wish: Pending, answer: Message) -> None:
         wish.is_asking = False
         if self._of(wish.real) is wish:
             assert isinstance(answer, Entry)
             wish.goal = (answer.space, answer.app)
 
-    def _on_no_entry(self, wish: Wish, why: Failure, words: str) -> None:
+    def _on_no_entry(self, wish: Pending, why: Failure, words: str) -> None:
         wish.is_asking = False
         if why is Failure.REFUSED and self._of(wish.real) is wish:
             self._fail(wish, words)
@@ -179,14 +179,14 @@ class Teleports:
 
     def on_tick(self) -> None:
         """Puts those whose goal is in this cell, asks again, gives up."""
-        for wish in list(self._wishes.values()):
+        for wish in list(self._pending.values()):
             if self._of(wish.real) is wish:
                 self._core.confine(wish.real.body, "teleport", self._go_on, wish)
 
-    def _go_on(self, wish: Wish) -> None:
+    def _go_on(self, wish: Pending) -> None:
         self._seek(wish)
         if self._is_here(wish):
-            del self._wishes[wish.real.body.id]
+            del self._pending[wish.real.body.id]
             if self._take_leave(wish):
                 self._riding.alight(wish.real)
                 self._moves.put(wish.real, wish.position, self._direction(wish))
@@ -194,20 +194,20 @@ class Teleports:
         elif self._core.host.now >= wish.until:
             self._fail(wish, self._excuse(wish))
 
-    def _take_leave(self, wish: Wish) -> bool:
+    def _take_leave(self, wish: Pending) -> bool:
         """Before it is put elsewhere in this cell; False: a hook of the game has destroyed it or wishes otherwise."""
         real = wish.real
         self._interests.take_leave(real, real.body.space.id, wish.position)
-        return not real.is_doomed and self._of(real) is None
+        return not real.is_destroyed and self._of(real) is None
 
     def run(self) -> None:
         """Sends off those whose goal is elsewhere; their steps are closed."""
-        for wish in list(self._wishes.values()):
+        for wish in list(self._pending.values()):
             if self._of(wish.real) is not wish or wish.goal is None or self._is_here(wish):
                 continue
             space, app = wish.goal
             if self._core.links.reaches(app):
-                del self._wishes[wish.real.body.id]
+                del self._pending[wish.real.body.id]
                 self._going = wish
                 jump = Jump(space, wish.position, self._direction(wish))
                 self._core.confine(wish.real.body, "teleport", self._offload, wish.real, app, jump)
@@ -219,24 +219,24 @@ class Teleports:
         if wish is None or self._going is None:
             return False
         if wish.words == self._going.words:
-            del self._wishes[real.body.id]
+            del self._pending[real.body.id]
             return False
         return True
 
-    def _is_here(self, wish: Wish) -> bool:
+    def _is_here(self, wish: Pending) -> bool:
         return wish.goal == (wish.real.body.space.id, self._core.me)
 
-    def _direction(self, wish: Wish) -> Direction:
+    def _direction(self, wish: Pending) -> Direction:
         return wish.real.body.direction if wish.direction is None else wish.direction
 
-    def _excuse(self, wish: Wish) -> str:
+    def _excuse(self, wish: Pending) -> str:
         if wish.goal is not None:
             return f"{wish.goal[1]}, which has that place, is out of reach"
         return f"entity {wish.target} has not answered" if wish.target else "the CellAppMgr has not answered"
 
     # What came of it.
 
-    def on_landed(self, real: Real) -> None:
+    def on_arrived(self, real: Real) -> None:
         """It has been taken in here, and its client told of the place."""
         self._moves.hold(real)
         self._arrive(real)
@@ -249,16 +249,16 @@ class Teleports:
         real.controllers.cancel(Category.MOVEMENT)
         self._core.run(real.body, "on_teleported", real.part.on_teleported)
 
-    def _fail(self, wish: Wish, reason: str) -> None:
-        del self._wishes[wish.real.body.id]
+    def _fail(self, wish: Pending, reason: str) -> None:
+        del self._pending[wish.real.body.id]
         self.on_refused(wish.real, reason)
 
-    def _of(self, real: Real) -> Wish | None:
+    def _of(self, real: Real) -> Pending | None:
         """The wish of a real that is still here and lives; else it has none."""
-        wish = self._wishes.get(real.body.id)
+        wish = self._pending.get(real.body.id)
         if wish is None or wish.real is not real:
             return None
-        if real.is_doomed or self._core.reals.get(real.body.id) is not real:
-            del self._wishes[real.body.id]
+        if real.is_destroyed or self._core.reals.get(real.body.id) is not real:
+            del self._pending[real.body.id]
             return None
         return wish

@@ -20,7 +20,7 @@ from terrazzo.cell.client.moves import ClientMoves
 from terrazzo.cell.core.body import pack_ride
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.ghosts.placement import Haunts
+from terrazzo.cell.ghosts.placement import GhostPlacement
 from terrazzo.cell.migration.teleport import Teleports
 from terrazzo.cell.motion.controllers import unpack_controllers
 from terrazzo.cell.motion.riding import Riding
@@ -71,7 +71,7 @@ class Travelling:
     def __init__(
         self,
         core: Core,
-        placement: Haunts,
+        placement: GhostPlacement,
         interests: Interests,
         clients: Clients,
         moves: ClientMoves,
@@ -138,7 +138,7 @@ class Travelling:
 
     def _pack_ghosts(self, real: Real, trip: Trip) -> tuple[Any, ...]:
         """Where its ghosts are, by which tree, and the first number that this home has sent them."""
-        ghosts = tuple(each for each in (*real.haunts, self._core.me) if each != trip.to)
+        ghosts = tuple(each for each in (*real.ghosts, self._core.me) if each != trip.to)
         return ghosts, real.body.space.version, real.first
 
     def _unpack_ghosts(self, real: Real, message: Offload) -> None:

@@ -30,7 +30,7 @@ class Clockwork:
         """One tick."""
         now = self._core.host.now
         seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
-        walking = [real for real in self._core.reals.values() if real.controllers.running and not real.is_doomed]
+        walking = [real for real in self._core.reals.values() if real.controllers.running and not real.is_destroyed]
         ended: list[Ended] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):
@@ -54,7 +54,7 @@ class Clockwork:
             return Outcome.GOES_ON
 
     def _tell(self, real: Real, controller: Controller, outcome: Outcome) -> None:
-        if real.is_doomed or not real.controllers.is_running(controller):
+        if real.is_destroyed or not real.controllers.is_running(controller):
             return
         part, number, run = real.part, controller.number, self._core.run
         if outcome is not Outcome.REACHED:
@@ -70,6 +70,6 @@ class Clockwork:
     def _fire(self, real: Real, now: float) -> None:
         timers = real.timers
         for number in timers.take(now):
-            if not real.is_doomed and timers.fire(number, now):
+            if not real.is_destroyed and timers.fire(number, now):
                 self._core.run(real.body, "on_timer", real.part.on_timer, number)
-        timers.settle()
+        timers.find_next_due()

@@ -96,7 +96,11 @@ class Walk:
     def _look(self, real: Real, seconds: float) -> bool:
         """Where the goal is now; False when it has been out of sight for too long."""
         goal = real.body.core.bodies.get(self.entity)
-        if goal is not None and goal.space is real.body.space and not (goal.real is not None and goal.real.is_doomed):
+        if (
+            goal is not None
+            and goal.space is real.body.space
+            and not (goal.real is not None and goal.real.is_destroyed)
+        ):
             self.point, self.lost_s = goal.position, 0.0
             return True
         self.lost_s += seconds

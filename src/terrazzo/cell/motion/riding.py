@@ -42,7 +42,7 @@ from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.real import Real
 from terrazzo.cell.ghosts.seeking import Seeking
-from terrazzo.cell.ghosts.tombstones import Graves
+from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
@@ -72,11 +72,11 @@ def inside(bounds: Rect, position: Position) -> Position:
 class Riding:
     """Those who ride, of one app's reals."""
 
-    def __init__(self, core: Core, moves: ClientMoves, seeking: Seeking, graves: Graves) -> None:
+    def __init__(self, core: Core, moves: ClientMoves, seeking: Seeking, tombstones: Tombstones) -> None:
         self._core = core
         self._moves = moves
         self._seeking = seeking
-        self._graves = graves
+        self._tombstones = tombstones
         self._riders: dict[int, Real] = {}
         self._lost_at: dict[int, float] = {}
         """Since when the vehicle of a rider has been out of sight."""
@@ -134,13 +134,13 @@ class Riding:
         """Everybody is where the vehicle is."""
         lost: list[Real] = []
         for entity, real in list(self._riders.items()):
-            if real.body.real is not real or real.is_doomed:
+            if real.body.real is not real or real.is_destroyed:
                 self._forget(entity)
             elif not self._core.confine(real.body, "riding", self._follow, real):
                 self.alight(real)
                 lost.append(real)
         for real in lost:
-            if not real.is_doomed:
+            if not real.is_destroyed:
                 self._core.run(real.body, "on_vehicle_lost", real.part.on_vehicle_lost)
 
     def _follow(self, real: Real) -> bool:
@@ -149,7 +149,7 @@ class Riding:
         assert body.ride is not None
         vehicle = self._core.bodies.get(body.ride.vehicle)
         if vehicle is None or vehicle.space is not body.space:
-            grave, life = self._graves.get(body.ride.vehicle), self._lives.get(body.id)
+            grave, life = self._tombstones.get(body.ride.vehicle), self._lives.get(body.id)
             is_over = grave is not None and grave.is_destroyed and life_of(grave.end) == life
             is_awaited = now < self._lost_at.setdefault(body.id, now) + LOST_S
             return not is_over and (is_awaited or self._seeking.is_sought(body.id, body.ride.vehicle))
@@ -170,7 +170,7 @@ class Riding:
             self._guided.discard(body.id)
         elif body.id not in self._guided or before != (body.position, body.direction):
             self._guided.add(body.id)
-            witness.sent.say_own(PLACE, encode_moved(body.position, body.direction))
+            witness.sent.add_own_message(PLACE, encode_moved(body.position, body.direction))
         if body.kind.is_eventful:
             self._tell_place(real)
 
@@ -179,7 +179,7 @@ class Riding:
         told = self._told.get(real.body.id)
         if told is None or (told[1:] != place and now >= told[0] + TOLD_S):
             self._told[real.body.id] = (now, *place)
-            real.tell_place()
+            real.mark_place_due()
 
     def _forget(self, entity: int) -> None:
         self._riders.pop(entity, None)

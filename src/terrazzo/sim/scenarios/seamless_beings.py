@@ -18,7 +18,7 @@ from terrazzo.errors import UsageError
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component
 from terrazzo.sim.oracle import Broken
-from terrazzo.sim.scenarios.seamless_duties import Wish
+from terrazzo.sim.scenarios.seamless_duties import Pending
 from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_rates import RATES
 from terrazzo.sim.scenarios.seamless_types import schema
@@ -195,11 +195,11 @@ class Being(Cell):
         if ref is not None and rng.random() < 0.4:
             aside = rng.choice([2.0, 2.0, 30.0])  # which may be beyond the end of the space
             offset = (rng.uniform(-aside, aside), 0.0, rng.uniform(-aside, aside))
-            judge.duties.wish(self.id, Wish("", offset, beside=ref.id))
+            judge.duties.wish(self.id, Pending("", offset, beside=ref.id))
             self.teleport(ref, offset)
         else:
             space, position = judge.entry(self.id)
-            judge.duties.wish(self.id, Wish(space, position))
+            judge.duties.wish(self.id, Pending(space, position))
             self.teleport(space, position, (rng.uniform(-pi, pi), 0.0, 0.0))
 
     def on_teleported(self) -> None:
@@ -211,7 +211,7 @@ class Being(Cell):
         self.judge.tread(self.id, self.position.x, self.position.z)
         self.judge.check(self.judge.duties.land(self.id, "arrived", self._is_there))
 
-    def _is_there(self, wish: Wish) -> bool:
+    def _is_there(self, wish: Pending) -> bool:
         """Whether a teleport has brought it where it wished to be."""
         x, y, z = self.position
         if not wish.beside:

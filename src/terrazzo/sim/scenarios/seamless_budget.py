@@ -100,13 +100,13 @@ class Budgets:
         """Sees what a CellApp sends each time that it serves a client."""
         if not isinstance(app, CellApp):
             return
-        feed, tell_base, serve = app.feed, app.feed.tell_base, app.feed.serve
+        feed, send_to_base, serve = app.scheduler, app.scheduler.send_to_base, app.scheduler.serve
         told: list[bytes] = []
 
-        def told_base(real: Real, message: Message) -> None:
+        def sent_to_base(real: Real, message: Message) -> None:
             if isinstance(message, ToClient):
                 told.extend(message.messages)
-            tell_base(real, message)
+            send_to_base(real, message)
 
         def served(real: Real) -> None:
             witness = witness_of(real)
@@ -126,7 +126,7 @@ class Budgets:
             sent.add(loose)
             self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)), has_come=has_come)
 
-        patched: dict[str, Any] = {"tell_base": told_base, "serve": served}
+        patched: dict[str, Any] = {"send_to_base": sent_to_base, "serve": served}
         vars(feed).update(patched)
 
     def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:
@@ -142,7 +142,7 @@ class Budgets:
             credit = tick * waited * ADVANCE if has_come and account.left > -tick * waited * ADVANCE - EDGE else 0.0
             self._check(key, sent, room + credit, tick * waited, is_starved=account.waited >= STARVED_TICKS)
             account.waited = 0
-        owed_most = tick * app.feed.throttle * waited * CARRY_TICKS
+        owed_most = tick * app.scheduler.throttle * waited * CARRY_TICKS
         account.left = max(room - sent.others, -owed_most)
 
     def _check(self, key: tuple[int, int], sent: Served, room: float, allowed: float, *, is_starved: bool) -> None:

@@ -32,7 +32,7 @@ class Area(NamedTuple):
     number: int
 
 
-class Wish(NamedTuple):
+class Pending(NamedTuple):
     """Where a teleport goes: to a place in a space, or so far beside an entity."""
 
     space: str
@@ -46,7 +46,7 @@ class Duties:
     def __init__(self, now: Callable[[], float], life: Callable[[int], int], *, late_s: float = inf) -> None:
         self.timers: dict[tuple[Own, int], float] = {}
         self.errands: dict[tuple[Own, int], str] = {}
-        self.jumps: dict[Own, Wish] = {}
+        self.jumps: dict[Own, Pending] = {}
         self.inside: dict[Area, set[int]] = {}
         self.counts: dict[str, int] = {}
         """How often each thing happened: a world in which it did not proves nothing."""
@@ -100,7 +100,7 @@ class Duties:
 
     # Teleports.
 
-    def wish(self, entity: int, wish: Wish) -> None:
+    def wish(self, entity: int, wish: Pending) -> None:
         """A teleport was asked for."""
         self.jumps[self._own(entity)] = wish
 
@@ -108,7 +108,7 @@ class Duties:
         """Whether one is under way."""
         return self._own(entity) in self.jumps
 
-    def land(self, entity: int, how: str, is_there: Callable[[Wish], bool] = lambda wish: True) -> Broken | None:
+    def land(self, entity: int, how: str, is_there: Callable[[Pending], bool] = lambda wish: True) -> Broken | None:
         """A teleport is over; whether the entity is where it wished to be."""
         self._count(how)
         wish = self.jumps.pop(self._own(entity), None)

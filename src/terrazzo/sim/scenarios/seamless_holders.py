@@ -73,7 +73,7 @@ class Holders:
 
 def _arrivals(app: CellApp) -> list[Offload]:
     """The reals that have come and wait."""
-    turns = (turn.message for held in app.ghosts.held.values() for turn in held.turns)
+    turns = (turn.message for held in app.receiver.held.values() for turn in held.transitions)
     return [each for each in turns if isinstance(each, Offload)]
 
 

@@ -92,7 +92,7 @@ class TimerJudge:
         """After a round nothing of a real is due."""
         body, now = real.body, self._world.clock.now
         for number, timer in self._timers.get((body.id, life_of(body.epoch)), {}).items():
-            if timer.high < now - EDGE_S and not real.is_doomed:
+            if timer.high < now - EDGE_S and not real.is_destroyed:
                 what = f"timer {number} of entity {body.id} was due {now - timer.high:.3f} s ago and has not fired"
                 raise Broken("P1", what, body.id)
 

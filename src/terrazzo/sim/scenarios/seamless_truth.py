@@ -71,7 +71,7 @@ class Truth:
         if not isinstance(app, CellApp):
             return
         close_step, close_steps = app.core.close_step, app.steps.close_all
-        settle, take_down, serve = app.core.register_real, app._take_down, app.feed.serve
+        settle, take_down, serve = app.core.register_real, app._take_down, app.scheduler.serve
 
         self.excuses.watch(app)
         self.holders.watch(app)
@@ -101,7 +101,7 @@ class Truth:
 
         vars(app.core)["close_step"] = closed
         vars(app.steps)["close_all"] = closed_all
-        vars(app.feed)["serve"] = served
+        vars(app.scheduler)["serve"] = served
         vars(app.core)["register_real"] = settled
         vars(app)["_take_down"] = taken_down
         self.apps.append(app)
@@ -294,15 +294,15 @@ class Truth:
         for app in self.apps:
             for entity in app.offloads.kept:
                 yield Problem(Kind.KEPT, f"{app.me} has a copy of entity {entity}, which is not confirmed", (entity,))
-            arrivals = {each.entity for each in app.ghosts.arrivals()}
-            for entity in app.ghosts.held:
+            arrivals = {each.entity for each in app.receiver.arrivals()}
+            for entity in app.receiver.held:
                 kind = Kind.ARRIVAL if entity in arrivals else Kind.HELD
                 yield Problem(kind, f"{app.me} holds something of entity {entity}", (entity,))
 
     def _unrest_of_ghosts(self, app: CellApp) -> Iterator[Problem]:
         for entity, body in app.bodies.items():
             owner = self.real_of(entity)
-            if owner is None or (body.real is None and app.me not in owner.haunts):
+            if owner is None or (body.real is None and app.me not in owner.ghosts):
                 what = f"{app.me} has a ghost of entity {entity}, which no real tends"
                 yield Problem(Kind.GHOSTS, what, (entity,))
                 continue

@@ -33,19 +33,19 @@ class SyncTruth(Truth):
             for type_id in judge.schema.by_id:
                 kind = app.core.kinds.get(type_id)
                 assert kind is not None
-                vars(kind)["tell_again"] = _noting(judge, kind)
-            serve = app.feed.serve
+                vars(kind)["event_of_now"] = _noting(judge, kind)
+            serve = app.scheduler.serve
 
             def served(real: Real) -> None:
                 judge.serving = real
                 serve(real)
 
-            vars(app.feed)["serve"] = served
+            vars(app.scheduler)["serve"] = served
 
 
 def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
     """What is told to all in every case is told again only to who has missed what history no longer has."""
-    tell_again = kind.tell_again
+    event_of_now = kind.event_of_now
 
     def noted(body: Body, subject: int) -> Event:
         serving = judge.serving
@@ -53,6 +53,6 @@ def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
         if subject >= 0 and kind.manner_of(subject) == PLAIN and serving is not None and witness is not None:
             sent = witness.sent.sight.sent(body.id)
             judge.gaps.note(serving.body.id, body.id, sent, body.number)
-        return tell_again(body, subject)
+        return event_of_now(body, subject)
 
     return noted

@@ -1,4 +1,4 @@
-"""Births: a base asks for a cell part.
+"""Creation: a base asks for a cell part.
 
 What cannot be is refused with a sentence, and then nothing has happened: unknown type or space, a place out of bounds,
 properties that do not decode, an entity that has a body already. A place in another app's cell is fine: the entity is
@@ -15,7 +15,7 @@ from __future__ import annotations
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.ghosts.receiver import Ghosts
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId, first_of_life, life_of
@@ -23,10 +23,10 @@ from terrazzo.wire.pairs.base_cell import CreateReal, RealCreated
 from terrazzo.wire.requests import Question, Requests
 
 
-class Births:
+class Creation:
     """Makes reals for bases."""
 
-    def __init__(self, core: Core, requests: Requests, receiver: Ghosts) -> None:
+    def __init__(self, core: Core, requests: Requests, receiver: GhostReceiver) -> None:
         self._core = core
         self._switchboard = core.switchboard
         self._requests = requests
@@ -63,7 +63,7 @@ class Births:
         place = self._switchboard.places.get(part)
         if place is not None and life_of(place.version) == life:
             return True
-        traces = (self._core.bodies.get(part.entity), self._receiver.graves.get(part.entity))
+        traces = (self._core.bodies.get(part.entity), self._receiver.tombstones.get(part.entity))
         return any(trace is not None and life_of(trace.epoch) == life for trace in traces)
 
     def _create(self, base: AppId, message: CreateReal) -> str | None:
@@ -109,12 +109,12 @@ class Births:
     def _clear_the_way(self, message: CreateReal) -> str | None:
         """An entity has one body: a ghost of a former life, whose deletion is on its way, makes room for the new."""
         core, first = self._core, first_of_life(message.life)
-        body, grave = core.bodies.get(message.entity), self._receiver.graves.get(message.entity)
+        body, grave = core.bodies.get(message.entity), self._receiver.tombstones.get(message.entity)
         if PartId(EntityId(message.entity), Part.CELL) in self._switchboard.boxes:
             return f"entity {message.entity} has a cell part here already: destroy it first"
         if (body is not None and body.epoch >= first) or (grave is not None and grave.epoch >= first):
             return f"entity {message.entity} had a later life than {message.life}: count lives up"
-        self._receiver.on_landed(message.entity)  # what is held is about a former life, even where its ghost is gone
+        self._receiver.on_arrived(message.entity)  # what is held is about a former life, even where its ghost is gone
         if body is not None:
             self._receiver.end(body, body.epoch, is_destroyed=True)
         return None
