@@ -1,34 +1,26 @@
-"""CellApp: runs one cell of each space it was given, and everything that lives there.
+"""CellApp: runs one cell of each space that it was given, and everything that lives there.
 
-A tick has a fixed order, and each phase rests on the one before:
+A tick has a fixed order, and each phase relies on the one before:
 
     1 waits        held messages, arrivals, teleports and questions that time out; clients that were sent away
-    2 mail         calls, answers and wishes of bases and other entities run  ┐
-    3 moves        what clients say about where they are                      │
-    4 clockwork    timers of the game, controllers that walk and turn;        ├ game code runs here
-      riding       those who stand on another are where that is now           │
-    5 areas        who came near whom, and who left; the game is told         ┘
-    6 steps        each real's changes are closed into one numbered step, which goes to its ghosts
-    7 the doomed   what was destroyed is taken down, after its last step
-    8 ghosts       made and deleted as places have changed
-    9 offloads     reals whose place is another app's leave, complete (`on_leaving_cell` runs, its step is closed again)
-      and ground   the manager is told how the cells are
-   10 witnesses    look at all bodies, real and ghost, and tell their clients
-   11 flush        loads to the manager, places to the BaseApps, mail to everybody
+    2 mail         calls, answers and requests of bases and other entities      ┐
+    3 moves        what clients report of their places                          │
+    4 clockwork    timers of the game, controllers that walk and turn           ├ code of the game runs here
+      riding       each rider is put where its vehicle is now                   │
+    5 areas        which entities came near which, and which left; hooks run    ┘
+    6 steps        the changes of each real are closed into one numbered step, which is sent to its ghosts
+    7 destroyed    reals that were destroyed are taken down, after their last step
+    8 ghosts       ghosts are made and deleted as places have changed
+    9 offloads     reals whose place is in another app's cell leave (`on_leaving_cell` runs, their step is closed again)
+      and ground   the manager is sent how the cells are
+   10 witnesses    each client is sent what is new around it
+   11 flush        load to the manager, places to the BaseApps, mail to all
 
-What a phase does for one entity is confined to it (`confine`): if it raises, that is counted and reported with the
-entity, the phase and the tick, and all others go on. An AssertionError is a broken invariant of ours and stops the app.
+From phase 6 on the state of each real fits its number: ghosts, offloads and witnesses may take it as it is. Messages
+arrive between ticks. Those about ghosts are applied at once, since they change ghosts only; moves and mail wait for the
+tick.
 
-From 6 on each real's state fits its number: ghosts, offloads and witnesses may take it as it is. Between ticks messages
-come in: those of ghosts are applied at once (they only touch ghosts), moves and mail wait for the tick.
-
-The state machines have files of their own: `cell/ghosts/receiver.py` (what others tell), `cell/ghosts/placement.py`
-(what others are told), `cell/migration/offload.py` and `cell/migration/teleport.py` (a real on its way),
-`cell/core/parcels.py` (what is sent whole), `ground.py` (what the manager says), `cell/client/interests.py` (who
-is near whom), `cell/client/witness.py` and `cell/client/scheduler.py` (what a client is told), `cell/client/moves.py`
-(what a client says), `cell/motion/clockwork.py` (timers, controllers), `cell/motion/riding.py` (entities that stand on
-another), `cell/ghosts/seeking.py` (entities that a real which arrives has met, and its cell has not),
-`cell/mail/mail.py`, `cell/mail/creation.py`, `cell/core/real.py`. This one holds them together.
+This module has the phases, and what is wired to what; the work is in the rooms (`cell/__init__.py`).
 """
 
 from __future__ import annotations

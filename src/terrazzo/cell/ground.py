@@ -1,17 +1,17 @@
-"""The ground under a CellApp: which cells it has, what it is told of the trees, and what it owes the manager.
+"""The cells of a CellApp: which it has, the trees that the manager sends, and what it confirms to the manager.
 
-The protocol is told in `managers/cells.py`. Here is the CellApp's side of it:
+`managers/cells.py` has the protocol. The side of the CellApp:
 
-    SpaceTree      the space goes by it at once. CellReady says so, but is held back while something of ours is on its
-                   way to, or haunts, a CellApp that is no longer part of the space: the manager may rely on that
-                   nothing more will come from here.
-    retiring       without a cell in the tree everything leaves (`migration/offload.py`). CellEmpty as soon as no real
-                   is left, none is on its way to here or unconfirmed.
-    CellRemoved    nothing will come any more. When what may be left has gone, the ghosts that are left are dropped, the
-                   space is forgotten, and CellEmpty says so.
+    SpaceTree      the space goes by the tree at once. CellReady confirms it, but is held back while a real or a ghost
+                   of this CellApp is on its way to, or on, a CellApp that is no longer part of the space: the manager
+                   may rely on that nothing more is sent from here.
+    retiring       without a cell in the tree all reals leave (`migration/offload.py`). CellEmpty is sent as soon as no
+                   real is left, none is on its way to here and none is unconfirmed.
+    CellRemoved    nothing more will arrive. When the last reals have gone, the ghosts that are left are dropped, the
+                   space is forgotten, and CellEmpty confirms that.
 
-What a message of the manager asks for is done by `run`, once per tick. Whatever was said may have been lost with the
-link: the manager sends its trees again when it is there again, and for each the answer is given again.
+`run` does once per tick what the messages of the manager ask for. An answer may be lost with the link: the manager
+sends its trees again when its link is up again, and each of them is answered again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an entity does: timers, movements, turns, teleports, rides, its end."""
+"""What an entity can do: timers, movements, turns, teleports, rides, its end."""
 
 from __future__ import annotations
 

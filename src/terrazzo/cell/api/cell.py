@@ -11,7 +11,7 @@
                 self.follow(other, speed=4.0, distance=2.0)  controllers: go on by themselves
 
         def on_timer(self, number):
-            self.health -= 1                                 properties: assigned, the engine finds out who must hear
+            self.health -= 1                                 properties: assigned, the engine sends the change
             self.base.note_hunger()                          the base part, and any other by its Ref: self.ref(…)
 
 An entity lives in one cell at a time and moves between them. What goes with it: properties, place, timers, controllers,
@@ -19,18 +19,18 @@ triggers, its client's area, calls that wait, a teleport that was asked for. Pla
 those in `__init__`, which runs in each new cell (reading properties is fine there, writing is for `on_created`). When
 the entity has left, the object that stayed behind can only be read.
 
-Timers, controllers and triggers are known by numbers. One of your own choice (0 … 65535) says in the hook which it is,
-also after a move to another cell; without one a number is drawn. `cancel(number)` ends whatever has that number.
+Timers, controllers and triggers are known by numbers. The hook gets the number, also after a move to another cell.
+Choose it (0 … 65535), or leave it out, and one is drawn. `cancel(number)` ends whatever has that number.
 
 The part of a component (`self.health`) can do all of this as well, for its entity; hooks are those of the entity's
 part.
 
-The names are in four places: here what and where it is and whom it can call; in `cell/api/sights.py` what it sees, in
-`cell/api/acts.py` what it does, in `cell/core/hooks.py` what it hears. All are taken: a property of such a name is
-refused when a game is loaded, and so is a method, unless it is one of the hooks.
+The names are in four places: here what and where an entity is and which parts it can call; in `cell/api/sights.py` what
+it sees, in `cell/api/acts.py` what it does, in `cell/core/hooks.py` the hooks. All are taken: a property of such a name
+is refused when a game is loaded, and so is a method, unless it is one of the hooks.
 
-Whatever a hook or method raises is reported, and costs nothing but the rest of that call. What is used wrongly raises a
-UsageError that says what to do instead.
+An exception in a hook or method is reported, and ends that call only. Wrong use raises a UsageError that tells what to
+do instead.
 """
 
 from __future__ import annotations

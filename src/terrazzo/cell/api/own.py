@@ -1,12 +1,12 @@
-"""`Own`: how the object that a game's code has of an entity gets at the engine's side of it, and what it may.
+"""`Own`: how the object that a game's code has of an entity reaches the engine's side of it, and what it may do.
 
-    the part of a real, in its own code     may do everything
+    the part of a real, in its own code     everything
     a component of that part                likewise, for the entity
-    the part while __init__ runs            may read
-    a view of another entity; a part whose  may be read, and called where it is a view
+    the part while __init__ runs            it may be read
+    a view of another entity; a part whose  it may be read, and called where it is a view
     entity has left
 
-Everybody who may not is told what to do instead.
+What is not allowed raises an error that tells what to do instead.
 """
 
 from __future__ import annotations

@@ -1,20 +1,17 @@
 """What code of one entity sees of another: a view, of the other's own part class, that can be read and called.
 
     for other in self.entities_in_range(10):
-        if other.health < 20:          reading: the public properties, as this cell knows them
+        if other.health < 20:          reading: the public properties, as they are in this cell
             other.heal(5)              a declared cell method: sent to wherever the real is, in order, once; in an
                                        async method what it returns can be awaited (`sync/awaiting.py`)
         other.health = 20              UsageError: only an entity's own code changes it
-        other.is_weak()                any other method: runs here and now, on the view, as far as it only reads; one
-                                       that wants to change something is told to be `@remote`
+        other.is_weak()                any other method: runs here and now, on the view, as far as it only reads; for
+                                       one that changes something the error asks for `@remote`
 
 Real or ghost makes no difference: what works with both on one cell works with them on two, and calls keep their order
 while either migrates. So of a record that has private fields a view shows what a ghost has, the default in their place,
-even where the real is at hand (`schema/shares.py`). A view lives as long as the body it shows; then it shows the last
-that was known.
-
-`ReadOnly` is the state behind it. It reads from the body's present state, whatever that is by now; lists and records
-come out as copies that refuse to be changed, so that nobody believes to have changed another entity.
+even where the real is on the same CellApp (`schema/shares.py`). A view lives as long as the body it shows; then it
+shows the last known values. Its state is read-only (`cell/core/readonly.py`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Aliases: the short names by which one client knows the entities around it.
+"""Aliases: the short names by which one client has the entities around it.
 
     free ──take──▶ in use ──rest──▶ resting ──release──▶ free
 
 An alias belongs to the witness and travels with it, so a migration renames nothing. When an entity leaves, its alias
-rests until the client says that it has heard so: nothing that is still on its way to the client can then be mistaken
-for another entity's (story 22). The lowest free one is taken first: 254 of them need one byte, all others three.
+rests until the client has confirmed the leave: a message that is still on its way to the client can then not be
+mistaken for one about another entity (story 22). The lowest free alias is taken first: 254 of them need one byte, all
+others three.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Who is near whom: areas of witnesses and proximity triggers, and the game's hooks about them.
+"""Which entities are near which: the areas of clients, and the proximity triggers of the game.
 
-Both are circles around a body in the arrays of its space (`_speed/area`, an *interest*). Once a tick, when everything
-has moved that moves, `run` asks each space what was crossed, and hands it on in three rounds:
+An *interest* is a circle around a body in the arrays of its space (`_speed/area`). Once a tick, when all bodies have
+moved, compiled code finds which bodies came inside and which left. Then, in this order:
 
-    1 events     each witness and trigger takes its enters and leaves
-    2 judgement  who is in doubt is looked at: a body that was replaced by another of the same entity has not left; one
-                 that the game or a client knows from the cell before may come later (PATIENCE_S, and as long as it
-                 is sought: `cell/ghosts/seeking.py`)
+    1 events     each witness and trigger takes the bodies that entered and left
+    2 judgement  each open case is decided: a body that was replaced by another of the same entity has not left; one
+                 that the game or a client has from the cell before may appear later (PATIENCE_S, and as long as it is
+                 sought: `cell/ghosts/seeking.py`)
     3 hooks      on_entered_aoi, on_left_aoi, on_proximity_entered, on_proximity_left
 
 Hooks run when everything is consistent, and may do anything: what they cause is for the next tick. A hook that an
 entity's type does not override costs nothing.
 
-Triggers migrate with their real. They take along who is inside, so that nobody enters twice; who is inside and has no
-body at the new home has until PATIENCE_S to appear, and longer while it is sought.
+Triggers migrate with their real, with the list of the entities inside, so that no entity enters twice. An entity that
+is inside and has no body at the new home has until PATIENCE_S to appear, and longer while it is sought.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
-"""What clients say about where their avatars are, and what becomes of it.
+"""What clients report of the places of their entities, and what becomes of it.
 
-The rows of all clients go through `_speed/movers` at once, which believes what can be true: its docstring has the
-rules. Here is what it leaves over:
+The rows of all clients are given to `_speed/movers` at once, which accepts what can be true: its docstring has the
+rules. The rest is decided here:
 
-    too fast, out of bounds      refused: the client is told where it really is (MOVED), and is not believed until it
-                                 says something near that place: what it said before it heard is still on its way
-    the game has an `on_move`    asked; what is false refuses, too (None does not), and so does one that raises
-    a ghost's                    passed on to the real, but never back to whoever it came from
-    nobody's                     dropped: the next one is due in a tick
+    too fast, out of bounds      refused: the client is sent where its entity is (MOVED), and its rows are ignored until
+                                 one is near that place: earlier ones are still on their way
+    the game has an `on_move`    asked; a false result refuses, too (None does not), and so does one that raises
+    the entity is a ghost here   passed on to the real, but never back to the app that sent it
+    the entity is unknown        dropped: the next row is due in a tick
 
-When the server itself puts a real somewhere (a game's assignment, a controller, a teleport), its client is told in the
-same way. How far a client may have come travels with the real (`PackedMover`), so a border is no place to cheat at.
+When the server itself moves a real (an assignment of the game, a controller, a teleport), its client is sent that in
+the same way. How far a client may have moved travels with the real (`PackedMover`), so a border is no place to cheat
+at.
 """
 
 from __future__ import annotations

@@ -1,26 +1,25 @@
-"""What goes from witnesses to clients: reliable messages through the entity channel, places straight to the BaseApp.
+"""Which clients are served in a tick, and how their messages get to the BaseApps.
 
-Each client is allowed so many bits a second; its witness keeps to that (`cell/client/sent.py`). They are granted by the
-time since the client was last served: ticks of two CellApps come at different times, so a client that goes to and fro
-over a border is served more often than once a tick, and gets no more for that. When the app has more to do than it has
-time for, ticks are not late: clients are told less. Each tick they are served in turn as long as there is time, and who
-was left over is the first in the next one:
+Reliable messages go through the entity channel, places straight to the BaseApp. Each client is allowed so many bits a
+second, and its budget keeps to that (`cell/client/budget.py`). When the app has more to do than it has time for, ticks
+are not late: clients are sent less. In each tick clients are served in turn as long as there is time, and the next tick
+begins with the first client that was left over:
 
     │◀────────────────────────── tick_s ──────────────────────────▶│
     │ messages, game, areas, steps │ clients, in turn │ frames │   │
     │ ──────── measured, frames as of late ──────────▶    FULL ▶│  │
 
-    throttle    1 … THROTTLE_MIN    the part of the clients that a tick serves; and the part of its bytes that each of
-                                    them gets, whenever it is its turn. With less of them the far is told of less
-                                    often, the near as before (`_speed/sight`), and each is served sooner
+    throttle    1 … THROTTLE_MIN    the share of the clients that a tick serves; and the share of its bytes that each of
+                                    them gets, whenever it is served. With fewer bytes a client gets less often what is
+                                    far, as often what is near (`_speed/sight`), and each client is served sooner
 
-The time is that of this process's core (`cpu_s`), which the host measures. Ticks may be late in spite of that, when the
-machine has no core to give: then the throttle shrinks, too. It grows again as soon as there is time. So many clients as
-THROTTLE_MIN says are served in any case: nobody waits for longer than a second or so.
+The time is that of the process's core (`cpu_s`), which the host measures. Ticks may be late nevertheless, when the
+machine has no core to give: then the throttle shrinks, too. It grows again as soon as there is time. A share of
+THROTTLE_MIN of the clients is served in any case: a client is served once a second or so at least.
 
-**Too large, too much.** Who cannot be told something has a hole in its story, so it has to go: its witness ends, its
-base is told to send it away (SendAway), and the game hears of it in the next tick. Of what may be lost a client gets
-the last LOOSE_MAX messages of a tick; the others are.
+**Too large, too much.** A client that a message cannot be sent to has missed something for good, so it is sent away:
+its witness ends, its base gets SendAway, and the game gets `on_client_detached` in the next tick. Of the messages that
+may be lost a client gets the last LOOSE_MAX of a tick; the others are dropped.
 """
 
 from __future__ import annotations

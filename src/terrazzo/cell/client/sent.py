@@ -1,37 +1,37 @@
-"""What one client is told of the entities around it, and what it has been told.
+"""What one client was sent of the entities around it, and what it is to be sent next.
 
-For each of them there is an entry in a table (`_speed/sight`): the slot of the local body, be that real or ghost, the
-alias by which the client knows it (`cell/client/aliases.py`), flags, and `sent`, the number of the last step of it that
-the client has (`cell/core/history.py`). `cell/client/witness.py` decides who has an entry. The life of one:
+Each of these entities has an entry in a table (`_speed/sight`): the slot of the local body, real or ghost, the alias by
+which the client has it (`cell/client/aliases.py`), flags, and `sent`, the number of the last step of it that the client
+has (`cell/core/history.py`). `cell/client/witness.py` decides which entities have an entry. The life of an entry:
 
     added            ── announce ──▶           ── want ──▶        ── describe ──▶
        ▼                           announced              WANTED                  DESCRIBED ⟲ steps after `sent`, places
     unannounced ◀── leave ───┬─────────┴─────────────────────┴────────────────────────┤
                          WITHHELD                                                     │ GONE
-                              no entry, but `left` remembers  ◀── last words, leave ──┘
+                              no entry, but `left` remembers  ◀── last steps, leave ──┘
 
 **Levels of detail.** The client has each entity at a level, which compiled code compares with the distance
-(`_speed/sight`). Of a level farther in, `away` has the number up to which the client knows what belongs to it:
+(`_speed/sight`). For a level farther in, `away` has the number up to which the client has the properties of that level:
 
     described at level 2        away {}             it has the properties of level 2, and those without a level
     comes to level 0            away {}             all properties of levels 0 and 1, as they are: it never had them
-    goes to level 1 at 47       away {0: 47}        from here on changes of level 0 are not told, but `sent` moves on
+    goes to level 1 at 47       away {0: 47}        from here on changes of level 0 are not sent, but `sent` moves on
     goes to level 2 at 60       away {0: 47, 1: 60}
     comes to level 0            away {}             of level 0 what is stamped later than 47, of level 1 than 60:
                                                     where nothing has changed, nothing
 
-Before a level changes, the news of the time before are told, at the level that was; so `sent` is the same for all that
-the client has. A description bears all properties of its level, even to a client that remembers the entity.
+Before a level changes, the news of the time before are sent, at the former level; so `sent` is the same for all that
+the client has. A description has all properties of its level, even for a client that remembers the entity.
 
-The local body may be behind what the client has, since another cell told it: then nothing is told until it has caught
-up. What is announced is described at the number at which it was let in, or later, so that nothing is told of it that is
-older than what this client has seen of it before.
+The local body may be behind what the client has, since another CellApp has sent that: then nothing is sent until the
+body has caught up. An entity that was announced is described at the number at which it was let in, or later, so that
+the client gets nothing about it that is older than what it got before.
 
 `update` runs once a tick, when the steps of the tick are closed. Python runs in it for entries whose state or level
-changes now and for those with news that are more than a headline; all others cost compiled code only.
+changes now, and for those with more news than a headline; all others cost compiled code only.
 
-What may be lost is told at once or never. To who could not be told then, a property is told with the next news as it
-is by that time, and as everything that is caught up by stamps it is told so that it arrives.
+An unreliable event is sent at once or never. A client that could not be sent it gets the property with the next news,
+as it is by that time, reliably, as everything that is caught up by stamps.
 """
 
 from __future__ import annotations

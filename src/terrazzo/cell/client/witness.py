@@ -1,33 +1,34 @@
-"""A witness: the client of one real, and who is in its area.
+"""A witness: the client of one real, and which entities are in its area.
 
-Who is in the area has an entry in the client's story (`cell/client/sent.py`), from which everything that the client
-hears follows. An entity comes in because it is near (an event of `_speed/area`) or because the game adds it, and stays
-as long as one of the two holds. How one is judged:
+An entity in the area has an entry in the record of the client (`cell/client/sent.py`), from which everything that the
+client is sent follows. An entity comes in because it is near (an event of `_speed/area`) or because the game adds it,
+and stays as long as one of the two holds. The cases:
 
     local body         in the area or added                             neither
     number ≥ sent      stays                                            goes
-    number < sent      stays; another cell told more, this one is late  described: wait, where it is may be old, too;
+    number < sent      stays; another cell has sent more, this is late  described: wait, its place may be old, too;
                                                                         else goes
     of another life    goes, and comes in anew                          goes
-    was removed        goes; its last words are in its grave            goes
-    replaced           as the new body says, which came in the same round of events
-    not here yet, or removed before it had caught up      wait for PATIENCE_S after the witness came, and as long as it
-                       is sought (`cell/ghosts/seeking.py`); then goes
+    was removed        goes; its last events are in its tombstone       goes
+    replaced           by the new body, which came in the same round of events
+    not here yet, or removed before it had caught up      wait for PATIENCE_S after the witness arrived, and as long as
+                       it is sought (`cell/ghosts/seeking.py`); then goes
 
-**When.** Events come in phase 5 of the tick; those in doubt are judged at once (`judge`), and the game's hooks
-on_entered_aoi and on_left_aoi follow. The client is told in phase 10, when the steps of the tick are closed: so the
-last words of an entity in the tick in which it goes out of sight are heard (story 23), what enters and leaves in one
-tick is never announced (story 22), and what the game withholds in on_entered_aoi neither.
+**When.** Events come in phase 5 of the tick; open cases are judged at once (`judge`), and the game's hooks
+on_entered_aoi and on_left_aoi follow. The client is sent its messages in phase 10, when the steps of the tick are
+closed: so it gets the last events of an entity in the tick in which the entity goes out of sight (story 23), an entity
+that enters and leaves in one tick is never announced (story 22), nor is one that the game withholds in on_entered_aoi.
 
-**Arriving.** The story travels with the real, and the next cell goes on where this one ended: no leave, no
-announcement, nothing twice, nothing missing (story 21), and no hook is repeated. Who has not come here yet is waited
-for; after a teleport only who was near the new place, too. What has left lately is remembered, as well: a local copy
-that is behind must not bring it back in an older state, and a destroyed one must not rise. Such a copy waits in doubt,
-without an entry, until it has caught up.
+**Arriving.** The record travels with the real, and the next cell goes on where this one ended: no leave, no
+announcement, nothing twice, nothing missing (story 21), and no hook is repeated. Entities that have no body here yet
+are waited for; after a teleport only those that were near the new place, too. Entities that have left lately are
+remembered, as well: a local copy that is behind must not bring such an entity back in an older state, nor one that was
+destroyed. Such a copy waits, without an entry, until it has caught up.
 
-**Jumping.** Before a teleport the game is told of everything that it takes out of the area (`take_leave`), where that
-can still be seen: on_left_aoi runs before on_left_cell, and long before on_teleported. The entries stay, marked PARTED,
-so that the client sees no gap if the jump fails: what is then in the area enters again for the game, and only for it.
+**Jumping.** Before a teleport the game gets on_left_aoi for everything that the jump takes out of the area
+(`take_leave`), where that can still be seen: before on_left_cell, and long before on_teleported. The entries stay,
+marked PARTED, so that the client sees no gap if the jump fails: what is then in the area enters again for the game, and
+only for it.
 """
 
 from __future__ import annotations

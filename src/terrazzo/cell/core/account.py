@@ -1,24 +1,23 @@
-"""The bandwidth account: what each entity type costs, by property and method, and who hears it.
+"""The bandwidth account: how many bytes each entity type costs, by property and method, and by receiver.
 
-A row of the account is an entity type, what was told of it, and to whom; it counts messages and bytes since the app
-started:
+A row of the account is an entity type, a subject and a receiver. It counts messages and bytes since the app started:
 
     what       a property     hp, health.mana        its changes
                a method       wave(), health.heal()  its calls
                (places)       where it is: PLACES and events of place; to ghosts also the heads of their steps
                (rides)        what it stands on
                (descriptions) all of it at once: to a client that begins to see it, to the own client, to a new ghost
-               (coming and going)  announcements and leaves; to ghosts, their ends
+               (coming and going)  announcements and leaves; to ghosts, their deletions
     to         ghosts         from the real to other CellApps, once for each ghost
                own client     the client of the entity itself
-               other clients  from the cell of whoever sees it, real or ghost, once for each of them
+               other clients  from the cell of a client that sees it, real or ghost, once for each client
 
-Bytes are counted where they are made and as they are made: a message for a client without the heads of packets and
-what the BaseApp adds; for ghosts as it is written to the link. What is written for many at once is shared out so that
-the sum is right: who begins a message of PLACES pays for its head. When a client loses sight of something that has no
-body here any more, nobody knows its type; that is `(gone)`.
+Bytes are counted where a message is encoded: for a client without the heads of packets and without what the BaseApp
+adds; for ghosts as it is written to the link. A message for several entities is divided so that the sum is right: the
+first entity of a message of PLACES pays for its head. When a client loses sight of an entity that has no body here any
+more, the type is not known; that row is `(gone)`.
 
-Nothing is looked up while bytes are written: an event bears the number of its row, and the counters are plain numbers
+Nothing is looked up while bytes are written: an event has the number of its row, and the counters are plain numbers
 that compiled code adds to (`_speed/tally`).
 """
 

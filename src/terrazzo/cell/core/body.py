@@ -1,11 +1,11 @@
-"""A body: the cell part of an entity as it is on this app, real or ghost.
+"""A body: the cell part of an entity on this CellApp, real or ghost.
 
-Its place and its numbers are in the arrays of its space (`_speed/area`), where compiled code works on thousands of them
-at once; the body knows its slot there. Everything else is Python.
+Its place and its numbers are in the arrays of its space (`_speed/area`), where compiled code works on thousands of
+bodies at once; the body has its slot there. Everything else is Python.
 
-    number     the running number of the last step of the entity that is in this copy
-    epoch      which home of the real this copy believes in; `real_app` is that home
-    born       the epoch of the creation that this copy counts from: what is older cannot undo it
+    number     the number of the last step of the entity that is in this copy
+    epoch      the home of the real that this copy follows; `real_app` is that home
+    born       the epoch of the creation that this copy begins with: an older message cannot undo it
 """
 
 from __future__ import annotations

@@ -1,44 +1,43 @@
-"""What happened to an entity lately that other clients may hear, by running number.
+"""The recent events of an entity that other clients may be sent, by number.
 
-Everything that goes from a real to its ghosts is one row of numbered steps. A step has items (changes of properties,
-calls of client methods, in the order in which the game made them) and the place of the entity. Real and ghosts turn the
-items of a step into the very same **events**, and keep the latest of them here. So a number means the same on every
-cell: a witness that arrives with "my client has entity 7 up to number 41" goes on with 42 from the local copy,
-whichever that is.
+Everything that a real sends to its ghosts is one row of numbered steps. A step has items (changes of properties, calls
+of client methods, in the order in which the game made them) and the place of the entity. The real and each ghost make
+the same **events** from the items of a step, and store the latest of them here. So a number means the same on every
+CellApp: a witness that arrives with "the client has entity 7 up to number 41" goes on with 42 from the local copy.
 
     floor          number
-      │  · · 44 · · 47 48 · ·│        the steps that told something; the others moved the entity, or told nobody
+      │  · · 44 · · 47 48 · ·│        the steps that have events; the others only moved the entity
       ▼                      ▼
-    who has 41 gets …   the steps after it, in order                       history is complete above its floor
-    who has less        each property stamped later, as it is now          the calls between are gone, for that client
+    a client that has 41 gets …   the steps after 41, in order                 the history is complete above its floor
+    a client that has less        each property stamped later, as it is now    it misses the calls between
 
-An event is a message for clients that lacks only the alias: encoded once, whoever sees the entity
-(`cell/client/sent.py`). Its **subject** is what it is about, its **manner** how it is told, which the type says
-(`cell/core/kind.py`):
+An event is a message for clients that lacks only the alias: it is encoded once for all of them
+(`cell/client/sent.py`). Its **subject** is what it is about, its **manner** how it is sent; both follow from the entity
+type (`cell/core/kind.py`):
 
     subject     0, 1, …   a property, by its place in the cell layout
                 PLACE     where the entity is, if its position is not volatile
                 RIDE      what it stands on (`cell/motion/riding.py`)
                 ~0, ~1, … a call of a client method
-    manner      level         told to clients that have the entity at this level of detail or nearer
-                distance      a call is heard by those who are this near when they are told
-                is_reliable   if not, it may be lost: it is told at once or never, and not kept here
-                is_latest     a later event takes its place: the earlier one is taken out, the later one is at its own
+    manner      level         sent to clients that have the entity at this level of detail or nearer
+                distance      a call is sent to clients that are this near when it is sent
+                is_reliable   if not, it may be lost: it is sent at once or never, and not stored here
+                is_latest     a later event replaces it: the earlier one is taken out, the later one has its own place
 
-Each property has a **stamp**, the number of its last change; what has none has not changed in this life of the entity.
-For that to be true a history begins with the entity, or is taken over from another copy (`adopt`), in no other way.
-What can be caught up by stamps is told as it is now: so a client that comes nearer gets what changed while it was away
-(`cell/client/sent.py`), and what was not kept is not lost for who was late.
+Each property has a **stamp**, the number of its last change; a property without one has not changed in this life of the
+entity. For that to hold, a history begins with the entity, or is taken over from another copy (`Body.adopt`), in no
+other way. What can be caught up by stamps is sent as it is now: a client that comes nearer gets what changed while it
+was far away (`cell/client/sent.py`), and an event that was not stored is not lost for a client that was late.
 
-**Trimming.** With each step that is added the oldest go, as long as there are more than STEPS_MAX or BYTES_MAX of them:
-one or two at a time, so that no tick has to clean up. A step that was already there when `Ageing` came by the last time
-goes, too: each history is visited once in AGE_S, a few histories in each tick, so a step stays for AGE_S to twice that.
-The floor rises to the number of what went: that is how a witness that needed it finds out, and falls back to the
-stamps. Those are as many as the type has properties, and stay.
+**Trimming.** With each step that is added the oldest ones are dropped, as long as there are more than STEPS_MAX or
+BYTES_MAX of them: one or two at a time, so that no tick has to clean up. A step that was there at the last visit of
+`Ageing` is dropped, too: `Ageing` visits each history once in AGE_S, a few in each tick, so a step is stored for AGE_S
+to twice that. The floor rises to the number of the dropped step; a witness that needed it sees that, and falls back to
+the stamps. There are as many stamps as the type has properties, and they are not dropped.
 
-`news` in the arrays (`_speed/area`) is the number of the last step that told something, kept or not; its events are the
-headline (`_speed/sight`): compiled code compares the number with what each client has, and tells it the headline where
-that is all it lacks. Python runs only for those who lack more.
+`news` in the arrays (`_speed/area`) is the number of the last step that had events, stored or not; these events are the
+headline (`_speed/sight`). Compiled code compares the number with what each client has, and sends the headline where
+that is all that the client lacks. Python runs only for clients that lack more.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The hooks of a cell part: what the engine calls when something has happened. A game overrides those it needs.
+"""The hooks of a cell part: methods that the engine calls when something has happened. A game overrides those it needs.
 
     in its life           on_created · on_client_attached · on_client_detached · on_call_failed
     by itself             on_timer · on_reached · on_turned · on_move_failed
@@ -7,9 +7,9 @@
     from cell to cell     on_leaving_cell · on_left_cell · on_entering_cell · on_entered_cell
     its ghosts            on_ghost_created · on_ghost_changed · on_ghost_destroyed
 
-A hook that raises is reported with entity, hook, cell and tick; nothing else happens, but a move it was to allow is
-refused. A hook may be an `async def`, but not one that answers something: nobody can wait for that. A hook that a
-game does not override costs nothing: the engine knows (`has_hook`).
+A hook that raises is reported with entity, hook, cell and tick, and has no other effect; only a move that `on_move` was
+to allow is refused. A hook may be an `async def`, but not one whose result the engine needs at once. A hook that a game
+does not override costs nothing: the engine does not call it (`has_hook`).
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""What a CellApp works out once for each entity type: who hears of which property, and the classes of its bodies.
+"""What a CellApp works out once for each entity type: which receivers get which property, and its classes.
 
-    place in the cell layout   →   Reach: does it go to ghosts, to the own client, to other clients, under which index
-    change, call, place        →   Event: what clients are told, once for all of them, and in which manner
+    place in the cell layout   →   Reach: is it sent to ghosts, to the own client, to other clients, under which index
+    change, call, place        →   Event: the message for clients, the same for all of them, and its manner
                                    (`cell/core/history.py`)
-    volatile, detail levels    →   Ranges: how far away what is told (`_speed/sight`)
-    game's part class          →   part_class (the real's), view_class (what other entities' code gets to see), hooks
+    volatile, detail levels    →   Ranges: up to which distance what is sent (`_speed/sight`)
+    classes of the game        →   part_class (of the real), view_class (what code of other entities gets), hooks
 
 The rows of values that a client gets when an entity appears are picked from a state by these tables, too.
 
-A property that is told in a manner in which changes may be missed (unreliable, or the latest only) is told **whole**: a
-change inside a value means something only to who has got the one before it.
+A property in whose manner changes may be missed (unreliable, or the latest only) is sent **whole**: a change inside a
+value is of use only to a receiver that has the change before it.
 """
 
 from __future__ import annotations

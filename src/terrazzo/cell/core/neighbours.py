@@ -1,4 +1,4 @@
-"""Small numbers for the apps that hold ghosts of the reals of one space here: bits of the masks in `_speed/area`."""
+"""Small numbers for the CellApps that have ghosts of the reals of one space: bits of the masks in `_speed/area`."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""Parcels: whole entities on their way to another cell (CreateGhost, Offload), compressed where that pays.
+"""Parcels: whole entities on their way to another CellApp (CreateGhost, Offload), compressed where that saves enough.
 
-Whether it pays depends on the entity type: on what its properties are like, how long its past is, how many others its
-client sees. So it is measured, for each type and each of the two messages: the first of them, and then every
-MEASURED_EVERY-th, is encoded and compressed, and the sizes are averaged, the latest counting most. It pays where a
-message gets smaller by SHARE_MIN of itself and by BYTES_MIN at least. Until the next measurement all of the kind go as
+Whether it does depends on the entity type: on the values of its properties, the length of its past, the number of
+entities that its client sees. So it is measured, for each type and each of the two messages: the first of them, and
+then every MEASURED_EVERY-th, is encoded and compressed, and the sizes are averaged, the latest counting most. A message
+is worth compressing if it gets smaller by SHARE_MIN of itself and by BYTES_MIN at least. Until the next measurement all
+messages of the kind are then sent as
 
     Parcel: the encoded message, deflated (raw, level 1)
 
-What does not pay goes as it is and costs nothing. A parcel takes the place of its message in the same link, so the
-order is the same; its receiver unpacks it and goes on as if it had come bare. Reading is total: what is no parcel of
-these two messages, or is larger than an entity may be, is counted and dropped.
+A parcel takes the place of its message on the same link, so the order is the same; its receiver unpacks it and goes on
+as if the message had arrived without it. A parcel that holds none of these two messages, or more than an entity may
+have, is counted and dropped.
 """
 
 from __future__ import annotations

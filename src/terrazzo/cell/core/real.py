@@ -1,26 +1,28 @@
-"""A real: the one body of an entity whose word counts, and what only it has.
+"""A real: the one authoritative body of an entity, and what only it has.
 
-Game code changes the entity; what it does collects in the step of the tick, and once a tick the step is closed:
+Code of the game changes the entity. What it does collects in the step of the tick, and once a tick the step is closed:
 
-    self.hp = 5           state's listener ─▶ note() ─▶ item for ghosts, event for other clients, event for the own
-    self.others.wave()                        call_others() ─▶ item for ghosts, event for other clients
-    self.client.look()                        call_own() ─▶ event for the own client
-    self.position = …                         the place, which rides along; an event, if it is not volatile
+    self.hp = 5           listener of the state ─▶ note() ─▶ item for ghosts, event for other clients and for the own
+    self.others.wave()                             call_others() ─▶ item for ghosts, event for other clients
+    self.client.look()                             call_own() ─▶ event for the own client
+    self.position = …                              the place, which is part of each step; an event, if not volatile
 
-    close_step():  number + 1, items and place → UpdateGhost to each haunt, events → history → witnesses
+    close_step():  number + 1, items and place → UpdateGhost to each ghost, events → history → witnesses
 
-Who has only moved needs no step of its own: the arrays close those of all such reals at once (`cell/core/steps.py`),
-but for those to whom that is an event.
+A real that has only moved needs no step of its own: the arrays close the steps of all such reals at once
+(`cell/core/steps.py`), unless a place is an event for the type.
 
-Of properties and calls whose **latest** alone matters, the last of a tick is an item and an event when the step is
-closed; until then it is put off. A property is then told whole, as it is by that time, to ghosts and all clients alike.
+Of properties and calls of which only the **latest** matters, the last one of a tick becomes an item and an event when
+the step is closed; until then it is deferred. Such a property is then sent whole, as it is by that time, to ghosts and
+to all clients alike.
 
 A step is closed early when its items have STEP_BYTES: a tick may have several. One change or call has TOLD_MAX bytes at
-most: more is refused where the game makes it, before anything has changed. What grows beyond that in small steps and is
-told whole, or changes inside a game's own value, is found out too late for that: it is counted, and nobody is told.
+most: a larger one is refused where the game makes it, before anything has changed. A value that grows beyond that in
+small steps and is sent whole, or that changes inside a value of the game's own type, is found too late to be refused:
+it is counted, and not sent.
 
-Private properties are in no step: ghosts do not have them, and the own client is told at once. Between two closings of
-steps no ghost is made and no real leaves, so `state` and `number` always fit each other where they are packed.
+Private properties are in no step: ghosts do not have them, and the own client is sent them at once. Between two
+closings of steps no ghost is made and no real leaves, so `state` and `number` fit each other wherever they are packed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A space as one CellApp has it: the tree, its own cell, and every body in it, real or ghost.
+"""A space on one CellApp: the tree, the cell of this CellApp, and every body in the space, real or ghost.
 
-Places are in the arrays of `area` (`_speed/area`), by slot; `bodies` has the Python side by entity.
+Places are in the arrays of `area` (`_speed/area`), by slot; `bodies` has the Python side, by entity.
 """
 
 from __future__ import annotations

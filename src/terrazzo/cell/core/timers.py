@@ -1,12 +1,11 @@
-"""The timers of one real: they travel with it, and each fires once for each time it is due, wherever that is.
+"""The timers of one real: they travel with it, and each fires once for each time it is due, on whichever CellApp.
 
-A timer is known by its number. The game chooses one (0 … 65535), and setting that number again replaces the timer; or
-one is drawn, which no other timer, controller, proximity trigger or question of the entity has or had, in any of its
-homes.
+A timer has a number. The game chooses one (0 … 65535), and setting that number again replaces the timer; or a number is
+drawn that no other timer, controller, proximity trigger or question of the entity has or had, in any of its homes.
 
-    set ──▶ due ──take──▶ fire ──▶ gone                  at rest (`pack`) a timer is the seconds that are left: it fires
-             ▲              │                            once, here or there (story 13), since what was fired here is
-             └── repeats ───┘                            gone before its code runs
+    set ──▶ due ──take──▶ fire ──▶ gone                  packed, a timer is the seconds that are left: it fires once,
+             ▲              │                            here or there (story 13), since a timer that fires here is
+             └── repeats ───┘                            removed before its code runs
 """
 
 from __future__ import annotations

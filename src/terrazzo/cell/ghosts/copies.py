@@ -1,13 +1,14 @@
-"""Copies: how a ghost is made from what its real sends, and how it follows step by step.
+"""How a ghost is made from the messages of its real, and how it follows step by step.
 
-A step goes into the state and into the history just as the real did it, so that both tell clients the very same. What
-does not decode is counted and reported, and costs no more than itself.
+A step is applied to the state and to the history as the real has done it, so that both send clients the same. An item
+that does not decode is counted and reported, and the rest of the step is applied.
 
-A game hears of each ghost that begins here and of each that ends, whatever became of it: so it can count them. A real
-that leaves begins as a ghost here, and a ghost that becomes the real ends.
+The game gets `on_ghost_created` for each ghost that begins here and `on_ghost_destroyed` for each that ends, for
+whatever reason, so that it can count them. A real that leaves begins as a ghost here, and a ghost that becomes the real
+ends.
 
-A game that has an `on_ghost_changed` hears of each property that a step changed, when the whole step is in the ghost;
-with a state that is taken over at once, of each property that differs.
+A game that has an `on_ghost_changed` gets it for each property that a step has changed, when the whole step is applied;
+with a snapshot, for each property that differs.
 """
 
 from __future__ import annotations

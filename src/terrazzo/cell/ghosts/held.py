@@ -1,9 +1,9 @@
-"""What came early for one entity: steps and turns of its numbered stream that cannot be taken yet.
+"""What arrived early for one entity: steps and transitions of its numbered stream that cannot be taken yet.
 
 A **step** leads from one number to the next. A **transition** happens between two steps: a ghost begins, ends, or
-becomes the real. The true order of everything is by number; what bears the same number happened in the order of the
-epochs; and what bears the same epoch came from one app over one link, so it arrived in order. That is the order of
-`transitions`.
+becomes the real. The order of everything is by number; transitions of the same number happened in the order of their
+epochs; and transitions of the same epoch were sent by one app over one link, so they arrived in order. That is the
+order of `transitions`.
 """
 
 from __future__ import annotations

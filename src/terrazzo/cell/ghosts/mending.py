@@ -1,18 +1,19 @@
-"""Mending: what is held for a step that does not come (story 4).
+"""Mending: what is held for a step that does not arrive (story 4).
 
-What was sent over a link that broke may be lost, and what is on a link that is slow may come much later. Nobody here
-can tell one from the other; so a gap is given GAP_S to close, and then:
+What was sent over a link that broke may be lost, and what is on a slow link may arrive much later. A CellApp cannot
+tell one from the other. So a gap is given GAP_S to close, and then:
 
-    a creation is held     it is taken now: it brings the whole state, and the recent past for those who watch
-    a deletion is held     its sender is asked for the last words; if they do not come either, the ghost ends without
-    an arrival is held     the real begins now; it has been given ARRIVAL_S since the gap was found, since it waits only
-                           for a long past that did not come along, and is less hurt by the wait than those who watch
-                           are by the gap. It begins at once where nothing can close the gap: when the missing steps
-                           were sent over the same link before it, so that they are lost, and when a link is lost
-    only steps are held    the real is asked for a snapshot, again and again; after ASKED_MAX times without an answer
-                           nobody knows this entity any more, and its ghost is removed
+    a creation is held     it is taken now: it has the whole state, and the recent past for witnesses
+    a deletion is held     its sender is asked for the last events; if they do not arrive either, the ghost ends without
+    an arrival is held     the real begins now. It has been given ARRIVAL_S since the gap was found: it waits only for a
+                           long past that did not travel with it, and the wait costs it less than the gap would cost
+                           the clients that see it. It begins at once where nothing can close the gap: when the missing
+                           steps were sent over the same link before it, so that they are lost, and when a link is lost
+    only steps are held    the real is asked for a snapshot, again and again; after ASKED_MAX times without an answer no
+                           CellApp has this entity any more, and its ghost is removed
 
-Each of these is counted: in a calm world none happens. What is held is bounded, too: who holds the longest gives way.
+Each of these is counted: in a calm world none happens. What is held is bounded, too: the entity that has held something
+for the longest gives way.
 """
 
 from __future__ import annotations

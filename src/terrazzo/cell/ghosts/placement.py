@@ -1,29 +1,30 @@
-"""Where reals have ghosts: in each cell that the square around them reaches into; and what the ghosts there are told.
+"""Where reals have ghosts: in each cell that the square around the real reaches into.
 
-The square is the ghost distance (and the type's appeal radius) in each direction, and a little more, since both who
-watches and who is watched may be outside their cells by the offload margin. What holds it steady, each check:
+The square is the ghost distance (and the type's appeal radius) in each direction, and a little more: both the real that
+watches and the real that is watched may be outside their cells by the offload margin. The rules of each check:
 
     a ghost is made     where the square reaches; not on a cell that is being removed (it is in no tree); while the real
                         is about to leave, only where it goes; and where it was asked for (`cell/ghosts/seeking.py`),
-                        which comes first; so many per check at most
+                        which comes first. CREATED_MAX per check at most
     a ghost is kept     until KEEP_M further out than where it is made; while the real is about to leave; while its cell
-                        retires; and LINGER_S longer than that. So many are deleted per check at most
+                        retires; and LINGER_S longer than that. DELETED_MAX are deleted per check at most
     a ghost is          confirmed (GhostCreated), after its creation and after each arrival of the real. One that is not
-                        in CONFIRM_S is created again: which mends what is there, or makes what is not
+                        confirmed in CONFIRM_S is created again: that mends the ghost there, or makes a missing one
 
-An entity that is too large to be sent whole (ENTITY_MAX), or that cannot be encoded because a value that the game made
-fails, gets no new ghosts, and one that should be mended is deleted: that is counted, and tried again every
-TOO_LARGE_S. What it tells to the ghosts that it has goes on.
+An entity that is too large to be sent whole (ENTITY_MAX), or that cannot be encoded because a value of the game fails,
+gets no new ghosts, and a ghost of it that should be mended is deleted: that is counted, and tried again every
+TOO_LARGE_S. The steps to its other ghosts go on.
 
-Why ghosts linger: where the ground has moved away, the reals that are still there look around from places that are far
-outside their cell, until they have left (`cell/migration/offload.py`): they stay a while, or others leave first, or
-their app has not heard of the new tree. What is near them must not go out of their sight meanwhile.
+Why ghosts linger: where a border has moved, reals on the wrong side of it are far outside their cell until they have
+left (`cell/migration/offload.py`): they stay for a while, or others leave first, or their CellApp has not received the
+new tree. What is near them must stay in their sight meanwhile.
 
-When there is more to do than a check may do, the next one goes on where this one ended: everybody's turn comes.
+When there is more to do than a check may do, the next check goes on where this one ended, so that each real is reached.
 
-After a link was lost everything that was on it may be: each ghost on the other side is told again who has its real and
-at which number (SetReal), and they are listed, so that what is behind or beside that shows (`cell/ghosts/receiver.py`).
-Of what was destroyed lately the end is said again, with its last words.
+After a link was lost, everything that was on it may be lost. So each ghost on the other side is sent again where its
+real is and at which number (SetReal), and all of them are listed, so that a ghost that is behind, or should not be
+there, is found (`cell/ghosts/receiver.py`). For each entity that was destroyed lately the deletion is sent again, with
+its last events.
 """
 
 from __future__ import annotations

@@ -1,40 +1,41 @@
-"""Ghosts on this app: what other apps tell of their reals, put in order.
+"""The ghosts on this CellApp: what other CellApps send about their reals, put in order.
 
-Links are ordered each by itself, and an entity's real moves between apps. So what A told of it and what B tells may
-come in any interleaving. But everything that is told of an entity has its place in one stream, the same for all:
+Each link is ordered, and the real of an entity moves between CellApps. So messages of A about it and messages of B may
+arrive in any interleaving. But every message about an entity has its place in one stream, the same for all CellApps:
 
-    `number` runs over all steps of the entity, whoever is the real. A ghost begins after a step (CreateGhost, number),
-    ends after a step (DeleteGhost, number), and becomes the real after a step (Offload, number): these are **turns**.
-    `epoch` grows with each home of the real: it orders turns of the same number, and says whose word is the newest.
+    `number` runs over all steps of the entity, whichever CellApp has the real. A ghost begins after a step
+    (CreateGhost, number), ends after a step (DeleteGhost, number), and becomes the real after a step (Offload, number):
+    these are **transitions**.
+    `epoch` grows with each home of the real: it orders transitions of the same number, and tells the newest home.
 
     a ghost here, as it was sent:     Create(e0, 4) 5 6 │ 7 8 Delete(e1, 8)        Create(e2, 12) 13 14 …
                                       from A            │ from B                   from D
 
-So there is one rule: **the stream is taken in order, what came early is held** (`cell/ghosts/held.py`). With m, the
-number of the ghost, and `born`, the epoch of the creation that it counts from:
+So there is one rule: **the stream is taken in order, and what arrives early is held** (`cell/ghosts/held.py`). With m,
+the number of the ghost, and `born`, the epoch of the creation that it begins with:
 
     message          no body here                         ghost at m                                       real here
-    Create(e, n)     older than the grave: ignore         n ≤ m: known; born = e, if that is higher        ignore
+    Create(e, n)     older than the tombstone: ignore     n ≤ m: known; born = e, if that is higher        ignore
                      else make it at n                    n > m: hold; a snapshot is taken at once
-    step(n)          n ≤ the grave's end: ignore          n = m+1: apply; n ≤ m: known, ignore             ignore
+    step(n)          n ≤ the tombstone's end: ignore      n = m+1: apply; n ≤ m: known, ignore             ignore
                      else hold                            n > m+1: hold
-    Delete(e, n)     dig a grave                          e < born or n < m: ignore; n = m: remove         ignore
+    Delete(e, n)     add a tombstone                      e < born or n < m: ignore; n = m: remove         ignore
                                                           n > m: hold
-    Offload(e, n)    land                                 n = m, or its past reaches down to m: land       a copy
+    Offload(e, n)    the real begins                      n = m, or its past reaches down to m: it begins  a copy
                                                           else hold
-    NextReal(e), SetReal(e), step(e), Create(e):          the highest epoch is believed: `real_app`
-    SetReal(e, n)    n beyond the grave: hold             n > m: something is missing, hold
+    NextReal(e), SetReal(e), step(e), Create(e):          the highest epoch is followed: `real_app`
+    SetReal(e, n)    n beyond the tombstone: hold         n > m: something is missing, hold
 
-Why a deletion with n < m is ignored: a step after n was sent here, so the ghost was wanted again after that deletion;
-its creation is on its way or has been taken as known. The two lives of the ghost are one.
+Why a deletion with n < m is ignored: a step after n was sent here, so the ghost was needed again after that deletion;
+its creation is on its way or was taken as known. The two lives of the ghost are one.
 
-Why a creation with n > m waits: the ghost is one of a former home of the real, whose steps and deletion are on their
-way. It goes on to its true end first, so that nobody who watches misses its last words (stories 2, 3).
+Why a creation with n > m is held: the ghost is one of a former home of the real, whose steps and deletion are on their
+way. They are applied first, so that a client that sees the ghost misses none of its last events (stories 2, 3).
 
-**The gap that does not close** is mended (`cell/ghosts/mending.py`).
+**A gap that does not close** is mended (`cell/ghosts/mending.py`).
 
-Whatever is lost shows: the next step leaves a gap, and a real says SetReal, with its number, when it arrives and after
-each break of a link. Everything that waits is bounded in number and time.
+Whatever is lost is found: the next step leaves a gap, and a real sends SetReal, with its number, when it arrives and
+after each break of a link. Everything that is held is bounded in number and time.
 """
 
 from __future__ import annotations

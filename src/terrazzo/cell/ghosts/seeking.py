@@ -1,9 +1,9 @@
-"""Seeking: a real that arrives asks for the entities that it knows and its new cell does not.
+"""Seeking: a real that arrives asks for the entities that it has met and that have no body on its new CellApp.
 
-A real brings along what it knows of others: the entities that its client has been told of, those inside its triggers,
-the vehicle that it stands on. Each of them is near, so it will have a ghost here; but the ghost may come later than the
-real: the other real is between two cells, more ghosts are to be made than a check may make, or the CellApp that has to
-make it has an older tree. For as long as such an entity is *sought* it has not left (`cell/client/witness.py`,
+A real brings along a list of others: the entities that its client was sent, those inside its triggers, the vehicle that
+it stands on. Each of them is near, so it will have a ghost here; but the ghost may be made later than the real arrives:
+the other real is between two cells, more ghosts are to be made than a check may make, or the CellApp that has to make
+it has an older tree. As long as such an entity is *sought*, it has not left (`cell/client/witness.py`,
 `cell/client/interests.py`, `cell/motion/riding.py`):
 
     the real arrives ──▶ sought ── a body of the entity is here ─────────────────▶ found
@@ -14,20 +14,21 @@ make it has an older tree. For as long as such an entity is *sought* it has not 
              else the cells around, and retiring ones    away, or no more
                                                       ── SEEK_S without a body, or the seeker left ──▶ given up
 
-What an app that is asked answers, for each entity:
+What a CellApp that is asked answers, for each entity:
 
     the real is here, near the seeker     the ghost is made, before all others of the next check (`placement.py`)
     the real is here, and has a ghost there already      nothing: the creation is ahead on the same link. In another
                                           space: NextReal, which names the app that sends it: given up
-    the real is here, far away            DeleteGhost, as to any app with a ghost that is none: it digs a grave, which
-                                          keeps an older creation out, and not the next one of this real
+    the real is here, far away            DeleteGhost, as to any app that asks for a ghost in vain: it adds a tombstone,
+                                          which refuses an older creation, but not the next one of this real
     a ghost is here, or a stub            NextReal: where the real is, and since which epoch
     the entity was destroyed              DeleteGhost, destroyed
-    nothing is known                      nothing
+    the entity is unknown                 nothing
 
-The races: an answer of an older epoch than the one that is followed changes nothing (stories 2, 3, 7); a real in the
-air is found at its destination, which is asked until it has arrived (10); whatever is lost with a link is asked again
-(4); everything is bounded in number and in time, and the creations asked for count as others do (14).
+The races: an answer of an older epoch than the one that is followed changes nothing (stories 2, 3, 7); a real between
+two cells is found at its destination, which is asked until it has arrived (10); whatever is lost with a link is asked
+again (4); everything is bounded in number and in time, and ghosts that are asked for count in a check as others do
+(14).
 """
 
 from __future__ import annotations

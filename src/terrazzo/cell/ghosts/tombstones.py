@@ -1,11 +1,11 @@
-"""Tombstones: which bodies were here lately, and how they ended.
+"""Tombstones: which bodies have ended here lately, and how.
 
-A tombstone keeps what comes too late from waking the dead: a creation of an older epoch than the end, a step that the
-end came after. A creation of the same epoch is by the same real on the same link, so it came later, and counts; unless
-the entity itself was destroyed: then only its next life, with a higher epoch, gets a body here.
+A tombstone refuses what arrives too late: a creation of an older epoch than the end, a step from before the end. A
+creation of the same epoch was sent by the same real over the same link, after the end, so it counts; unless the entity
+itself was destroyed: then only its next life, with a higher epoch, gets a body here.
 
-It also keeps the entity's last words for witnesses that come a moment later (`cell/client/witness.py`). Graves are
-forgotten after a while, and the oldest makes room when there are too many.
+A tombstone also has the last events of the entity, for witnesses that arrive a moment later
+(`cell/client/witness.py`). Tombstones are dropped after TOMBSTONE_S, and the oldest when there are too many.
 """
 
 from __future__ import annotations

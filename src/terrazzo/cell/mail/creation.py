@@ -1,13 +1,13 @@
 """Creation: a base asks for a cell part.
 
-What cannot be is refused with a sentence, and then nothing has happened: unknown type or space, a place out of bounds,
-properties that do not decode, an entity that has a body already. A place in another app's cell is fine: the entity is
-born here and offloaded by the next check. The entity's former body may still be ending here (its mailbox has last words
-to say): then the birth waits for that.
+What cannot be done is refused with a sentence, and then nothing has happened: unknown type or space, a place out of
+bounds, properties that do not decode, an entity that has a body already. A place in another app's cell is fine: the
+entity is created here and offloaded by the next check. The entity's former body may still be ending here (its mailbox
+has messages left to send): then the creation waits for that.
 
-A base that had no answer asks again, for the same life. One life is made once: whoever is here, has left, or has ended
-in it is the answer. Whoever left is remembered as long as its mail is forwarded (`stub_s`, two minutes), and speaks to
-its base from where it is.
+A base that got no answer asks again, for the same life. One life is made once: if an entity is here, has left, or has
+ended in that life, the base gets the answer that it was created. An entity that left is remembered as long as its mail
+is forwarded (`stub_s`, two minutes), and sends to its base from where it is.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a CellApp does for its switchboard: says where parts live, and passes on what became of messages.
+"""What a CellApp does for its switchboard: finds where parts live, and reports messages that could not be delivered.
 
-A CellApp knows the base of each body here, and where the real of each ghost here is: the epoch of a ghost is the
-version of its real's mailbox, so the switchboard can weigh it. For all other parts, and where that is no news, there is
-the locator (`wire/locator.py`), which asks those who know for sure, and says `gone` only when nobody has it.
+A CellApp has the base app of each body here, and the app of the real of each ghost here: the epoch of a ghost is the
+version of its real's mailbox, so the switchboard can compare it. For all other parts, and where that is no news, the
+locator (`wire/locator.py`) asks the BaseAppMgr, and reports `gone` only when no app has the part.
 
-The mailbox of a real that arrives is here at once, the real itself perhaps later (`cell/ghosts/mending.py`). What
-becomes of its messages in between is kept for it.
+The mailbox of a real that arrives is here at once, the real itself perhaps later (`cell/ghosts/mending.py`). Reports
+about its messages are stored for it in between.
 """
 
 from __future__ import annotations

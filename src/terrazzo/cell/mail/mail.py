@@ -1,18 +1,19 @@
 """The mail of a real: what its base and other parts send it over their entity channels, taken once a tick, in order.
 
-    CallCell           from anyone: a declared method; if a client calls, only what is exposed to that client
-    Answer             from anyone whom a method of this entity awaits (`sync/awaiting.py`)
-    WhereAreYou        from anyone: answered by IAmHere
-    IAmHere            from the one whom a teleport asked
-    SetWitness         from the own base: a client came or went
-    ClientWants        from the own base: what its client wants to be told, and which aliases it has given back
+    CallCell           from any part: a declared method; if a client calls, only what is exposed to that client
+    Answer             from a part whose result a method of this entity awaits (`sync/awaiting.py`)
+    WhereAreYou        from any part: answered by IAmHere
+    IAmHere            from the entity that a teleport asked
+    SetWitness         from the own base: a client was attached or detached
+    ClientWants        from the own base: what its client wants described, and which aliases it has released
     DestroyReal        from the own base: take the body down
     WantCellData       from the own base: answer with CellData
 
-What does not decode, is not exposed or comes from somebody who has no say in it is counted, reported, and changes
-nothing; whoever awaits such a call is told. A call runs when it is taken; what it raises is reported, and told to the
-caller if that awaits the result. Each letter is acknowledged as it is taken: when the entity is destroyed by one, the
-rest is left in the box, and the switchboard tells the callers that it was in vain.
+A message that does not decode, is not exposed, or comes from a part that may not send it is counted, reported, and
+changes nothing; a caller that awaits such a call gets an error. A call runs when it is taken; what it raises is
+reported, and sent to the caller if that awaits the result. Each message is acknowledged as it is taken: when one of
+them destroys the entity, the rest is left in the box, and the switchboard reports to the callers that it was not
+delivered.
 """
 
 from __future__ import annotations

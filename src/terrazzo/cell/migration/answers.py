@@ -2,21 +2,21 @@
 
     sender (keeps a copy)                                     receiver
       Offload(epoch 5)                      ─────────────▶    decides once: taken in, or refused
-      deletes its copy, or brings it back   ◀─────────────    Onloaded or OffloadRefused; remembered here
-      OffloadNoted(epoch 5)                 ─────────────▶    forgotten
+      deletes its copy, or brings it back   ◀─────────────    Onloaded or OffloadRefused; stored here
+      OffloadNoted(epoch 5)                 ─────────────▶    deleted
 
-A sender sends its copy again whenever the link between the two comes up, minutes later if it must be. By then the real
-may have gone on from here, the part's place may be forgotten, the cell may be retired: none of that may change the
-answer. A second answer of the other kind would make a second real (a copy is refused that was taken in) or lose the
-only one (a copy is taken in that was brought back). So the first answer is stored, and every copy gets the same.
+A sender sends its copy again whenever the link between the two is up again, perhaps minutes later. By then the real may
+have gone on from here, the part's place may be forgotten, the cell may be retired: none of that may change the answer.
+A second answer of the other kind would make a second real (a copy is refused that was taken in) or lose the only one (a
+copy is taken in that was brought back). So the first answer is stored, and every copy gets the same.
 
-**How long.** Until the sender has noted the answer: then it has no copy any more, and because a link keeps the order,
-none is on its way. An answer may be lost with a link, so it is sent again when the link comes up, and a sender notes
-every answer, of whatever epoch. So what is stored are the answers of the last round trip, and those that were given
-before a link broke, until it is back. The answers to a former incarnation of a peer are dropped when its successor
-comes: there is no copy left.
+**How long.** Until the sender has confirmed the answer: then it has no copy any more, and because a link keeps the
+order, none is on its way. An answer may be lost with a link, so it is sent again when the link is up, and a sender
+confirms every answer, of whatever epoch. So what is stored are the answers of the last round trip, and those that were
+given before a link broke, until it is back. The answers to a former incarnation of a peer are dropped when its
+successor appears: there is no copy left.
 
-**Epochs.** There is one answer for each sender and entity, the latest: a sender that sends a real off once more has no
+**Epochs.** There is one answer for each sender and entity, the latest: a sender that sends a real away once more has no
 copy of the time before.
 """
 

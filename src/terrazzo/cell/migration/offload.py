@@ -1,24 +1,24 @@
-"""Offloads: a real leaves for another app, or arrives here.
+"""Offloads: a real leaves for another CellApp, or arrives here.
 
     A (real, epoch 4)                                         B (ghost)
       on_leaving_cell; last step to all ghosts
-      the client is told all of it
+      the client is sent all of it
       CreateGhost, if B has none            ─────────────▶
-      Offload(epoch 5): everything          ─────────────▶    mailbox arrives at once: what is forwarded finds it
+      Offload(epoch 5): everything          ─────────────▶    the mailbox arrives at once, and takes forwarded mail
       NextReal(epoch 5) to the other ghosts                   the ghost becomes the real, at once where its number or
       becomes a ghost, keeps the Offload                        the past that came along allows, else when the steps
-      forwards mail and moves; on_left_cell                     that are on their way have come (`receiver.py`)
-      forgets the Offload                   ◀─────────────    Onloaded, at once; SetReal(epoch 5) to all ghosts
+      forwards mail and moves; on_left_cell                     that are on their way have arrived (`receiver.py`)
+      deletes the Offload                   ◀─────────────    Onloaded, at once; SetReal(epoch 5) to all ghosts
       OffloadNoted                          ─────────────▶    on_entering_cell, on_entered_cell
 
-Between A's becoming a ghost and B's becoming the real there is no real at all, and never two (P1). B confirms what it
-has, whether the real has begun there or waits; A keeps the packed real until then, and sends it again when a link was
-lost: B answers a copy as it has answered the first (`cell/migration/answers.py`). What cannot be taken in is refused,
-and A brings the real back:
+Between the moment in which A becomes a ghost and the moment in which B becomes the real there is no real at all, and
+never are there two (P1). B confirms what it has, whether the real has begun there or waits. A keeps the packed real
+until then, and sends it again when a link was lost: B answers a copy as it has answered the first
+(`cell/migration/answers.py`). A real that B cannot take in is refused, and A brings it back:
 
-    kept ──Onloaded──▶ forgotten            ──refused──▶ the same real again, epoch + 1      (a teleport that failed)
+    kept ──Onloaded──▶ deleted              ──refused──▶ the same real again, epoch + 1      (a teleport that failed)
       │                                     ──B declared dead──▶ the same, with a jump of the numbers: what B may have
-      └── its link is up again: sent again                     told of it meanwhile is undone by a new state of all
+      └── its link is up again: sent again                     sent of it meanwhile is undone by a new state for all
 
 **A teleport** (`jump`) is the same without a ghost at the destination, which may refuse it: it has no such space, or
 the point is not in it. The ghosts of another space than the new one are deleted by the new real. A jump into another
@@ -26,14 +26,13 @@ space of this very app takes the same way, without the network; it counts as two
 where it left.
 
 Nothing can fail between the moment in which the mailbox leaves and that in which the Offload is on its way: it is
-packed, encoded, read back and queued first. What is too large for that (ENTITY_MAX, with its mail), and what fails in
-any other way, has not left: it goes on where it is, is counted, and tries again later; a teleport has failed. An
-Offload that does not decode where it arrives is refused (`OffloadUnreadable`), so the real is back with its sender.
+packed, encoded, read back and queued first. A real that is too large for that (ENTITY_MAX, with its mail), or that
+fails in any other way, has not left: it goes on where it is, is counted, and tries again later; a teleport has failed.
+An Offload that does not decode where it arrives is refused (`OffloadUnreadable`), so the real is back with its sender.
 
-An offload needs a link that is up: until a real has come, its timers do not run and its calls wait. And it needs a
-reason that lasts: the place is outside this cell by more than the margin. Who has just arrived stays
-a while, unless the tree has changed since, or there is no cell here any more: two apps with different trees would else
-play ball (story 8). At most so many leave in a tick; who was passed over is among the first in the next (story 14).
+An offload needs a link that is up: until a real has arrived, its timers do not run and its calls wait. Which CellApp a
+real leaves for, and when, is in `cell/core/destinations.py`. At most OFFLOADS_MAX leave in a tick; a real that was
+passed over is among the first in the next one (story 14).
 """
 
 from __future__ import annotations

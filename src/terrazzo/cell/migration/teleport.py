@@ -1,28 +1,28 @@
-"""Teleports: a real that goes far away, into another space, or beside another entity wherever that is.
+"""Teleports: a real goes far away, into another space, or beside another entity wherever that is.
 
-    teleport() ──▶ sought ──────────────────────────────────────▶ found ──▶ gone: offloaded with a Jump
+    teleport() ──▶ pending ─────────────────────────────────────▶ found ──▶ gone: offloaded with a Jump
                     │   beside an entity: WhereAreYou ─▶ IAmHere    │          │
-                    │   then, or at once: who has that point?       │          ├─ taken in ─▶ on_teleported (there)
-                    │     by our own tree, else FindEntry ─▶ Entry  │          └─ refused ──▶ brought back, as it was
+                    │   then, or at once: which app has the point?  │          ├─ taken in ─▶ on_teleported (there)
+                    │     by the tree here, else FindEntry ─▶ Entry │          └─ refused ──▶ brought back, as it was
                     ▼                                               ▼                            │
                  on_teleport_failed(reason), and nothing has happened  ◀────────────────────────┘
 
 The rules:
 
-- One wish at a time. A second call takes the place of the first, of which nothing more is heard.
-- Whoever has arrived stands: a movement that ran was towards a goal at the old place. All else goes on.
+- One teleport at a time. A second call replaces the first, for which no hook is called any more.
+- An entity that has arrived stands: a movement that ran was towards a goal at the old place. All else goes on.
 - What the jump takes out of the client's area and of the triggers leaves before the entity does
-  (`cell/client/interests.py`):
-  on_leaving_cell, on_left_aoi and on_proximity_left at the old place, on_left_cell, then on_entering_cell,
-  on_entered_cell and on_teleported at the new one. Within a cell: on_left_aoi and on_proximity_left, on_teleported.
-- Nothing is called back from within `teleport()`. The entity leaves late in a tick, when its step is closed (phase 9 of
-  `cellapp.py`); a place in this very cell is no departure: it is put there.
-- A wish travels. When the entity is offloaded meanwhile, the wish goes along and is sought anew from there; the answer
-  of an entity that was asked finds it by itself, being mail. Questions are told apart by numbers of their own, so an
-  answer to a former wish means nothing.
-- A wish ends with its entity, and after TELEPORT_S without success: the manager may be away for a moment and is asked
-  again, but a refusal of it is final. What was sent is not in our hands any more: `cell/migration/offload.py` keeps it
-  until it is known to have been taken in, refused, or restored.
+  (`cell/client/interests.py`): on_leaving_cell, on_left_aoi and on_proximity_left at the old place, on_left_cell, then
+  on_entering_cell, on_entered_cell and on_teleported at the new one. Within a cell: on_left_aoi and on_proximity_left,
+  on_teleported.
+- No hook is called from within `teleport()`. The entity leaves late in a tick, when its step is closed (phase 9 of
+  `cellapp.py`); for a place in this very cell it does not leave: it is put there.
+- A pending teleport travels. When the entity is offloaded meanwhile, the teleport travels along, and its place is
+  looked for again from there; the answer of an entity that was asked finds it, since it is mail. Each question has a
+  number of its own, so the answer to a former teleport is ignored.
+- A pending teleport ends with its entity, and after TELEPORT_S: the manager may be away for a moment and is asked
+  again, but a refusal of it is final. A real that has left is kept by `cell/migration/offload.py` until it was taken
+  in, refused, or restored.
 """
 
 from __future__ import annotations

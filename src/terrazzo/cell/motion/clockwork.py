@@ -1,9 +1,9 @@
-"""Clockwork: what becomes due by itself: the timers of the game, and the steps of its controllers.
+"""Clockwork: what is due in a tick: the timers of the game, and the steps of its controllers.
 
-Once a tick, in the order of the reals. First everybody takes a step; then the game hears who has got where, and which
-timers are due. So no code of the game runs while places change, and whatever it does (destroy, teleport, cancel, start
-anew) is respected by what is still to be told: an end that was overtaken is not told, a timer that was cancelled does
-not fire.
+It runs once a tick, in the order of the reals. First each controller takes a step; then the hooks of those that have
+reached something run, and those of timers that are due. So no code of the game runs while places change, and whatever
+the code does (destroy, teleport, cancel, start anew) counts for the hooks that are still to run: an end that was
+overtaken is not reported, and a timer that was cancelled does not fire.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Controllers: acts that go on for many ticks without the game's code, and go along when the entity moves on.
+"""Controllers: acts that go on for many ticks without code of the game, and travel with the entity.
 
     Walk     towards a point, or towards an entity wherever that goes; ends there, or follows for ever
     Turn     on the spot
 
-Each belongs to a category, and a real has at most one controller of each: a second one takes the place of the first,
-of which nothing more is heard.
+Each belongs to a category, and a real has at most one controller of each: a second one replaces the first, for which no
+hook is called any more.
 
-    start ──▶ runs: step() in each tick ──▶ Done: at its goal ───▶ on_reached(number), on_turned(number)
-                │        ▲                  Failed: goal is gone ▶ on_move_failed(number, reason)
+    start ──▶ runs: step() in each tick ──▶ DONE: at its goal ───▶ on_reached(number), on_turned(number)
+                │        ▲                  LOST: goal is gone ──▶ on_move_failed(number, reason)
                 │        └─ pack ─▶ offload ─▶ unpack
-                └─ cancel, or another of its category: nothing is heard
+                └─ cancel, or another of its category: no hook
 
-A step is measured by time, not by ticks, so a late tick costs no way. Whoever follows looks for its goal among the
-bodies here. After an offload that body may come a moment later than the follower, so a goal that is not to be seen is
-looked for at its last place for LOST_S before it counts as gone.
+A step is measured by time, not by ticks, so a late tick loses no way. A controller that follows looks for its goal
+among the bodies here. After an offload that body may appear a moment later than the follower, so a goal that is out of
+sight is looked for at its last place for LOST_S before it counts as gone.
 
 These are plain Python: a step is a few operations on floats, and a body that neither walks nor turns costs nothing.
 """

@@ -6,31 +6,31 @@
                           ▼
                         stands where it was
 
-Two things are told of a rider, and each is told as everything else is:
+Two things are sent of a rider, each as everything else is:
 
     its place    is a place like any other: in the arrays, in rows to its ghosts, in areas, by itself on its way to
-                 another cell. So whoever has a copy of the rider needs none of the vehicle; the two may be real or
-                 ghost, here or there, and may migrate one after the other or at once
-    the ride     the vehicle's id and the place on it (`sync.riding`) is an item of a numbered step, so each copy knows
-                 it at the right number; it goes along in ghosts and offloads, and is a reliable event for clients,
-                 which work out by themselves where the rider is as long as they know the vehicle
+                 another cell. So a copy of the rider needs no copy of the vehicle; the two may be real or ghost, here
+                 or there, and may migrate one after the other or at once
+    the ride     the vehicle's id and the place on it (`sync.riding`) is an item of a numbered step, so each copy has it
+                 at the right number; it travels in ghosts and offloads, and is a reliable event for clients, which work
+                 out by themselves where the rider is as long as they have the vehicle
 
-The rider's real must see the vehicle to follow it. It does: nobody boards from farther than the ghost distance, so the
-vehicle has a body wherever its riders live. When both cross a border, it may be missing for a while: hence LOST_S, and
-a rider that arrives before its vehicle asks for it (`cell/ghosts/seeking.py`).
+The real of the rider must have a body of the vehicle to follow it. It has: a seat is never farther from the vehicle
+than the ghost distance, so the vehicle has a body wherever its riders live. When both cross a border, the body may be
+missing for a while: hence LOST_S, and a rider that arrives before its vehicle asks for it (`cell/ghosts/seeking.py`).
 
-Only what does not ride itself is a vehicle. Two who board each other at the same time in two cells see it when the news
-meet, and both alight.
+Only an entity that does not ride itself is a vehicle. If two entities board each other at the same time in two cells,
+each ride arrives at the other cell, and both alight.
 
-While somebody stands on it, an entity is told at any distance where it is and where it looks, though its type tells
-that of those that are near only (`Space.seat`): its riders may be near when it is not.
+While an entity has riders, its place and direction are sent at any distance, even if its type limits that to near
+clients (`Space.seat`): its riders may be near when it is not.
 
-A rider whose type has a position that is not volatile is told of by its ride, and for clients that do not know the
-vehicle by a place once in TOLD_S: each tick would be a reliable event otherwise, most of them for nobody.
+For a rider whose type has a position that is not volatile, clients get the ride; clients that do not have the vehicle
+also get a place once in TOLD_S: otherwise each tick would be a reliable event, most of them for no client.
 
-The client of a rider does not move it: it is not asked. It works out where it is from the vehicle, and is told (MOVED)
-as long as it does not know that, first when it has lost sight of it. When it alights, it is told, too, and believed
-again from there.
+The client of a rider does not move it: its rows are ignored. The client works out its place from the vehicle, and is
+sent that place (MOVED) as long as it does not have the vehicle, first when it has lost sight of it. When the rider
+alights, the client is sent the place, too, and its rows count again from there.
 """
 
 from __future__ import annotations
