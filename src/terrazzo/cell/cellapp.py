@@ -245,8 +245,8 @@ class CellApp(ClusterApp):
             self.locator.join()
 
     def _on_frame(self, source: AppId, message: Frame) -> None:
-        """Mail for a part whose ghost is here: the ghost knows better than the switchboard where the real is. So
-        whoever sees an entity from this cell reaches it through this cell."""
+        """Mail for a part whose ghost is here: the ghost is newer than the switchboard about where the real is. So an
+        entity that has the ghost in this cell reaches the real through this cell."""
         if message.to not in self.switchboard.boxes:
             body = self.bodies.get(message.to.entity)
             if body is not None and body.real is None and message.to == body.part and body.real_app != self.me:
@@ -286,7 +286,7 @@ class CellApp(ClusterApp):
 
     def _flush(self) -> None:
         now = self.host.now
-        self.switchboard.on_tick()  # who has arrived here says so, then its client is told where others are
+        self.switchboard.on_tick()  # arrived parts report that before their clients get places
         self.scheduler.flush()
         manager = self.links.manager
         if now >= self._load_at and manager is not None:

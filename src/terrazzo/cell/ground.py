@@ -42,14 +42,14 @@ class Ground:
         self._owed: dict[int, None] = {}
         """Spaces whose newest version is not yet confirmed."""
         self._emptied: dict[int, int] = {}
-        """Spaces of which CellEmpty was said, with the version."""
+        """Spaces of which CellEmpty was sent, with the version."""
         self._removed: dict[int, int] = {}
-        """Spaces of which CellRemoved was heard, with the version."""
+        """Spaces of which CellRemoved was received, with the version."""
 
-    # What the manager says.
+    # What the manager sends.
 
     def on_space_tree(self, source: AppId, message: SpaceTree) -> None:
-        """A tree: a newer one, or one that was heard already, since an answer may be lost."""
+        """A tree: a newer one, or one that was received already, since an answer may be lost."""
         try:
             tree = BspTree.unpack(message.tree)
         except DecodeError as problem:
@@ -57,7 +57,7 @@ class Ground:
             return
         me = self._core.me
         if message.space not in self._core.spaces and tree.leaf_of(me) is None and me not in message.retiring:
-            return  # this app has left the space for good, and the manager has not heard of that yet
+            return  # this app has left the space for good, and the manager has not received that yet
         space = self._core.space(message.space)
         before = [*space.members(), *space.neighbours.apps()]
         space.set_tree(message.name, message.version, tree, self._core.me, frozenset(message.retiring))
@@ -70,7 +70,7 @@ class Ground:
             self._removed.pop(space.id, None)
 
     def on_cell_removed(self, source: AppId, message: CellRemoved) -> None:
-        """Everybody knows that this app has no cell of a space."""
+        """All CellApps have confirmed that this one has no cell of a space."""
         space = self._core.spaces.get(message.space)
         if space is None or space.leaf is None:
             self._removed[message.space] = message.version
@@ -80,7 +80,7 @@ class Ground:
     # What is done about it.
 
     def run(self) -> None:
-        """Once per tick: says what can be said now."""
+        """Once per tick: confirms what can be confirmed now."""
         core, manager = self._core, self._core.links.manager
         if manager is None:
             return
@@ -98,12 +98,12 @@ class Ground:
             self._forget_if_empty(manager, id)
 
     def _is_clear(self, id: int) -> bool:
-        """Whether nothing of ours is with, or on its way to, those who are no longer part of the space."""
+        """Whether nothing of this CellApp is on, or on its way to, CellApps that are no longer part of the space."""
         former, space = self._former.of(id), self._core.spaces.get(id)
         for each in [each for each, is_clear in former.items() if not is_clear]:
             if self._offloads.has_kept(id, each) or (space is not None and space.neighbours.has(each)):
                 return False
-            if self._offloads.carries_ghosts(id, each):  # whoever gets it may have said that it is clear
+            if self._offloads.carries_ghosts(id, each):  # its receiver may have confirmed already that it is clear
                 return False
             former[each] = True
         return True

@@ -24,7 +24,7 @@ class Acts(Own):
     """The part of the API that does something."""
 
     def destroy(self) -> None:
-        """Takes the body down at the end of this tick; the base part hears of it and goes on."""
+        """Takes the body down at the end of this tick; the base part gets a message, and goes on."""
         self._body.core.mark_destroyed(self._own("be destroyed"))
 
     def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
@@ -48,7 +48,7 @@ class Acts(Own):
         self, target: Any, speed: float, *, distance: float = 2.0, face: bool = True, number: int | None = None
     ) -> int:
         """As `move_to` an entity, but goes on when it has caught up, until it is cancelled or the entity is gone.
-        `on_reached(number)` tells each time it has caught up."""
+        `on_reached(number)` runs each time it has caught up."""
         return self._walk("follow", target, speed, distance, face, number)
 
     def turn_to(self, yaw: float, speed: float, *, number: int | None = None) -> int:

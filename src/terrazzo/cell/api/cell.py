@@ -69,7 +69,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
 
     @property
     def position(self) -> Vector3:
-        """Where it is. Assign a vector to put it elsewhere in its space, any distance; its client is told."""
+        """Where it is. Assign a vector to put it elsewhere in its space, any distance; its client is sent the place."""
         return Vector3(self._body.position)
 
     @position.setter
@@ -80,7 +80,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     @property
     def direction(self) -> Vector3:
         """Where it looks: yaw, pitch and roll, in radians. A yaw of 0 looks along z, one of pi / 2 along x. Assign a
-        vector to turn it; its client is told."""
+        vector to turn it; its client is sent that."""
         return Vector3(self._body.direction)
 
     @direction.setter

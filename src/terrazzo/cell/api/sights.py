@@ -50,9 +50,9 @@ class Sights(Own):
         ]
 
     def add_proximity(self, radius: float, *, number: int | None = None) -> int:
-        """Watches a circle around this entity: `on_proximity_entered` and `on_proximity_left` tell who comes and goes;
-        first, who is there already. Types with an appeal radius come in from that much farther. The trigger moves with
-        the entity; `cancel` ends it, and a number that is in use begins it anew. Its number."""
+        """Watches a circle around this entity: `on_proximity_entered` and `on_proximity_left` run as entities come and
+        go; first for those that are there already. Types with an appeal radius come in from that much farther. The
+        trigger moves with the entity; `cancel` ends it, and a number that is in use begins it anew. Its number."""
         real, most = self._own("watch its surroundings"), self._body.core.game.policy.ghost_distance_m
         radius = plain(radius, "add_proximity: radius, up to ghost_distance_m,", above=0, most=most)
         number = number_of(real, number, "add_proximity: number")
@@ -72,7 +72,7 @@ class Sights(Own):
     def set_aoi_radius(self, radius: float, hysteresis: float | None = None) -> None:
         """How far the client sees, and so much further out than it came in an entity leaves again (None: as it is).
 
-        At most `ghost_distance_m` of the game: what is further off may be in a cell that this one knows nothing of."""
+        At most `ghost_distance_m` of the game: an entity that is further off may have no body in this cell."""
         witness, policy = self._witness("see"), self._body.core.game.policy
         if hysteresis is None:
             hysteresis = witness.hysteresis
@@ -88,7 +88,8 @@ class Sights(Own):
         return [bodies[entity].view for entity in self._witness("see").entities() if entity in bodies]
 
     def add_to_aoi(self, target: Any) -> None:
-        """The client sees this entity (a view, Ref or id) however far away it is, as long as this cell knows it."""
+        """The client sees this entity (a view, Ref or id) however far away it is, as long as it has a body in this
+        cell."""
         witness, entity = self._witness("see"), self._known(target, "add_to_aoi: target")
         witness.add_manual(entity)
 
@@ -97,10 +98,10 @@ class Sights(Own):
         self._witness("see").remove_manual(id_of(target, "remove_from_aoi: target"))
 
     def withhold_from_client(self, target: Any, is_withheld: bool = True) -> None:
-        """The client is not told of this entity (a view, Ref or id), though it is in its area and as long as it is:
-        best done in `on_entered_aoi`, before the client has heard of it. False shows it."""
+        """The client is not sent this entity (a view, Ref or id), though it is in its area and as long as it is:
+        best done in `on_entered_aoi`, before the client was sent it. False shows it."""
         self._witness("see").withhold(id_of(target, "withhold_from_client: target"), bool(is_withheld))
 
     def is_withheld_from_client(self, target: Any) -> bool:
-        """Whether the client is not told of this entity."""
+        """Whether the client is not sent this entity."""
         return self._witness("see").is_withheld(id_of(target, "is_withheld_from_client: target"))

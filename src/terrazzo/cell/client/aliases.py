@@ -38,11 +38,11 @@ class Aliases:
         return self._next - 1
 
     def rest(self, alias: int) -> None:
-        """It names nothing any more, but the client does not know that yet."""
+        """It names nothing any more, but the client has not confirmed that yet."""
         self.resting.add(alias)
 
     def release(self, alias: int) -> bool:
-        """The client knows; False: there was nothing to know."""
+        """The client has confirmed that; False: the alias does not rest."""
         if alias not in self.resting:
             return False
         self.resting.remove(alias)

@@ -45,7 +45,7 @@ class Watcher(Protocol):
         """A body that was inside went outside, or is gone."""
 
     def judge(self, now: float) -> bool:
-        """Looks at everyone in doubt; whether doubts are left."""
+        """Decides the open cases; whether some are left."""
 
 
 class Hook(NamedTuple):
@@ -58,7 +58,7 @@ class Hook(NamedTuple):
 
 
 class Proximity:
-    """A trigger: a circle around a real that the game is told about."""
+    """A trigger: a circle around a real, for hooks of the game."""
 
     __slots__ = ("_interests", "_missing", "_real", "interest", "number", "radius")
 
@@ -69,10 +69,11 @@ class Proximity:
         self._interests = interests
         self._real = real
         self._missing: dict[int, float] = {}
-        """Inside as far as the game knows, and until when that is believed without a body."""
+        """Inside, as the game was told by hooks, but without a body here; and until when such an entity is waited
+        for."""
 
     def start(self, inside: Iterable[int], until: float) -> None:
-        """Begins to watch; the game knows of those inside."""
+        """Begins to watch; for those inside no hook runs."""
         bodies = self._real.body.space.bodies
         members = []
         for entity in inside:
@@ -86,7 +87,7 @@ class Proximity:
             self._interests.judge_later(self)
 
     def absent(self) -> list[int]:
-        """The entities inside, as far as the game knows, that have no body here."""
+        """The entities inside that have no body here."""
         return list(self._missing)
 
     def take_leave(self, position: Position | None) -> None:
@@ -203,7 +204,7 @@ class Interests:
     # For watchers.
 
     def watch(self, watcher: Watcher, body: Body, radius: float, hysteresis: float, members: Iterable[int] = ()) -> int:
-        """A circle around a body; who is in `members` is inside already. Gives the interest."""
+        """A circle around a body; the `members` are inside already. Gives the interest."""
         interest = body.space.area.watch(body.slot, radius, hysteresis, list(members))
         self._watchers.setdefault(body.space, {})[interest] = watcher
         return interest
@@ -229,7 +230,7 @@ class Interests:
     # Triggers, for the game and for offloads.
 
     def add_proximity(self, real: Real, radius: float, number: int) -> None:
-        """A new trigger of this number; who is inside enters with the next look."""
+        """A new trigger of this number; entities inside enter with the next look."""
         trigger = real.proximities[number] = Proximity(self, real, number, radius)
         trigger.start((), 0.0)
 

@@ -42,11 +42,11 @@ class ClientMoves:
         self._inside: dict[int, tuple[Movers, int]] = {}
         """Per entity: where its mover is."""
 
-    # Who has a client.
+    # Which reals have a client.
 
     def enter(self, real: Real) -> None:
-        """A real has a client from now on, or has come here with one; `real.mover` says what it may. Who rides goes
-        where the vehicle goes, whatever its client says."""
+        """A real has a client from now on, or has come here with one; `real.mover` has how far it may
+        move. A rider goes where the vehicle goes, whatever its client sends."""
         if real.body.ride is not None:
             return
         space, slot = real.body.space, real.body.slot
@@ -73,32 +73,32 @@ class ClientMoves:
         return PackedMover(*movers.pack(slot, self._core.host.now))
 
     def forget(self, space: int) -> None:
-        """A space is no longer here, and nobody in it."""
+        """A space is no longer here, and no real of it."""
         self._movers.pop(space, None)
 
     # What the server does.
 
     def put(self, real: Real, position: Position, direction: Direction) -> None:
-        """The server moves a real: its client, if it has one, is told."""
+        """The server moves a real, and its client, if it has one, is sent the place."""
         body = real.body
         body.space.area.put(body.slot, position, direction)
         if real.witness is not None:
             self.correct(real)
 
     def correct(self, real: Real) -> None:
-        """Tells the own client where it is."""
+        """Sends the own client its place."""
         if real.witness is not None:
             real.witness.sent.add_own_message(PLACE, encode_moved(real.body.position, real.body.direction))
             self.hold(real)
 
     def hold(self, real: Real) -> None:
-        """The client was told where it is, and is not believed until it has understood."""
+        """The client was sent its place, and its rows are ignored until one is near that."""
         inside = self._inside.get(real.body.id)
         if inside is not None:
             movers, slot = inside
             movers.correct(slot, self._core.host.now)
 
-    # What the clients say.
+    # What the clients send.
 
     def on_moves(self, source: AppId, message: Moves) -> None:
         """They wait for the tick."""
@@ -123,14 +123,14 @@ class ClientMoves:
             self._pass_on(source, rest)
 
     def _see(self, real: Real, kind: int, row: Row) -> None:
-        """A move that was not simply believed."""
+        """A move that was not simply accepted."""
         core = self._core
         if real.is_destroyed or real.witness is None:
             return
         if kind != ASK:
             core.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)
             self.correct(real)
-        elif not core.run(real.body, "on_move", _allows, real, row.position):  # who fails to answer has not allowed it
+        elif not core.run(real.body, "on_move", _allows, real, row.position):  # a hook that raises has not allowed it
             self.correct(real)
         elif not self._is_held(real):  # on_move itself may have put it elsewhere
             real.body.space.place(real.body, row.position, row.direction)
@@ -140,7 +140,7 @@ class ClientMoves:
         return inside is None or inside[0].is_corrected(inside[1])
 
     def _pass_on(self, source: AppId, rows: bytes) -> None:
-        """What is for ghosts goes to their reals."""
+        """Rows for ghosts are sent on to their reals."""
         passed: dict[AppId, list[bytes]] = {}
         for at in range(0, len(rows), ROW.size):
             body = self._core.bodies.get(ROW.unpack_from(rows, at)[0])
@@ -151,7 +151,7 @@ class ClientMoves:
 
 
 def _allows(real: Real, position: Position) -> bool:
-    """What the game says to a move."""
+    """Whether the game allows a move."""
     answer: Any = real.part.on_move(Vector3(position))
     if isinstance(answer, CoroutineType):  # a wrapper may hide one from where the class is made
         answer.close()

@@ -44,7 +44,7 @@ LOOSE_MAX = 64
 """Messages of one client and tick that may be lost; each has a kilobyte at most."""
 UPDATES_MAX = 256
 UPDATES_BYTES = 256 * 1024
-"""Clients in one message of places, and what they are told in it."""
+"""Clients in one message of places, and the bytes in it."""
 THROTTLE_MIN = 0.1
 SCALE_S = 1.0
 """The throttle goes from one end to the other in this time."""
@@ -72,12 +72,12 @@ class ClientScheduler:
         self._after_s = 0.0
         """What each client that was served costs after that: its frame."""
         self._first = 0
-        """Whose turn it is: so many clients are before it."""
+        """The first client to serve: so many are before it."""
         self._turns = 0.0
         """The part of a client that the throttle has left over."""
         self._updates: dict[AppId, list[ClientUpdate]] = {}
         self._parting: list[Real] = []
-        """Reals whose client was sent away, and whose game does not know."""
+        """Reals whose client was sent away, and whose hook has not run."""
 
     def serve_all(self) -> None:
         """As many clients as there is time for, from where the tick before has ended."""
@@ -114,12 +114,12 @@ class ClientScheduler:
         return most
 
     def _set_throttle(self, aim: float) -> None:
-        """Towards what would be right now: one long tick is no reason to starve everybody."""
+        """A step towards `aim`: one long tick is no reason to starve all clients."""
         step = self._core.tick_s / SCALE_S * (1.0 - THROTTLE_MIN)
         self.throttle += max(-step, min(step, max(aim, THROTTLE_MIN) - self.throttle))
 
     def serve(self, real: Real) -> None:
-        """Tells the client of a real what it is to hear now. If that fails, its story has a hole."""
+        """Sends the client of a real what it is to get now. If that fails, the client has missed something for good."""
         witness = witness_of(real)
         assert witness is not None
         try:
@@ -164,7 +164,7 @@ class ClientScheduler:
 
     def data_of(self, real: Real, *, is_last: bool) -> CellData:
         """The cell part as it is, for its base. Of properties that cannot be encoded (a game's own value fails) the
-        base hears only where the body is, and keeps the values that it has."""
+        base gets only where the body is, and keeps the values that it has."""
         try:
             return real.data(is_last=is_last)
         except Exception as problem:
@@ -174,7 +174,7 @@ class ClientScheduler:
 
     def send_to_base(self, real: Real, message: Message) -> None:
         """Sends something to the base part of a real, after everything before. The last word goes in any case; of
-        properties that are too large the base hears only that; and a client that cannot be told has to go."""
+        properties that are too large the base gets an empty row; and a client that cannot be sent it is sent away."""
         try:
             self._send(real, message, is_urgent=isinstance(message, CellData) and message.is_last)
         except UsageError as problem:
@@ -197,11 +197,11 @@ class ClientScheduler:
             self._parting.append(real)
 
     def is_parting(self, real: Real) -> bool:
-        """Whether its client was sent away and its game does not know yet."""
+        """Whether its client was sent away and the hook has not run yet."""
         return real in self._parting
 
     def on_tick(self) -> None:
-        """Those whose client was sent away in the tick before hear of it."""
+        """Runs the hook of reals whose client was sent away in the tick before."""
         parting, self._parting = self._parting, []
         for real in parting:
             if real.body.real is real and not real.is_destroyed:

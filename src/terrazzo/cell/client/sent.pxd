@@ -74,7 +74,7 @@ cdef class ClientRecord:
     cdef _hide(self, int entity, int flags)
     @cython.locals(alias=cython.int, sent=cython.longlong, number=cython.longlong)
     cpdef part(self, int entity, int flags, double now)
-    cdef long long _repeat_grave(self, int entity, int alias, long long sent, int flags) except? -1
+    cdef long long _repeat_tombstone(self, int entity, int alias, long long sent, int flags) except? -1
     cdef _close(self, int alias, int entity, object other)
     @cython.locals(rider=cython.int, flags=cython.int)
     cdef _strand(self, object riders)

@@ -100,7 +100,7 @@ class ClientRecord:
         self._loose: list[bytes] = []
         """The same, what may be lost."""
         self._away: dict[int, dict[int, int]] = {}
-        """Entity → level → up to which number the client knows what belongs to it."""
+        """Entity → level → the number up to which the client has the properties of that level."""
         self.left: dict[int, tuple[int, float]] = {}
         """Entity → lowest number at which it may be let in again, until when that matters; soonest first."""
         self._body = body
@@ -145,14 +145,14 @@ class ClientRecord:
         return known is None or other.number >= known[0]
 
     def add(self, other: Body, flag: int) -> None:
-        """A new entry, of which the client will be told; when the body is as new as what it has seen of it before."""
+        """A new entry. The client is sent it when the body is as new as what the client got of it before."""
         known = self.left.pop(other.id, None)
         number = other.number if known is None else max(other.number, known[0])
         self.sight.add(other.id, other.slot, 0, number, flag)
         self._undescribed[other.id] = None
 
     def set_flags(self, entity: int, flags: int) -> None:
-        """Another state, of which the client will hear what it needs to."""
+        """Another state; the client is sent what follows from it."""
         self.sight.set_flags(entity, flags)
         if flags & (GONE | WITHHELD):
             self._ends[entity] = None
@@ -160,7 +160,7 @@ class ClientRecord:
             self._undescribed[entity] = None
 
     def pack(self) -> Iterator[PackedSeen]:
-        """The entries at rest. Where nothing is left to tell, the client has all that this cell has."""
+        """The entries at rest. Where nothing is left to send, the client has all that this cell has."""
         for entity in self.sight.entities():
             slot, alias, sent, flags = self.entry(entity)
             other = self._bodies.get(entity)
@@ -190,7 +190,7 @@ class ClientRecord:
             self._forget(entity, self.sight.sent(entity), now)
 
     def on_wants(self, message: ClientWants) -> None:
-        """The client has heard of these entities and wants them described; it has heard that those are gone."""
+        """The client has received announcements and wants these entities described; it has received these leaves."""
         for alias in message.released:
             if not self.aliases.release(alias):
                 self._body.core.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
@@ -208,7 +208,8 @@ class ClientRecord:
         self._awaited.append((until, entity, alias))
 
     def _stop_waiting(self, now: float) -> None:
-        """What the client had to say of an announcement may be lost with a body or a link: then it is told unasked."""
+        """An answer of the client to an announcement may be lost with a body or a link: then the entity is described
+        unasked."""
         while self._patient_until <= now:
             _, entity, alias = self._awaited.popleft()
             self._patient_until = self._awaited[0][0] if self._awaited else inf
@@ -334,8 +335,8 @@ class ClientRecord:
             self._change_level(other, alias, level, level_now)
 
     def _tell_since(self, other: Body, alias: int, sent: int) -> None:
-        """The steps after `sent`, as far as they are told to who is so far away; where history is gone, or was not
-        kept, each property that has changed since, as it is."""
+        """The steps after `sent`, as far as they are sent to a client that is so far away; where history is gone, or
+        was not kept, each property that has changed since, as it is."""
         history, kind, slot = other.history, other.kind, other.slot
         if self._area.number(slot) <= sent or (self._area.news(slot) <= sent and not kind.loose):
             return
@@ -348,7 +349,7 @@ class ClientRecord:
         self._catch_up(other, alias, [each for each in subjects if history.has_changed(each, sent)])
 
     def _repeat(self, history: History, alias: int, sent: int, level: int, distance: float, is_here: bool) -> bool:
-        """The steps after `sent`; False: they are not known any more. Of who is in another space by then no places."""
+        """The steps after `sent`; False: they are not stored any more. Of an entity in another space no places."""
         events = history.since(sent)
         for event in events or ():
             is_near = level <= event.manner.level and distance <= event.manner.distance
@@ -408,20 +409,20 @@ class ClientRecord:
                 self._tell_since(other, alias, sent)
             number = max(sent, self._area.number(other.slot))
         else:
-            number = self._repeat_grave(entity, alias, sent, flags)
+            number = self._repeat_tombstone(entity, alias, sent, flags)
         if alias:
             self._close(alias, entity, other)
         self._forget(entity, number, now)
 
-    def _repeat_grave(self, entity: int, alias: int, sent: int, flags: int) -> int:
-        """The last words of one whose body is gone; the number up to which it is known."""
-        grave = self._tombstones.get(entity)
-        if grave is None or life_of(grave.number) != life_of(sent):
+    def _repeat_tombstone(self, entity: int, alias: int, sent: int, flags: int) -> int:
+        """The last events of an entity that has no body here any more; gives the number up to which they reach."""
+        tombstone = self._tombstones.get(entity)
+        if tombstone is None or life_of(tombstone.number) != life_of(sent):
             return sent
-        if flags & DESCRIBED and grave.number > sent:
+        if flags & DESCRIBED and tombstone.number > sent:
             level, _, distance = self.sight.levels(entity)
-            self._repeat(grave.history, alias, sent, level, distance, grave.space == self._body.space.id)
-        return int(max(sent, grave.number) + grave.is_destroyed)
+            self._repeat(tombstone.history, alias, sent, level, distance, tombstone.space == self._body.space.id)
+        return int(max(sent, tombstone.number) + tombstone.is_destroyed)
 
     def _close(self, alias: int, entity: int, other: Body | None) -> None:
         if other is None:
@@ -434,7 +435,7 @@ class ClientRecord:
             self._strand(riders)
 
     def _strand(self, riders: Collection[int]) -> None:
-        """Their vehicle has left, from which the client knew where they are: it is told that now."""
+        """Their vehicle has left, from which the client worked out where they are: it is sent their places now."""
         for rider in riders:
             other, flags = self._bodies.get(rider), self.sight.flags(rider)
             if other is not None and flags >= 0 and flags & DESCRIBED:

@@ -60,7 +60,7 @@ class Around(NamedTuple):
 
 
 class Witness:
-    """Who is in the area of one client."""
+    """The area of one client."""
 
     __slots__ = (
         "_awaited",
@@ -91,7 +91,7 @@ class Witness:
         """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
         self._patience_until = 0.0
         self._awaited: Collection[int] | None = None
-        """For whom there is patience; None: for all."""
+        """The entities that are waited for; None: all."""
 
     # Coming and going.
 
@@ -132,14 +132,14 @@ class Witness:
         return witness
 
     def absent(self) -> list[int]:
-        """The entities that the client knows and this cell does not, as far as they are waited for."""
+        """The entities that the client has and this cell has no body of, as far as they are waited for."""
         sight, awaited = self.sent.sight, self._awaited
         return [
             entity for entity in sight.entities() if sight.slot(entity) < 0 and (awaited is None or entity in awaited)
         ]
 
     def near(self, position: Position) -> tuple[int, ...]:
-        """Who is in the area, and would be from there, too."""
+        """The entities that are in the area, and would be from there, too."""
         bodies, (x, _, z), far = self.body.space.bodies, position, self.radius + self.hysteresis
         others = [bodies[entity] for entity in self.entities() if entity in bodies]
         return tuple(
@@ -170,8 +170,8 @@ class Witness:
         self._interests.judge_later(self)
 
     def jump(self, space_before: int, near: Collection[int] = ()) -> None:
-        """It came by a teleport, and its client has to know. Who is not near the new place, as far as it was known at
-        the old one, is not waited for. In another space nothing of before is there."""
+        """It came by a teleport, which its client is sent. An entity that was not near the new place, as seen from the
+        old one, is not waited for. In another space nothing of before is there."""
         body = self.body
         if body.space.id == space_before:
             self.sent.add_own_message(PLACE, encode_moved(body.position, body.direction))
@@ -199,7 +199,7 @@ class Witness:
         self.body.space.area.set_radius(self._interest, radius, hysteresis)
 
     def entities(self) -> list[int]:
-        """Who is in the area, the client may know of it or not."""
+        """The entities in the area, whether the client was sent them or not."""
         sight = self.sent.sight
         return [entity for entity in sight.entities() if not sight.flags(entity) & (GONE | PARTED)]
 
@@ -214,14 +214,14 @@ class Witness:
         self._judge_later(entity)
 
     def remove_manual(self, entity: int) -> None:
-        """No longer in the area because the game said so."""
+        """The game no longer adds it to the area."""
         flags = self.sent.sight.flags(entity)
         if flags >= 0 and flags & MANUAL:
             self.sent.set_flags(entity, flags & ~MANUAL)
             self._judge_later(entity)
 
     def withhold(self, entity: int, is_withheld: bool) -> None:
-        """Is in the area, but the client is not to know; as long as it is in the area."""
+        """The client is not sent this entity, as long as it is in the area."""
         flags = self.sent.sight.flags(entity)
         if flags < 0 or flags & (GONE | PARTED):
             problem = f"entity {entity} is not in the area of {self.body.label}: withhold it in on_entered_aoi"
@@ -229,14 +229,14 @@ class Witness:
         self.sent.set_flags(entity, flags | WITHHELD if is_withheld else flags & ~WITHHELD)
 
     def is_withheld(self, entity: int) -> bool:
-        """Whether the client is not to know of it."""
+        """Whether the client is not sent it."""
         flags = self.sent.sight.flags(entity)
         return flags >= 0 and flags & (WITHHELD | PARTED) == WITHHELD
 
     # What happens around (`cell/client/interests.py`).
 
     def enter(self, other: Body) -> None:
-        """See Watcher. Of a type that only the game adds it does not matter who is near."""
+        """See Watcher. A type that only the game adds does not enter by being near."""
         schema = other.kind.schema
         if not schema.on_client or schema.is_manual_aoi:
             return
@@ -304,16 +304,16 @@ class Witness:
         return False
 
     def _is_awaited(self, entity: int, slot: int, sent: int) -> bool:
-        """Whether one without a body here may come. The end of a ghost that was here before the witness came says
-        nothing: it may be near by now, and have another one soon."""
+        """Whether an entity without a body here may come. The end of a ghost that was here before the witness came
+        means nothing: it may be near by now, and have another one soon."""
         if self._awaited is not None and entity not in self._awaited:
             return False
-        grave = self._tombstones.get(entity)
-        return grave is None or grave.number < sent or (slot < 0 and not grave.is_destroyed)
+        tombstone = self._tombstones.get(entity)
+        return tombstone is None or tombstone.number < sent or (slot < 0 and not tombstone.is_destroyed)
 
     def _come(self, other: Body, flag: int) -> None:
-        """It is in the area. Who has left in a former life, and could not be told yet of that, is so now: it must not
-        be taken for that one."""
+        """It is in the area. If a leave of an earlier life was not sent yet, it is sent first: the two lives must not
+        be mixed up."""
         sight = self.sent.sight
         flags = sight.flags(other.id)
         if flags >= 0 and flags & GONE and flags & DESCRIBED and life_of(other.number) > life_of(sight.sent(other.id)):
@@ -323,7 +323,7 @@ class Witness:
 
     def _let_in(self, other: Body, flag: int, flags: int) -> None:
         """It is in the area, for this reason; perhaps for one more, or it was about to go: then it is withheld no more,
-        though the client may not have heard of anything yet."""
+        though the client may not have been sent anything yet."""
         if flags < 0:
             self.sent.add(other, flag)
         else:

@@ -40,7 +40,7 @@ _GONE = "(gone)"
 
 
 class To(Enum):
-    """Who hears it."""
+    """The receiver."""
 
     GHOSTS = "ghosts"
     OWN_CLIENT = "own client"

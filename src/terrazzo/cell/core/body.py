@@ -64,7 +64,7 @@ class Body:
         self.history = History(number)
         self.real: Real | None = None
         self.ride: Ride | None = None
-        """What it stands on (`cell/motion/riding.py`); once it is in its space, `Space.seat` says so."""
+        """What it stands on (`cell/motion/riding.py`); once it is in its space, `Space.seat` sets it."""
         self._last: tuple[Position, Direction, int, int] | None = None
         self.slot = space.area.add(entity, position, direction, kind.schema.appeal_radius, number, epoch)
         self.real_app = real_app
@@ -79,7 +79,7 @@ class Body:
         return view
 
     def freeze(self) -> None:
-        """Its slot is given back; who still holds the body sees the last that was known."""
+        """Its slot is given back; code that still holds the body sees the last values."""
         self._last = (self.position, self.direction, self.number, self.epoch)
 
     @property
@@ -112,7 +112,7 @@ class Body:
 
     @property
     def real_app(self) -> AppId:
-        """Who has the real, as far as is known here."""
+        """The CellApp that has the real, as far as it is known here."""
         return self._real_app
 
     @real_app.setter
@@ -126,7 +126,7 @@ class Body:
         return f"{self.kind.name} {self.id} in {self.space.name or self.space.id}"
 
     def follow(self, app: AppId, epoch: int) -> None:
-        """The real is at `app` since `epoch`; the highest epoch is believed."""
+        """The real is at `app` since `epoch`; the highest epoch counts."""
         if epoch > self.epoch:
             self.epoch, self.real_app = epoch, app
 
@@ -139,7 +139,7 @@ class Body:
     # Its history.
 
     def record(self, number: int, events: Sequence[Event]) -> None:
-        """The step of this number told other clients this. Real and ghost alike."""
+        """Stores the events of the step of this number, for other clients. Real and ghost alike."""
         if events:
             before = max(self.history.newest, self.space.area.news(self.slot))
             self.history.add(number, events)
@@ -150,7 +150,7 @@ class Body:
 
     def adopt(self, past: Past) -> None:
         """This body is made, or made anew, from what another app sent: what was before. `number` is still the old one:
-        what the body itself knows of the time before is kept where it reaches further back."""
+        what is stored here of the time before is kept where it reaches further back."""
         history = self.history
         if history.floor < past.floor <= self.number:
             history.go_on(self.number, past, self.kind.event)

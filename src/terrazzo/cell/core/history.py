@@ -64,7 +64,7 @@ RIDE = PLACE + 1
 
 
 class Manner(NamedTuple):
-    """How an event is told; see the module."""
+    """How an event is sent; see the module."""
 
     level: int = OUTERMOST
     distance: float = inf
@@ -73,7 +73,7 @@ class Manner(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Told to all who see the entity, and not to be lost."""
+        """Sent to all clients that see the entity, and not to be lost."""
         return self.level == OUTERMOST and self.distance == inf and self.is_reliable
 
 
@@ -81,13 +81,13 @@ PLAIN = Manner()
 
 
 class Event(NamedTuple):
-    """Something that other clients hear."""
+    """Something that other clients are sent."""
 
     subject: int
     told: Told
     manner: Manner = PLAIN
     row: int = 0
-    """Where it is counted when other clients are told (`cell/core/account.py`)."""
+    """Where it is counted when it is sent to other clients (`cell/core/account.py`)."""
 
 
 class _Step(NamedTuple):
@@ -96,17 +96,17 @@ class _Step(NamedTuple):
 
 
 def without_places(past: Past) -> Past:
-    """The past of an entity that is in another space by now, for those who saw it in this one."""
+    """The past of an entity that is in another space by now, for clients that saw it in this one."""
     steps = (Step(each.number, tuple(e for e in each.events if e.subject not in (PLACE, RIDE))) for each in past.steps)
     return past._replace(steps=tuple(step for step in steps if step.events))
 
 
 EventOf = Callable[[int, Told], Event]
-"""The event of a subject, told in the manner of its type."""
+"""The event of a subject, in the manner of its type."""
 
 
 class History:
-    """The latest steps of one entity in which clients were told something."""
+    """The latest steps of one entity that had events for clients."""
 
     __slots__ = ("_aged", "_bytes", "_stamps", "_steps", "floor", "rows")
 
@@ -122,16 +122,16 @@ class History:
 
     @property
     def newest(self) -> int:
-        """The last step of which something is kept. Below the floor nobody knows."""
+        """The last step that is stored; the floor, if none is."""
         return next(reversed(self._steps), self.floor)
 
     @property
     def news(self) -> int:
-        """The last step that told something, kept or not."""
+        """The last step that had events, stored or not."""
         return max(self.newest, max(self._stamps.values(), default=0))
 
     def add(self, number: int, events: Sequence[Event]) -> None:
-        """The step of this number told this; numbers grow."""
+        """The events of the step of this number; numbers grow."""
         kept = tuple(each for each in events if each.manner.is_reliable)
         for subject, _, manner, _ in events:
             if manner.is_latest:

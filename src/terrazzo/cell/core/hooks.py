@@ -99,7 +99,7 @@ class Hooks:
         destroying it or teleporting it elsewhere is respected."""
 
     def on_left_cell(self) -> None:
-        """The entity has left; this object stays behind, and what it knows can be read. Let go of what only this cell
+        """The entity has left; this object stays behind, and can be read. Let go of what only this cell
         needed."""
 
     def on_entering_cell(self) -> None:

@@ -41,7 +41,7 @@ What is longer is sent so that it arrives."""
 
 
 class Described(Protocol):
-    """A body, as far as clients are told of it."""
+    """A body, as far as clients are sent it."""
 
     @property
     def history(self) -> History: ...
@@ -75,7 +75,7 @@ class Reach(NamedTuple):
     client_index: int
     """Client-server index; -1 for what no client gets."""
     forms: Forms | None
-    """None where all who hear of it get all of it."""
+    """None where all receivers get all of it."""
     manner: Manner
 
 
@@ -111,7 +111,7 @@ class EntityKind:
         self.visible = [
             [place for place, manner in manners if manner.level >= level] for level in (*levels, len(levels))
         ]
-        """Those that are told at each level, the outermost last."""
+        """Those that are sent at each level, the outermost last."""
         self.loose = [place for place, manner in manners if not manner.is_reliable]
         self.beside = [RIDE, PLACE] if self.is_eventful else [RIDE]
         """The subjects beside properties that can be caught up by stamps (`cell/core/history.py`)."""
@@ -131,16 +131,16 @@ class EntityKind:
         """Of the entity type."""
         return self.schema.name
 
-    # What clients are told.
+    # What clients are sent.
 
     def player_row(self, state: State) -> list[Any]:
         """What the own client gets with the cell part."""
         return [state.get(place) for place in self._for_player]
 
     def describe(self, body: Described, level: int, remembered: int = 0) -> bytes:
-        """The properties that somebody else's client gets with the description of a body at a level of detail. Of one
-        that it remembers up to a number, only those that have changed since; but what belongs to a level it may have
-        missed even then."""
+        """The properties that another client gets with the description of a body at a level of detail. If the client
+        remembers the entity up to a number, only those that have changed since; but all that belong to a level, since
+        it may have missed those."""
         history, number = body.history, body.number
         if remembered and life_of(remembered) == life_of(number) and remembered <= number:
             return self._row(
@@ -162,24 +162,24 @@ class EntityKind:
         )
 
     def for_ghosts(self, change: Change) -> Change | None:
-        """A change as ghosts are told of it, if they are."""
+        """A change as ghosts are sent it, if they are."""
         forms = self.reach[change.prop].forms
         return change if forms is None else share_of(change, forms.whole, forms.ghosts)
 
     def concerns(self, change: Change) -> tuple[bool, bool]:
-        """Whether a change is anything to ghosts, and to the own client, if they hear of the property at all."""
+        """Whether a change concerns ghosts, and the own client, if they are sent the property at all."""
         forms = self.reach[change.prop].forms
         return (True, True) if forms is None else (is_for(change, forms.ghosts), is_for(change, forms.own))
 
     def event_for_own(self, change: Change) -> Event | None:
-        """A change as the own client is told of it, if it is."""
+        """A change as the own client is sent it, if it is."""
         forms = self.reach[change.prop].forms
         shared = change if forms is None else share_of(change, forms.whole, forms.own)
         return None if shared is None else self.event_of_change(shared)
 
     def event_for_others(self, change: Change) -> Event | None:
-        """A change as other clients are told of it, if they are. It is one that ghosts are told of: real and ghosts
-        make the very same of it."""
+        """A change as other clients are sent it, if they are. It is one that ghosts are sent: real and ghosts make the
+        same event of it."""
         forms = self.reach[change.prop].forms
         shared = change if forms is None else share_of(change, forms.ghosts, forms.others)
         return None if shared is None else self.event_of_change(shared)
@@ -189,7 +189,7 @@ class EntityKind:
         return Change(WHOLE, place, (), (), 0, 0, self.schema.cell_layout.codecs[place].encode(state.get(place)))
 
     def manner_of(self, subject: int) -> Manner:
-        """How it is told (`cell/core/history.py`)."""
+        """How it is sent (`cell/core/history.py`)."""
         if subject in (PLACE, RIDE):
             return _MANNER_OF_PLACES
         if subject >= 0:
@@ -197,18 +197,18 @@ class EntityKind:
         return self._call_manners[~subject] if ~subject < len(self._call_manners) else PLAIN
 
     def event(self, subject: int, told: Told) -> Event:
-        """Something that clients are told, in the manner of this type."""
+        """Something that clients are sent, in the manner of this type."""
         manner = self.manner_of(subject)
         if not manner.is_reliable and len(told.body) > LOOSE_MAX:
             manner = manner._replace(is_reliable=True)
         return Event(subject, told, manner, self.page.others[subject])
 
     def event_of_change(self, change: Change) -> Event:
-        """A change of a property, in the form that is for the client that is told."""
+        """A change of a property, in the form that is for the client that gets it."""
         return self.event(change.prop, encode_change(change, self.reach[change.prop].client_index, self._client_count))
 
     def event_of_call(self, index: int, args: bytes) -> Event:
-        """A call of a client method (by the index of servers) as clients are told of it."""
+        """A call of a client method (by the index of servers) as clients are sent it."""
         methods = self.schema.client_methods
         if not 0 <= index < len(methods):
             raise DecodeError(f"{self.name} has no client method {index}")
@@ -217,11 +217,11 @@ class EntityKind:
         return self.event(~index, told)
 
     def event_of_place(self, position: Position, direction: Direction) -> Event:
-        """Where one is whose position is not volatile."""
+        """The place of an entity, as an event: its position is not volatile."""
         return self.event(PLACE, encode_place(position, direction))
 
     def event_of_ride(self, data: bytes) -> Event:
-        """What an entity stands on as clients are told of it (`sync.riding`)."""
+        """What an entity stands on as clients are sent it (`sync.riding`)."""
         return self.event(RIDE, Told(ToClient.RIDES, data))
 
     def event_of_now(self, body: Described, subject: int) -> Event:
@@ -249,8 +249,8 @@ def _manner_of_call(method: Method) -> Manner:
 
 
 def ranges_of(schema: EntitySchema, row: int) -> tuple[Ranges, Ranges]:
-    """How far a type is told; and while others stand on it: a client works out from the place of a vehicle, and from
-    where it looks, where the riders are, who may be near when it is far."""
+    """Up to which distance a type is sent; and so while it has riders: a client works out from the place of a vehicle,
+    and from where it looks, where the riders are, which may be near when it is far."""
     volatile = schema.volatile
     followed = volatile if volatile.position is None else replace(volatile, position=inf, yaw=inf)
     levels = [(each.start, each.hysteresis) for each in schema.detail_levels]

@@ -8,7 +8,7 @@ NEIGHBOURS_MAX = 64
 
 
 class Neighbours:
-    """Who has which bit, and for how many ghosts; a bit that nobody needs is given to the next."""
+    """The bit of each CellApp, and for how many ghosts; a bit that is free is given to the next one."""
 
     __slots__ = ("_apps", "_bits", "_uses")
 
@@ -35,7 +35,7 @@ class Neighbours:
             del self._apps[self._bits.pop(app)], self._uses[app]
 
     def app_of(self, bit: int) -> AppId:
-        """Whose bit it is."""
+        """The CellApp of a bit."""
         return self._apps[bit]
 
     def apps(self) -> list[AppId]:
@@ -43,5 +43,5 @@ class Neighbours:
         return list(self._bits)
 
     def has(self, app: AppId) -> bool:
-        """Whether there is a ghost there."""
+        """Whether a CellApp has a ghost."""
         return app in self._bits

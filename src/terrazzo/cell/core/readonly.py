@@ -28,7 +28,7 @@ class HasState(Protocol):
 
 
 class ReadOnly(State):
-    """The state of a body for those who may not change it, and who may read as much of it as is in `shown`."""
+    """The state of a body for code that may not change it, and may read as much of it as is in `shown`."""
 
     __slots__ = ("_advice", "_body", "_shown")
 

@@ -92,14 +92,14 @@ class Real:
         self.witness: WitnessLike | None = None
         self.is_destroyed = False
         self.caller = 0
-        """Whose client called, while a call of a client runs."""
+        """The entity of the client that called, while a call of a client runs."""
         self.arrived_at: float | None = None
         self.first = body.number
         """The number with which it began here."""
         self.tree_version = body.space.version
         """The tree with which it came."""
         self.tended = (-1, 0.0, 0.0, 0.0)
-        """By which tree, at which place its haunts were last looked at, and when it is time to look again."""
+        """The tree and the place of the last check of its ghosts, and when the next one is due."""
         self.too_large_until = 0.0
         """It was too large to be sent whole; until then that is not tried again."""
         self._items: list[Item] = []
@@ -109,8 +109,8 @@ class Real:
         """What each of the items is about, for the account."""
         self._events: list[Event] = []
         self._latest: dict[int, tuple[bytes, WitnessLike | None, bool]] = {}
-        """Put off: by subject (`cell/core/history.py`), the arguments of a call, and whose client has to hear of it,
-        too."""
+        """Deferred: by subject (`cell/core/history.py`), the arguments of a call, the client that gets it as well, and
+        whether it is public."""
         self._is_place_due = False
         self.part: Hooks = self._new_part(is_arriving)
         body.state.listener = self.note
@@ -133,7 +133,7 @@ class Real:
         return part
 
     def end(self) -> None:
-        """The real is here no more: whoever still holds the game's object can read it, and that is all."""
+        """The real has ended here: code that still holds the game's object can only read it."""
         body = self.body
         body.state.listener = None
         advice = "the entity is no longer in this cell; look it up again with self.entity(id)"
@@ -156,7 +156,7 @@ class Real:
             self._tell(kind.whole(self.body.state, change.prop), witness, is_public=is_public)
 
     def _tell(self, change: Change, witness: WitnessLike | None, *, is_public: bool = True) -> None:
-        """A change becomes what each of those gets who hear of it."""
+        """A change becomes what each receiver gets of it."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
         if len(change.payload) > TOLD_MAX:
@@ -176,7 +176,7 @@ class Real:
                 witness.sent.add_own_event(event)
 
     def _tell_shares(self, change: Change, witness: WitnessLike | None, *, is_public: bool) -> None:
-        """The same for a property with fields that are not for all who hear of it: each gets its share, or no word."""
+        """The same for a property with fields that are not for all receivers: each gets its share, or nothing."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
         public = kind.for_ghosts(change) if reach.to_ghosts and is_public else None
@@ -191,7 +191,7 @@ class Real:
                 witness.sent.add_own_event(event)
 
     def call_own(self, index: int, args: bytes) -> None:
-        """Calls a method of the own client; without one there is nobody to hear it."""
+        """Calls a method of the own client; without a client the call is dropped."""
         self._check_size(index, args)
         if self.witness is not None:
             self.witness.sent.add_own_event(self.body.kind.event_of_call(index, args))
@@ -252,7 +252,7 @@ class Real:
         for subject, (args, witness, is_public) in latest.items():
             if subject < 0:
                 self._tell_call(~subject, args)
-            else:  # a client that came since knows it from its first word
+            else:  # a client that was attached since has it from its first message
                 change = self.body.kind.whole(self.body.state, subject)
                 self._tell(change, witness if witness is self.witness else None, is_public=is_public)
 

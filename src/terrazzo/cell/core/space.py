@@ -37,7 +37,7 @@ class Space:
         self.leaf: Leaf | None = None
         """The cell of this app; None: it has none (any more)."""
         self.retiring: frozenset[AppId] = frozenset()
-        """Apps that had a cell, whose reals are on their way out."""
+        """CellApps that had a cell, and whose reals are leaving it."""
         self.rect: Rect = PLANE
         self.bounds: Rect = PLANE
         self.area = Area()
@@ -68,7 +68,7 @@ class Space:
 
     @property
     def has_ground(self) -> bool:
-        """Whether any point is this app's. Without ground no margin holds: nobody makes ghosts here any more."""
+        """Whether any point belongs to this CellApp. If none does, no margin holds, and no ghosts are made here."""
         return self.leaf is not None and not self.rect.is_empty
 
     def outside_by(self, position: Position) -> float:
@@ -94,7 +94,7 @@ class Space:
         return fits(x, y, z) and self.bounds.outside_by(x, z) == 0
 
     def problem_with(self, position: Position, direction: Direction) -> str | None:
-        """Why nobody can be there and look so; None: one can."""
+        """What is wrong with a place and a direction; None: nothing."""
         if not self.allows(position):
             return f"{position} is not within {tuple(self.bounds)}, the bounds of {self.name}"
         return None if fits(*direction) else f"a direction is three angles in radians, not {direction}"
@@ -109,7 +109,8 @@ class Space:
         self._begin_ride(body)
 
     def remove(self, body: Body) -> None:
-        """A body is gone; who had it in its area hears of that with the next look (`cell/client/interests.py`)."""
+        """A body ends here; the witnesses that had it in their area notice that with the next look
+        (`cell/client/interests.py`)."""
         self._end_ride(body)
         del self.bodies[body.id]
         del self.by_slot[body.slot]

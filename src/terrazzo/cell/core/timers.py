@@ -44,7 +44,7 @@ class Timers:
         return number
 
     def set(self, now: float, seconds: float, repeat: float, number: int | None) -> int:
-        """Sets a timer, or sets one again; the number tells it apart."""
+        """Sets a timer, or sets one again; gives its number."""
         seconds, repeat = plain(seconds, "timer: seconds", least=0), plain(repeat, "timer: repeat", least=0)
         number = self.draw() if number is None else chosen(number, "timer: number")
         if number not in self._due and len(self._due) >= TIMERS_MAX:

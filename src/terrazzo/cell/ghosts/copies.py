@@ -31,7 +31,7 @@ Changed = tuple[str, Any]
 
 
 def create_ghost(core: Core, source: AppId, message: CreateGhost) -> None:
-    """A ghost begins here, and the game hears of it."""
+    """A ghost begins here, and its hook runs."""
     kind = core.kinds.get(message.type_id)
     if kind is None:
         core.count("ghost of an unknown type", entity=message.entity, type_id=message.type_id)
@@ -62,13 +62,13 @@ def create_ghost(core: Core, source: AppId, message: CreateGhost) -> None:
 
 
 def run_created_hook(body: Body) -> None:
-    """The game hears that this body is a ghost from now on."""
+    """This body is a ghost from now on."""
     if "on_ghost_created" in body.kind.hooks:
         body.core.run(body, "on_ghost_created", body.view.on_ghost_created)
 
 
 def run_destroyed_hook(body: Body) -> None:
-    """The game hears that this body is a ghost no longer."""
+    """This body is a ghost no longer."""
     if "on_ghost_destroyed" in body.kind.hooks:
         body.core.run(body, "on_ghost_destroyed", body.view.on_ghost_destroyed)
 

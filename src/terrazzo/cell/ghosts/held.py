@@ -38,16 +38,16 @@ class Held:
     until: float
     """Then the gap is mended."""
     ask: AppId
-    """Who can mend it: the app of the highest epoch heard of."""
+    """The app that can mend it: that of the highest epoch received."""
     epoch: int
     upto: int = -1
     """The highest number that is known to exist."""
     awaited: int = -1
-    """The epoch of a real that says it has a ghost here, while there is none."""
+    """The epoch of a real that has sent that it has a ghost here, while there is none."""
     is_unconfirmed: bool = False
     """Whether any real still has the ghost that is here is to be found out."""
     asked: int = 0
-    """How often, without a word of who is asked."""
+    """How often, without an answer."""
     steps: dict[int, UpdateGhost] = field(default_factory=dict)
     transitions: list[Transition] = field(default_factory=list)
     _serial: int = 0
@@ -59,12 +59,12 @@ class Held:
             self.on_answer()
 
     def on_answer(self) -> None:
-        """Who is asked has spoken: where only steps are missing, they may yet be mended."""
+        """The app that was asked has sent something: where only steps are missing, they may yet be mended."""
         if not self.transitions:
             self.asked = 0
 
     def add_step(self, message: UpdateGhost) -> bool:
-        """Keeps a step; False when there are too many: the gap will have to be mended."""
+        """Stores a step; False when there are too many: the gap will have to be mended."""
         self.upto = max(self.upto, message.number)
         if len(self.steps) >= HELD_STEPS_MAX:
             return False
@@ -72,7 +72,7 @@ class Held:
         return True
 
     def add_transition(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
-        """Keeps a turn, in its place."""
+        """Stores a transition, in its place."""
         self._serial += 1
         insort(self.transitions, Transition(message.number, message.epoch, self._serial, source, message))
 

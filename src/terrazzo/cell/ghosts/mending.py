@@ -65,13 +65,13 @@ class Mending:
                 self._mend(entity, all_held[entity])
 
     def begin_arrivals(self) -> None:
-        """A link is lost: those who have come begin."""
+        """A link is lost: each real that has arrived and is held begins."""
         for held in self._gaps.held.values():
             if any(isinstance(transition.message, Offload) for transition in held.transitions):
                 held.until = self._core.host.now
 
     def give_up(self, entity: int) -> None:
-        """Too much is held: turns are taken as they are, steps forgotten."""
+        """Too much is held: transitions are taken as they are, steps dropped."""
         held = self._gaps.held[entity]
         self._core.count("held steps given up", entity=entity)
         while held.transitions and self._gaps.held.get(entity) is held:

@@ -56,13 +56,13 @@ from terrazzo.world.rect import Rect
 
 KEEP_M = 10.0
 LINGER_S = 3.0
-"""Since a look at which it was needed, or since it was made: who stands still is looked at every LOOK_S."""
+"""Since the check that last needed it, or since it was made: a real that stands still is checked every LOOK_S."""
 CONFIRM_S = 3.0
 CHECK_TICKS = 2
 CREATED_MAX = 200
 DELETED_MAX = 200
 LOOK_S = 1.0
-"""Who stands still is looked at so often."""
+"""A real that stands still is checked so often."""
 STILL_M = 1.0
 ENDED_MAX = 4096
 WANTED_MAX = 4096
@@ -71,10 +71,10 @@ TOO_LARGE_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """An entity that was destroyed here lately, and who had a ghost of it."""
+    """An entity that was destroyed here lately, and the apps that had a ghost of it."""
 
-    # It is not kept in the grave, since there the end of a next life, or of its ghost, takes the place of this one, and
-    # the graves of many ghosts crowd it out, while those who had a ghost must still hear of it
+    # It is not stored in the tombstone, since there the end of a next life, or of its ghost, takes the place of this
+    # one, and the tombstones of many ghosts crowd it out, while the apps that had a ghost must still be sent it
     # (`cell/ghosts/tombstones.py`).
     apps: frozenset[AppId]
     message: DeleteGhost
@@ -82,7 +82,7 @@ class Ended:
 
 
 class GhostPlacement:
-    """Makes and unmakes the ghosts of the reals here, and tells them what happens."""
+    """Makes and deletes the ghosts of the reals here."""
 
     def __init__(self, core: Core, destinations: Destinations, former: FormerMembers, parcels: Parcels) -> None:
         self.distance_m = core.ghost_reach_m
@@ -198,7 +198,7 @@ class GhostPlacement:
 
     def create(self, real: Real, to: AppId) -> None:
         """Makes a ghost, or makes one anew."""
-        self._core.close_step(real)  # which is for those who have one
+        self._core.close_step(real)  # which is for the ghosts that are there
         ghost = real.ghosts.get(to) or self._add(real, to)
         if ghost is not None:
             ghost.asked_at = self._core.host.now
@@ -241,9 +241,9 @@ class GhostPlacement:
         self._core.account.add(body.kind.page.ghosts[PRESENCE], 1, size)
 
     def adopt(self, real: Real, apps: Iterable[AppId], version: int) -> None:
-        """A real that has come has ghosts there, as of a version of the tree; each is told, and confirms that it is
-        there. An app that is no longer part of the space has none: it may forget them, now that everybody has said
-        that it may."""
+        """A real that has arrived has ghosts there, as of a version of the tree; each gets SetReal, and confirms that
+        it is there. An app that is no longer part of the space has none: it may forget them, since all CellApps have
+        confirmed that it may."""
         body = real.body
         for app in apps:
             if app == self._core.me:
@@ -294,7 +294,7 @@ class GhostPlacement:
         else:
             self._with_ghosts.pop(body.id, None)
 
-    # What the ghosts' apps say.
+    # What the apps of the ghosts send.
 
     def on_created(self, source: AppId, message: GhostCreated) -> None:
         """The ghost is there."""
@@ -304,7 +304,7 @@ class GhostPlacement:
             ghost.is_confirmed = True
 
     def on_want_snapshot(self, source: AppId, message: WantSnapshot) -> None:
-        """A ghost there misses something, or somebody there believes in a ghost that is none."""
+        """A ghost there misses something, or the real has no ghost there any more."""
         core, entity = self._core, message.entity
         real, body, ended = core.reals.get(entity), core.bodies.get(entity), self._ended.get(entity)
         if real is not None:
@@ -319,7 +319,7 @@ class GhostPlacement:
             core.send(source, ended.message)
 
     def on_link_up(self, peer: AppId) -> None:
-        """What was said over the former link may be lost."""
+        """What was sent over the former link may be lost."""
         core, now = self._core, self._core.host.now
         listed = []
         for real in self._with_ghosts.values():

@@ -70,7 +70,7 @@ NOBODY = -1
 
 
 class GhostReceiver:
-    """All that is known of reals elsewhere."""
+    """The ghosts of one CellApp."""
 
     def __init__(
         self, core: Core, tombstones: Tombstones, seeking: Seeking, begin_real: Callable[[Offload], object]
@@ -86,7 +86,7 @@ class GhostReceiver:
     # Messages.
 
     def on_create(self, source: AppId, message: CreateGhost) -> None:
-        """A real elsewhere wants a ghost here."""
+        """A real elsewhere makes a ghost here."""
         self._begin(source, message)
         self._trust(message.entity, message.epoch)
         self._advance(message.entity)
@@ -126,13 +126,13 @@ class GhostReceiver:
             self.on_update(source, UpdateGhost(entity, epoch, number, (), position, direction))
 
     def on_delete(self, source: AppId, message: DeleteGhost) -> None:
-        """A real elsewhere wants its ghost here no longer."""
+        """A real elsewhere deletes its ghost here."""
         self._seeking.on_delete(source, message)
         self._end(source, message)
         self._advance(message.entity)
 
     def on_next_real(self, source: AppId, message: NextReal) -> None:
-        """The real went on to another app. A word of that one must follow: if it is lost, its real is asked."""
+        """The real went on to another CellApp. A message of that one must follow: if it is lost, its real is asked."""
         self._seeking.on_next_real(source, message)
         if message.app == self._core.me:
             return  # the real is on its way to here: the ghost becomes it when it comes
@@ -142,7 +142,7 @@ class GhostReceiver:
         self._follow(message.entity, message.app, message.epoch)
 
     def on_set_real(self, source: AppId, message: SetReal) -> None:
-        """A real has come to the source, or says again that it is there."""
+        """A real has arrived at the source, or is confirmed to be there."""
         body = self._core.bodies.get(message.entity)
         if body is None and self.tombstones.is_too_late(message.entity, message.epoch):
             return
@@ -176,7 +176,7 @@ class GhostReceiver:
     # Offloads.
 
     def hold_arrival(self, source: AppId, message: Offload) -> None:
-        """A real has come whose ghost here is too far behind. Its epoch begins here, when it lands: its sender had the
+        """A real has arrived whose ghost here is too far behind. Its epoch begins when it does: its sender had the
         one before."""
         held, body = self._hold(message.entity, source, message.epoch - 1), self._core.bodies[message.entity]
         held.add_transition(source, message)
@@ -197,12 +197,12 @@ class GhostReceiver:
         self.held.pop(entity, None)
 
     def remove(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
-        """A body is no longer here: its watchers are told, and a grave is dug."""
+        """A body ends here, and a tombstone is added."""
         self._core.remove_body(body)
         self._dig(body.id, epoch, body.number, is_destroyed=is_destroyed, body=body)
 
     def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
-        """A ghost is removed, and the game hears of it."""
+        """A ghost is removed, and its hook runs."""
         self.remove(body, epoch, is_destroyed=is_destroyed)
         run_destroyed_hook(body)
 
@@ -281,14 +281,14 @@ class GhostReceiver:
         return held
 
     def _trust(self, entity: int, epoch: int) -> None:
-        """A real has said that it has a ghost here."""
+        """A real has confirmed that it has a ghost here."""
         held = self.held.get(entity)
         if held is not None and epoch >= held.epoch:
             held.is_unconfirmed = False
             held.on_answer()
 
     def _advance(self, entity: int) -> None:
-        """Takes what is held and has its turn now."""
+        """Takes what is held and can be taken now."""
         held = self.held.get(entity)
         if held is None:
             return
@@ -324,7 +324,7 @@ class GhostReceiver:
         body.space.area.set_owner(body.slot, owner)
 
     def pass_over(self, entity: int, held: Held) -> None:
-        """Takes the first turn as if the steps before it had come."""
+        """Takes the first transition as if the steps before it had arrived."""
         body, transition = self._core.bodies.get(entity), held.transitions.pop(0)
         if body is not None and isinstance(transition.message, CreateGhost):
             self._replace(body, transition.source, transition.message)
@@ -358,8 +358,8 @@ class GhostReceiver:
             self._core.send(source, GhostCreated(entity, max(epoch, body.epoch)))
 
     def _replace(self, body: Body, source: AppId, message: CreateGhost) -> None:
-        """Takes over a later state of the same life at once; those who watch have its past. The body's number tells its
-        life: its epoch is the newest that was heard of, perhaps of a later life."""
+        """Takes over a later state of the same life at once; witnesses have its past. The body's number tells its
+        life: its epoch is the newest that was received, perhaps of a later life."""
         if body.space.id == message.space and life_of(body.number) == life_of(message.number):
             renew_ghost(body, source, message)
         else:

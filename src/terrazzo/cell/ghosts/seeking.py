@@ -88,7 +88,7 @@ class Seeking:
                 self.seek(body, entity)
 
     def seek(self, seeker: Body, entity: int) -> None:
-        """A real here knows an entity that has no body here."""
+        """A real here has met an entity that has no body here."""
         place = self._core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
         sought = Sought(self._core.host.now + SEEK_S)
         if place is not None and place.app not in (None, self._core.me):
@@ -152,7 +152,7 @@ class Seeking:
                 sought.ask, sought.epoch, sought.ask_at = message.app, message.epoch, 0.0
 
     def on_delete(self, source: AppId, message: DeleteGhost) -> None:
-        """The real has no ghost here, or is no more; from a former home that says nothing."""
+        """The real has no ghost here, or was destroyed; from a former home that means nothing."""
         self._give_up(source, message.entity, message.epoch)
 
     def _give_up(self, source: AppId, entity: int, epoch: int) -> None:
@@ -164,7 +164,7 @@ class Seeking:
     # What others seek.
 
     def on_want_ghosts(self, source: AppId, message: WantGhosts) -> None:
-        """A real there knows entities of which the source has no body."""
+        """A real there has met entities that have no body there."""
         for entity in message.entities:
             real = self._core.reals.get(entity)
             if real is None:
@@ -185,11 +185,11 @@ class Seeking:
 
     def _tell_of(self, source: AppId, entity: int) -> None:
         """Answers for an entity that has no real here: it is elsewhere, or ended."""
-        core, body, grave = self._core, self._core.bodies.get(entity), self._tombstones.get(entity)
+        core, body, tombstone = self._core, self._core.bodies.get(entity), self._tombstones.get(entity)
         place = core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
         if body is not None and body.real_app != core.me:
             core.send(source, NextReal(entity, body.epoch, body.real_app))
-        elif grave is not None and grave.is_destroyed:
-            core.send(source, DeleteGhost(entity, grave.epoch, grave.end, is_destroyed=True))
+        elif tombstone is not None and tombstone.is_destroyed:
+            core.send(source, DeleteGhost(entity, tombstone.epoch, tombstone.end, is_destroyed=True))
         elif place is not None and place.app is not None and place.app != core.me:
             core.send(source, NextReal(entity, place.version, place.app))

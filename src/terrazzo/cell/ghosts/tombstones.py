@@ -55,7 +55,7 @@ class Tombstones:
         return NOTHING_KNOWN if tombstone is None else tombstone.end
 
     def is_too_late(self, entity: int, epoch: int) -> bool:
-        """Whether what was said in this epoch cannot make a body any more."""
+        """Whether a message of this epoch cannot make a body any more."""
         tombstone = self._all.get(entity)
         return tombstone is not None and (
             epoch < tombstone.epoch or (epoch == tombstone.epoch and tombstone.is_destroyed)
@@ -78,7 +78,7 @@ class Tombstones:
         self._all[entity] = Tombstone(epoch, end, is_destroyed, number, history, space, now + TOMBSTONE_S)
 
     def expire(self, now: float) -> None:
-        """Forgets those whose time is over; they are in the order in which they were dug."""
+        """Drops those that are too old; they are in the order in which they were added."""
         while self._all:
             entity = next(iter(self._all))
             if self._all[entity].until > now:

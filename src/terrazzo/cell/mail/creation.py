@@ -43,7 +43,7 @@ class Creation:
             return
         box = self._switchboard.boxes.get(part)
         if box is not None and box.is_ending:
-            self._waiting[part] = question  # instead of one that waits: whoever asks again has given that up
+            self._waiting[part] = question  # instead of a former one: a base that asks again has given that up
             return
         problem = self._create(question.source, message)
         if problem is None:
@@ -53,13 +53,13 @@ class Creation:
             self._requests.refuse(question, problem)
 
     def on_ended(self, part: PartId) -> None:
-        """The former body has nothing left to say."""
+        """The mailbox of the former body has nothing left to send."""
         question = self._waiting.pop(part, None)
         if question is not None:
             self.on_create_real(question)
 
     def _was_made(self, part: PartId, life: int) -> bool:
-        """Whether there is a trace of this life: its mailbox, or where that went; a ghost, or its grave."""
+        """Whether there is a trace of this life: its mailbox, or where that went; a ghost, or its tombstone."""
         place = self._switchboard.places.get(part)
         if place is not None and life_of(place.version) == life:
             return True
@@ -109,10 +109,10 @@ class Creation:
     def _clear_the_way(self, message: CreateReal) -> str | None:
         """An entity has one body: a ghost of a former life, whose deletion is on its way, makes room for the new."""
         core, first = self._core, first_of_life(message.life)
-        body, grave = core.bodies.get(message.entity), self._receiver.tombstones.get(message.entity)
+        body, tombstone = core.bodies.get(message.entity), self._receiver.tombstones.get(message.entity)
         if PartId(EntityId(message.entity), Part.CELL) in self._switchboard.boxes:
             return f"entity {message.entity} has a cell part here already: destroy it first"
-        if (body is not None and body.epoch >= first) or (grave is not None and grave.epoch >= first):
+        if (body is not None and body.epoch >= first) or (tombstone is not None and tombstone.epoch >= first):
             return f"entity {message.entity} had a later life than {message.life}: count lives up"
         self._receiver.on_arrived(message.entity)  # what is held is about a former life, even where its ghost is gone
         if body is not None:

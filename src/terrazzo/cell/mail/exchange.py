@@ -30,7 +30,7 @@ class CellExchange:
 
     def __init__(self) -> None:
         self._kept: dict[PartId, list[tuple[PartId, list[bytes], str]]] = {}
-        """What a real that has not landed yet is to be told."""
+        """Reports for reals that have not begun here yet."""
 
     def connect(
         self,
@@ -56,11 +56,11 @@ class CellExchange:
             is_news = switchboard.learn(part, 0, body.base)
         elif body is not None and body.real_app != self._core.me:
             is_news = switchboard.learn(part, body.epoch, body.real_app)
-        if not is_news:  # whoever asks has tried that already
+        if not is_news:  # the switchboard has tried that already
             self._find(part)
 
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
-        """See Exchange. What belongs to a real that has ended is nobody's loss any more."""
+        """See Exchange. A report for a real that has ended is dropped."""
         self._core.count("undelivered", source=str(source), to=str(to), messages=len(payloads), reason=reason)
         real = self._core.reals.get(source.entity)
         if real is not None:
@@ -69,13 +69,13 @@ class CellExchange:
             self._kept.setdefault(source, []).append((to, payloads, reason))
 
     def on_arrived(self, real: Real) -> None:
-        """A real has come: it hears what was undelivered meanwhile."""
+        """A real has begun here: it gets the reports of the time between."""
         for to, payloads, reason in self._kept.pop(real.body.part, ()):
             self._tell(real, to, payloads, reason)
 
     def _tell(self, real: Real, to: PartId, payloads: list[bytes], reason: str) -> None:
-        """The game is told of its calls (whoever awaits one, there), a teleport of its question; what the engine had to
-        say to a base that is gone, and an answer to somebody who is gone, is nobody's loss."""
+        """The game gets its calls back (a method that awaits one, as an error), a teleport its question. Messages of
+        the engine to a base that is gone, and answers to a part that is gone, are dropped."""
         for payload in payloads:
             message = REGISTRY.decode_nested(payload)
             if isinstance(message, CallCell | CallBase):

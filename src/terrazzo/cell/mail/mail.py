@@ -86,11 +86,11 @@ class Mail:
     def _reply(self, real: Real, source: PartId, answer: Message) -> None:
         try:
             self._core.switchboard.send(real.body.part, source, REGISTRY.encode(answer))
-        except ChannelFull:  # whoever asks so often without taking the answers can wait for them
+        except ChannelFull:  # a part that asks so often without taking the answers
             self._core.count("answer dropped", entity=real.body.id, to=str(source))
 
     def _obey(self, real: Real, message: Message) -> bool:
-        """What only the own base may say; False when it is nothing of that kind."""
+        """What only the own base may send; False when it is nothing of that kind."""
         if isinstance(message, SetWitness):
             self._set_witness(real, message)
         elif isinstance(message, DestroyReal):

@@ -61,7 +61,7 @@ def check_readable(core: Core, message: Offload) -> None:
 
 def is_known(core: Core, message: Offload) -> bool:
     """Whether this epoch, or a later one, has been seen here. Only this app can have taken the real in, so this is a
-    copy, wherever the real is believed to live now and whatever has become of the ground."""
+    copy, wherever the real is now and whatever has become of the cell."""
     part = PartId(EntityId(message.entity), Part.CELL)
     version, place = core.switchboard.version_of(part), core.switchboard.places.get(part)
     return max(-1 if version is None else version, -1 if place is None else place.version) >= message.epoch
@@ -77,7 +77,7 @@ class Arrivals:
         self._seeking = seeking
 
     def begin(self, message: Offload) -> Real:
-        """The entity goes on here; only its own code has not been told of it yet."""
+        """The entity goes on here; only its hook has not run yet."""
         self._receiver.on_arrived(message.entity)
         body = self._body(message)
         real = Real(body, message.dbid, is_arriving=True)
@@ -109,7 +109,7 @@ class Arrivals:
             base=message.base,
             real_app=core.me,
             epoch=message.epoch,
-            # In another space it is one step further. In the same its ghosts are told of the jump by the next step.
+            # In another space it is one step further. In the same its ghosts get the jump with the next step.
             number=message.number + is_elsewhere,
             position=jump.position if is_elsewhere else message.position,
             direction=jump.direction if is_elsewhere else message.direction,

@@ -73,7 +73,7 @@ from terrazzo.wire.pairs.cell_cell import (
 OFFLOADS_MAX = 100
 REASON_BYTES_MAX = 900
 RESTORED = 1 << 20
-"""What is added to the number of a real whose destination died: more than that could have told of it."""
+"""Added to the number of a real whose destination died: more steps than that CellApp could have sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Offloads:
     # Leaving.
 
     def check(self) -> None:
-        """Sends off those whose place is another app's."""
+        """Sends away the reals whose place is in another app's cell."""
         waiting = sorted(self._outside(), key=lambda real: (real.body.id <= self._last, real.body.id))
         self._last, count = 0, 0
         for real in waiting:
@@ -159,7 +159,7 @@ class Offloads:
         if real.witness is not None:
             self._scheduler.serve(real)
             if self._scheduler.is_parting(real):
-                return self._stay(real, jump, "its client was sent away")  # the game hears of that first
+                return self._stay(real, jump, "its client was sent away")  # its hook runs first
             self._switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
         for each in [each for each in real.ghosts if self._former.has_left(body.space.id, each)]:
             self._placement.delete(real, each)  # where it goes they may not be known as those that have left
@@ -257,7 +257,7 @@ class Offloads:
 
     def on_app_dead(self, app: AppId) -> None:
         """An app is dead, and fenced: what was on its way to it, and perhaps there, is here again as it left. What the
-        dead may have told of it is undone: everybody gets the whole state under a number that is beyond."""
+        dead may have sent of it is undone: all ghosts get the whole state under a number that is beyond."""
         for kept in [kept for kept in self.kept.values() if kept.to == app]:
             message, kind = kept.message, self._core.kinds.get(kept.message.type_id)
             assert kind is not None
@@ -273,7 +273,7 @@ class Offloads:
                 self._placement.describe(real, each, is_snapshot=True)
 
     def _bring_back(self, message: Offload, reason: str) -> Real | None:
-        """The real that left begins here again; None where a later home of it is known, so that it was taken in."""
+        """The real that left begins here again; None where a later home of it is known, so it was taken in."""
         jump, mailbox = message.jump, _moved_on(message.mailbox)
         del self.kept[message.entity]
         if self._has_gone_on(message):
@@ -287,7 +287,7 @@ class Offloads:
         return real
 
     def _has_gone_on(self, message: Offload) -> bool:
-        """Whether the switchboard, or a ghost that is here, has been told of a later epoch than that of this copy."""
+        """Whether the switchboard, or a ghost that is here, has a later epoch than that of this copy."""
         body = self._core.bodies.get(message.entity)
         place = self._switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
         known = (-1 if body is None else body.epoch, -1 if place is None else place.version)

@@ -52,7 +52,7 @@ Leave = Callable[[Real, AppId, Jump], bool]
 
 
 class Pending:
-    """One teleport that is being sought."""
+    """One teleport whose place is being looked for."""
 
     __slots__ = (
         "ask_at", "direction", "goal", "is_asking", "position", "question", "real", "space", "target", "until", "words"
@@ -63,13 +63,13 @@ class Pending:
         self.question, self.space, self.target, self.position, self.direction, seconds = packed
         self.until = now + seconds
         self.words = packed[1:5]
-        """What was asked for: the same again is no other wish."""
+        """What was asked for: the same again is no other teleport."""
         self.is_asking = False
-        """The manager has been asked and has not answered."""
+        """The manager was asked and has not answered."""
         self.ask_at = now
         """What it found is not asked for again before that."""
         self.goal: tuple[int, AppId] | None = None
-        """Found: the space, and who has that point of it; while that one is out of reach it is sought again."""
+        """Found: the space, and the app that has the point; while that is out of reach, another is looked for."""
 
     def pack(self, now: float) -> PackedTeleport:
         """At rest; what was found is sought again, since it is seen from elsewhere."""
@@ -79,7 +79,7 @@ class Pending:
 
 
 class Teleports:
-    """The wishes of one app's reals."""
+    """The pending teleports of one app's reals."""
 
     def __init__(
         self, core: Core, requests: Requests, moves: ClientMoves, riding: Riding, interests: Interests, offload: Leave
@@ -93,7 +93,7 @@ class Teleports:
         self._offload = offload
         self._pending: dict[int, Pending] = {}
         self._going: Pending | None = None
-        """The wish whose real is about to leave."""
+        """The teleport whose real is about to leave."""
 
     # What the game asks for.
 
@@ -108,136 +108,136 @@ class Teleports:
         self._core.switchboard.send(real.body.part, to, REGISTRY.encode(WhereAreYou(question)))
         self.unpack(real, PackedTeleport(question, "", target, offset, direction, TELEPORT_S))
 
-    # A wish travels.
+    # A pending teleport travels.
 
     def pack(self, real: Real) -> PackedTeleport | None:
-        """The wish of this real at rest, if it has one."""
-        wish = self._of(real)
-        return None if wish is None else wish.pack(self._core.host.now)
+        """The pending teleport of this real at rest, if it has one."""
+        pending = self._of(real)
+        return None if pending is None else pending.pack(self._core.host.now)
 
     def unpack(self, real: Real, packed: PackedTeleport | None) -> None:
-        """A wish begins, or goes on where its real has come to."""
+        """A teleport begins, or goes on where its real has arrived."""
         if packed is not None:
-            wish = self._pending[real.body.id] = Pending(real, packed, self._core.host.now)
-            self._seek(wish)
+            pending = self._pending[real.body.id] = Pending(real, packed, self._core.host.now)
+            self._seek(pending)
 
     # Where to.
 
     def on_here(self, real: Real, source: PartId, message: IAmHere) -> None:
         """The entity that was asked has answered."""
-        wish = self._of(real)
-        if wish is None or wish.question != message.question or wish.target != source.entity:
-            return  # of a wish that is over
-        x, y, z = (float(a + b) for a, b in zip(message.position, wish.position, strict=True))
-        wish.space, wish.target, wish.position = message.space, 0, (x, y, z)
-        problem = place_problem(self._core.game, wish.space, wish.position)
+        pending = self._of(real)
+        if pending is None or pending.question != message.question or pending.target != source.entity:
+            return  # of a teleport that is over
+        x, y, z = (float(a + b) for a, b in zip(message.position, pending.position, strict=True))
+        pending.space, pending.target, pending.position = message.space, 0, (x, y, z)
+        problem = place_problem(self._core.game, pending.space, pending.position)
         if problem is not None:
-            self._fail(wish, problem)
+            self._fail(pending, problem)
         else:
-            self._seek(wish)
+            self._seek(pending)
 
     def on_undelivered(self, real: Real, question: int, reason: str) -> None:
         """The entity that was asked is not to be found."""
-        wish = self._of(real)
-        if wish is not None and wish.question == question:
-            self._fail(wish, f"entity {wish.target} cannot be found: {reason}")
+        pending = self._of(real)
+        if pending is not None and pending.question == question:
+            self._fail(pending, f"entity {pending.target} cannot be found: {reason}")
 
-    def _seek(self, wish: Pending) -> None:
-        """Who has the point, if it is known which."""
+    def _seek(self, pending: Pending) -> None:
+        """Finds the app that has the point, if the point is known."""
         core, now, links = self._core, self._core.host.now, self._core.links
-        if wish.target or wish.is_asking or (wish.goal is not None and wish.goal[1] not in links.lost):
+        if pending.target or pending.is_asking or (pending.goal is not None and pending.goal[1] not in links.lost):
             return
         for space in core.spaces.values():
-            if space.name == wish.space and space.leaf is not None:
-                leaf = space.leaf_at(wish.position)
+            if space.name == pending.space and space.leaf is not None:
+                leaf = space.leaf_at(pending.position)
                 if leaf is not None:
-                    wish.goal = (space.id, leaf.app)
+                    pending.goal = (space.id, leaf.app)
                     return
-        if links.manager is not None and (wish.goal is None or now >= wish.ask_at):
-            wish.is_asking, wish.ask_at = True, now + ASK_S
-            question = FindEntry(wish.space, wish.position[0], wish.position[2])
+        if links.manager is not None and (pending.goal is None or now >= pending.ask_at):
+            pending.is_asking, pending.ask_at = True, now + ASK_S
+            question = FindEntry(pending.space, pending.position[0], pending.position[2])
             self._requests.ask(
                 links.manager,
                 question,
                 timeout_s=ASK_S,
-                then=lambda answer: self._on_entry(wish, answer),
-                failed=lambda why, words: self._on_no_entry(wish, why, words),
+                then=lambda answer: self._on_entry(pending, answer),
+                failed=lambda why, words: self._on_no_entry(pending, why, words),
             )
 
-    def _on_entry(self, wish: Pending, answer: Message) -> None:
-        wish.is_asking = False
-        if self._of(wish.real) is wish:
+    def _on_entry(self, pending: Pending, answer: Message) -> None:
+        pending.is_asking = False
+        if self._of(pending.real) is pending:
             assert isinstance(answer, Entry)
-            wish.goal = (answer.space, answer.app)
+            pending.goal = (answer.space, answer.app)
 
-    def _on_no_entry(self, wish: Pending, why: Failure, words: str) -> None:
-        wish.is_asking = False
-        if why is Failure.REFUSED and self._of(wish.real) is wish:
-            self._fail(wish, words)
+    def _on_no_entry(self, pending: Pending, why: Failure, words: str) -> None:
+        pending.is_asking = False
+        if why is Failure.REFUSED and self._of(pending.real) is pending:
+            self._fail(pending, words)
 
     # The tick.
 
     def on_tick(self) -> None:
-        """Puts those whose goal is in this cell, asks again, gives up."""
-        for wish in list(self._pending.values()):
-            if self._of(wish.real) is wish:
-                self._core.confine(wish.real.body, "teleport", self._go_on, wish)
+        """Puts reals whose goal is in this cell, asks again, gives up."""
+        for pending in list(self._pending.values()):
+            if self._of(pending.real) is pending:
+                self._core.confine(pending.real.body, "teleport", self._go_on, pending)
 
-    def _go_on(self, wish: Pending) -> None:
-        self._seek(wish)
-        if self._is_here(wish):
-            del self._pending[wish.real.body.id]
-            if self._take_leave(wish):
-                self._riding.alight(wish.real)
-                self._moves.put(wish.real, wish.position, self._direction(wish))
-                self._arrive(wish.real)
-        elif self._core.host.now >= wish.until:
-            self._fail(wish, self._excuse(wish))
+    def _go_on(self, pending: Pending) -> None:
+        self._seek(pending)
+        if self._is_here(pending):
+            del self._pending[pending.real.body.id]
+            if self._take_leave(pending):
+                self._riding.alight(pending.real)
+                self._moves.put(pending.real, pending.position, self._direction(pending))
+                self._arrive(pending.real)
+        elif self._core.host.now >= pending.until:
+            self._fail(pending, self._excuse(pending))
 
-    def _take_leave(self, wish: Pending) -> bool:
-        """Before it is put elsewhere in this cell; False: a hook of the game has destroyed it or wishes otherwise."""
-        real = wish.real
-        self._interests.take_leave(real, real.body.space.id, wish.position)
+    def _take_leave(self, pending: Pending) -> bool:
+        """Before it is put elsewhere in this cell; False: a hook has destroyed it or teleports it elsewhere."""
+        real = pending.real
+        self._interests.take_leave(real, real.body.space.id, pending.position)
         return not real.is_destroyed and self._of(real) is None
 
     def run(self) -> None:
-        """Sends off those whose goal is elsewhere; their steps are closed."""
-        for wish in list(self._pending.values()):
-            if self._of(wish.real) is not wish or wish.goal is None or self._is_here(wish):
+        """Sends away reals whose goal is elsewhere; their steps are closed."""
+        for pending in list(self._pending.values()):
+            if self._of(pending.real) is not pending or pending.goal is None or self._is_here(pending):
                 continue
-            space, app = wish.goal
+            space, app = pending.goal
             if self._core.links.reaches(app):
-                del self._pending[wish.real.body.id]
-                self._going = wish
-                jump = Jump(space, wish.position, self._direction(wish))
-                self._core.confine(wish.real.body, "teleport", self._offload, wish.real, app, jump)
+                del self._pending[pending.real.body.id]
+                self._going = pending
+                jump = Jump(space, pending.position, self._direction(pending))
+                self._core.confine(pending.real.body, "teleport", self._offload, pending.real, app, jump)
                 self._going = None
 
     def is_overtaken(self, real: Real) -> bool:
-        """Whether one who is about to leave has another wish by now; the same again is none."""
-        wish = self._of(real)
-        if wish is None or self._going is None:
+        """Whether a real that is about to leave has another teleport by now; the same again is none."""
+        pending = self._of(real)
+        if pending is None or self._going is None:
             return False
-        if wish.words == self._going.words:
+        if pending.words == self._going.words:
             del self._pending[real.body.id]
             return False
         return True
 
-    def _is_here(self, wish: Pending) -> bool:
-        return wish.goal == (wish.real.body.space.id, self._core.me)
+    def _is_here(self, pending: Pending) -> bool:
+        return pending.goal == (pending.real.body.space.id, self._core.me)
 
-    def _direction(self, wish: Pending) -> Direction:
-        return wish.real.body.direction if wish.direction is None else wish.direction
+    def _direction(self, pending: Pending) -> Direction:
+        return pending.real.body.direction if pending.direction is None else pending.direction
 
-    def _excuse(self, wish: Pending) -> str:
-        if wish.goal is not None:
-            return f"{wish.goal[1]}, which has that place, is out of reach"
-        return f"entity {wish.target} has not answered" if wish.target else "the CellAppMgr has not answered"
+    def _excuse(self, pending: Pending) -> str:
+        if pending.goal is not None:
+            return f"{pending.goal[1]}, which has that place, is out of reach"
+        return f"entity {pending.target} has not answered" if pending.target else "the CellAppMgr has not answered"
 
     # What came of it.
 
     def on_arrived(self, real: Real) -> None:
-        """It has been taken in here, and its client told of the place."""
+        """It has been taken in here, and its client was sent the place."""
         self._moves.hold(real)
         self._arrive(real)
 
@@ -249,16 +249,16 @@ class Teleports:
         real.controllers.cancel(Category.MOVEMENT)
         self._core.run(real.body, "on_teleported", real.part.on_teleported)
 
-    def _fail(self, wish: Pending, reason: str) -> None:
-        del self._pending[wish.real.body.id]
-        self.on_refused(wish.real, reason)
+    def _fail(self, pending: Pending, reason: str) -> None:
+        del self._pending[pending.real.body.id]
+        self.on_refused(pending.real, reason)
 
     def _of(self, real: Real) -> Pending | None:
-        """The wish of a real that is still here and lives; else it has none."""
-        wish = self._pending.get(real.body.id)
-        if wish is None or wish.real is not real:
+        """The pending teleport of a real that is still here."""
+        pending = self._pending.get(real.body.id)
+        if pending is None or pending.real is not real:
             return None
         if real.is_destroyed or self._core.reals.get(real.body.id) is not real:
             del self._pending[real.body.id]
             return None
-        return wish
+        return pending

@@ -14,7 +14,7 @@ from terrazzo.cell.core.real import Real
 from terrazzo.cell.motion.controllers import Walk
 
 STEP_MAX_S = 1.0
-"""A step after a long pause is no longer than that: nobody leaps."""
+"""A step after a long pause is no longer than that: no entity leaps."""
 
 Ended = tuple[Real, Controller, Outcome]
 
@@ -43,7 +43,7 @@ class Clockwork:
             self._core.confine(real.body, "timers", self._fire, real, now)
 
     def _step(self, real: Real, controller: Controller, seconds: float) -> Outcome:
-        """A step; a controller that fails ends, and nothing more is heard of it."""
+        """A step; a controller that fails ends, and no hook is called."""
         try:
             return controller.step(real, seconds)
         except AssertionError:

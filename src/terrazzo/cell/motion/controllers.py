@@ -62,7 +62,7 @@ class Walk:
         self.is_lasting = is_lasting
         """It follows, and is never done."""
         self.is_near = False
-        """It has caught up, and said so."""
+        """It has caught up, and its hook was called."""
         self.lost_s = 0.0
         """How long its goal has been out of sight."""
 

@@ -54,7 +54,7 @@ from terrazzo.world.rect import Rect
 LOST_S = 2.0
 """So long a vehicle that has gone out of sight is waited for."""
 TOLD_S = 1.0
-"""So often a rider is told of whose position is not volatile."""
+"""The place of a rider whose position is not volatile is sent so often."""
 EDGE_M = 0.01
 """So far from the edge of the space it stays: places are rounded."""
 
@@ -70,7 +70,7 @@ def inside(bounds: Rect, position: Position) -> Position:
 
 
 class Riding:
-    """Those who ride, of one app's reals."""
+    """The riders among the reals of one app."""
 
     def __init__(self, core: Core, moves: ClientMoves, seeking: Seeking, tombstones: Tombstones) -> None:
         self._core = core
@@ -83,9 +83,9 @@ class Riding:
         self._lives: dict[int, int] = {}
         """In which life it was seen here last: the end of a former one means nothing."""
         self._guided: set[int] = set()
-        """Riders whose clients are told where they are, since they do not know the vehicle."""
+        """Riders whose clients are sent their places, since they do not have the vehicle."""
         self._told: dict[int, tuple[float, Position, Direction]] = {}
-        """When a rider was told of whose position is not volatile, and where it was."""
+        """When the place of a rider whose position is not volatile was sent, and that place."""
 
     # What the game asks for.
 
@@ -112,7 +112,7 @@ class Riding:
         self._carry(real, vehicle)
 
     def alight(self, real: Real) -> None:
-        """It stands where it is. Whoever does not ride may do so, too."""
+        """It stands where it is. An entity that does not ride may alight, too."""
         body = real.body
         if body.ride is None:
             return
@@ -131,7 +131,7 @@ class Riding:
     # The tick.
 
     def run(self) -> None:
-        """Everybody is where the vehicle is."""
+        """Puts each rider where its vehicle is."""
         lost: list[Real] = []
         for entity, real in list(self._riders.items()):
             if real.body.real is not real or real.is_destroyed:
@@ -149,8 +149,8 @@ class Riding:
         assert body.ride is not None
         vehicle = self._core.bodies.get(body.ride.vehicle)
         if vehicle is None or vehicle.space is not body.space:
-            grave, life = self._tombstones.get(body.ride.vehicle), self._lives.get(body.id)
-            is_over = grave is not None and grave.is_destroyed and life_of(grave.end) == life
+            tombstone, life = self._tombstones.get(body.ride.vehicle), self._lives.get(body.id)
+            is_over = tombstone is not None and tombstone.is_destroyed and life_of(tombstone.end) == life
             is_awaited = now < self._lost_at.setdefault(body.id, now) + LOST_S
             return not is_over and (is_awaited or self._seeking.is_sought(body.id, body.ride.vehicle))
         self._lost_at.pop(body.id, None)
