@@ -77,7 +77,7 @@ BOUNDS: dict[Enum, Bound] = {
     Kind.REALS: Bound(STAY_S + QUEUE_S + WAYS_S, "offload.STAY_S; QUEUE; WAYS", _ON_ITS_WAY),
     Kind.GHOSTS: Bound(
         _GHOSTS_S,
-        "haunts.CONFIRM_S, LINGER_S and LOOK_S; mending.GAP_S; QUEUE",
+        "placement.CONFIRM_S, LINGER_S and LOOK_S; mending.GAP_S; QUEUE",
         (*_ON_ITS_WAY, Kind.REALS, Kind.HELD, Kind.DUTIES),
     ),
     Kind.HOOKS: Bound(WAYS_S, "WAYS", (Kind.GHOSTS, Kind.REALS)),
