@@ -20,7 +20,7 @@ class Stage(Any):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.area = Area()
-        self.space = self.core = self.services = self.moves = self.body = self
+        self.space = self.core = self.moves = self.body = self
         self.slot = self.area.add(1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0, 0)
         self.bodies: dict[int, SimpleNamespace] = {}
         self.controllers = Controllers()

@@ -181,7 +181,7 @@ class CellApp(ClusterApp):
             on_arrived=self.exchange.on_arrived,
         )
         self.ground = Ground(core, self.former, self.offloads, self.receiver, self.moves)
-        core.services = Services(self.moves, self.teleports, self.riding, self.interests)
+        core.moves, core.services = self.moves, Services(self.teleports, self.riding, self.interests)
 
     def _build_mail(self) -> None:
         self.creation = Creation(self.core, self.requests, self.receiver)

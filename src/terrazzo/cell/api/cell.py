@@ -75,7 +75,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     @position.setter
     def position(self, position: Iterable[float]) -> None:
         real, point = self._free("be moved"), self._point(position, "position")
-        self._body.core.services.moves.put(real, point, self._body.direction)
+        self._body.core.moves.put(real, point, self._body.direction)
 
     @property
     def direction(self) -> Vector3:
@@ -86,7 +86,7 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     @direction.setter
     def direction(self, direction: Iterable[float]) -> None:
         real, looks = self._free("be turned"), place(direction, "direction")
-        self._body.core.services.moves.put(real, self._body.position, looks)
+        self._body.core.moves.put(real, self._body.position, looks)
 
     @property
     def yaw(self) -> float:

@@ -29,7 +29,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from terrazzo.cell.client.clients import Clients, witness_of
+from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
@@ -120,8 +120,8 @@ class ClientScheduler:
 
     def serve(self, real: Real) -> None:
         """Sends the client of a real what it is to get now. If that fails, the client has missed something for good."""
-        witness = witness_of(real)
-        assert witness is not None
+        witness = real.witness
+        assert isinstance(witness, Witness)
         try:
             self._serve(real, witness)
         except AssertionError:

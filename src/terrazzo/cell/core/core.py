@@ -21,7 +21,7 @@ from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.kind import Kinds
 from terrazzo.cell.core.links import Links
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.services import Services
+from terrazzo.cell.core.services import Moving, Services
 from terrazzo.cell.core.space import Space
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
@@ -41,8 +41,9 @@ T = TypeVar("T")
 class Core:
     """What every room of one CellApp may use."""
 
+    moves: Moving
+    """Moves reals on behalf of the server; set when the rooms are built, as are the services."""
     services: Services
-    """What the code of a game asks for; set when the rooms are built."""
 
     def __init__(
         self,

@@ -91,7 +91,6 @@ class Triggers(Protocol):
 class Services:
     """What the code of a game can ask for, beside what the core does itself."""
 
-    moves: Moving
     teleports: Teleporting
     riding: Boarding
     triggers: Triggers

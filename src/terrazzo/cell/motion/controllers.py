@@ -90,7 +90,7 @@ class Walk:
         direction = area.direction(slot)
         if self.faces and (dx or dz) and not real.controllers.has(Category.TURNING):
             direction = (atan2(dx, dz), direction[1], direction[2])
-        body.core.services.moves.put(real, place, direction)
+        body.core.moves.put(real, place, direction)
         return self._caught_up() if is_there else Outcome.GOES_ON
 
     def _look(self, real: Real, seconds: float) -> bool:
@@ -148,7 +148,7 @@ class Turn:
         most = self.speed * seconds
         is_done = abs(left) <= most
         turned = self.yaw if is_done else yaw + (most if left > 0 else -most)
-        real.body.core.services.moves.put(real, real.body.position, (turned, pitch, roll))
+        real.body.core.moves.put(real, real.body.position, (turned, pitch, roll))
         return Outcome.DONE if is_done else Outcome.GOES_ON
 
     def pack(self) -> bytes:
