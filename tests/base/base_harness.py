@@ -28,7 +28,7 @@ from terrazzo import (
     prop,
     remote,
 )
-from terrazzo.base import Base, Proxy
+from terrazzo.base import Base, Proxy, Server
 from terrazzo.base.baseapp import Address, BaseApp
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import ValueRejected
@@ -400,6 +400,11 @@ class Town:
         """The session is over."""
         self.endpoint.queue.append(event(Closed, session, Reason.SILENT, False))
         self.step()
+
+    @property
+    def server(self) -> Server:
+        """What the game's `on_ready` gets."""
+        return Server(self.app.game, self.app.factory.create)
 
     def proxy(self, id: int) -> ProxyEntity:
         proxy = self.app.bases[EntityId(id)]

@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
@@ -77,13 +77,13 @@ def _saves_without_end(app: CellApp) -> None:
 def _makes(app: BaseApp, change: Callable[[ProxyEntity], None]) -> None:
     """Proxies are changed as they are made."""
 
-    def settle(before: Any, *args: Any) -> Any:
+    def register(before: Any, *args: Any) -> Any:
         entity = before(*args)
         if isinstance(entity, ProxyEntity):
             change(entity)
         return entity
 
-    instead(app.nursery, "_settle", settle)
+    instead(app.factory, "_register", register)
 
 
 def _ignores_rates(proxy: ProxyEntity) -> None:
@@ -122,7 +122,7 @@ def _exposes_to_all(proxy: ProxyEntity) -> None:
         if schema is None or entity == proxy.id:
             before(number, body)
             return
-        call = proxy.app.methods.find(schema, Side.CELL, number, data)
+        call = proxy.mail._methods.find(schema, Side.CELL, number, data)
         if call.method.exposed is Exposed.ALL_CLIENTS:
             before(number, body)
             return
@@ -210,14 +210,14 @@ def _sends_no_detaching(proxy: ProxyEntity) -> None:
         if is_on:
             before(witness, is_on=is_on)
 
-    instead(proxy, "_say_witness", say)
+    instead(proxy, "_send_witness", say)
 
 
 def _reuses_number(proxy: ProxyEntity) -> None:
     """The next client of a proxy has the witness number of the one before it."""
 
     def set_witness(before: Any) -> None:
-        is_next = proxy.witness > 0 and proxy.cell.state is Body.THERE and proxy.is_ready
+        is_next = proxy.witness > 0 and proxy.cell.state is CellPartState.THERE and proxy.is_ready
         proxy.witness -= is_next
         before()
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.cell.seeking import SEEK_S
 from terrazzo.cell.timers import DRAWN
 from terrazzo.errors import UsageError
@@ -381,7 +381,7 @@ class PlayedHome(Home, Proxy):
         self.judge.check(self.judge.clients.ready(self.id))
         self.judge.answers.pop(self.id, None)
         self.visits += 1
-        if self._engine.cell.state is not Body.NONE:
+        if self._engine.cell.state is not CellPartState.NONE:
             return
         if self.last_place is None:
             self.create_cell(*self.judge.entry(self.id))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from terrazzo.base.cellside import ENTRY_S
+from terrazzo.base.cell_part import ENTRY_S
 from terrazzo.base.limits import KEY_S
 from terrazzo.base.saving import GATHER_S
 from terrazzo.cell.haunts import CONFIRM_S, LINGER_S, LOOK_S
@@ -83,7 +83,7 @@ BOUNDS: dict[Enum, Bound] = {
     Kind.HOOKS: Bound(WAYS_S, "WAYS", (Kind.GHOSTS, Kind.REALS)),
     Kind.AREAS: Bound(SEEK_S + WAYS_S, "seeking.SEEK_S; WAYS", (Kind.GHOSTS, Kind.REALS, Kind.DUTIES)),
     Kind.DUTIES: Bound(TELEPORT_S + TRAVEL_S, "teleport.TELEPORT_S; the longest errand", (*_ON_ITS_WAY, Kind.REALS)),
-    Kind.BASES: Bound(LINK_S + ENTRY_S + 2 * WAYS_S, "LINK; cellside.ENTRY_S; WAYS, twice", _ON_ITS_WAY),
+    Kind.BASES: Bound(LINK_S + ENTRY_S + 2 * WAYS_S, "LINK; cell_part.ENTRY_S; WAYS, twice", _ON_ITS_WAY),
     Kind.CALLS: Bound(
         _CALLS_S, "LINK; three resends; locator.ANSWER_S; locate_s; resend_max_s", (*_ON_ITS_WAY, Kind.BASES)
     ),

@@ -30,6 +30,7 @@ from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.world import World
 from terrazzo.sync.protocol import LoginReply
+from terrazzo.wire.app import App
 
 DETACH_S = 6.0
 DETACH_SWIFT_S = 1.5
@@ -57,6 +58,7 @@ class Clients:
         self._bases_over = bases_over
         self._rng: Random = world.rng("kept proxies")
         self._detach_s = inf if not shape.is_peaceful else DETACH_SWIFT_S if shape.is_swift else DETACH_S
+        self._apps: list[BaseApp] = []
         self._kept: dict[int, Any] = {}
         """The base parts that are kept, by entity."""
         self._taken: set[int] = set()
@@ -77,6 +79,11 @@ class Clients:
         """Whether a BaseApp sends a client away as it should: one that fell silent, when its player logs in again."""
         return event == "client sent away" and facts.get("reason") == "SILENT" and bool(self.silent)
 
+    def watch(self, app: App) -> None:
+        """A process has started: its proxies may be kept."""
+        if isinstance(app, BaseApp):
+            self._apps.append(app)
+
     def falls_silent(self) -> bool:
         """Whether a client that is about to leave falls silent instead."""
         return bool(self.silent) and self._rng.random() < self.silent
@@ -91,13 +98,14 @@ class Clients:
         if part is None:
             return None
         engine: ProxyEntity = part._engine
-        if engine.life is not Life.ALIVE or engine.app.is_stopping:
+        app = next((app for app in self._apps if app.bases.get(engine.id) is engine), None)
+        if app is None or engine.life is not Life.ALIVE or app.is_stopping:
             return None
         self._count("taken")
         self._taken.add(entity)
-        key = engine.app.keys.make(engine.id, engine.app.host.now)
+        key = app.keys.make(engine.id, app.host.now)
         engine.expect(key)
-        host, udp_port, ws_port = engine.app._address
+        host, udp_port, ws_port = app._address
         return msgspec.json.encode(LoginReply(host=host, udp_port=udp_port, ws_port=ws_port, key=key.hex()))
 
     # What the game is told.

@@ -52,7 +52,7 @@ UNWANTED_IN_PEACE = (
     "held steps given up",
     "offload that waited in vain",
     "base takes nothing",
-    "cell part takes nothing",
+    "cell part channel full",
 )
 """What an app reports and must not, as long as nothing goes wrong around it."""
 
@@ -117,6 +117,7 @@ class Judge:
 
     def watch(self, app: App) -> None:
         """A process has started: its app is watched by those judges that look at apps."""
+        self.clients.watch(app)
         self.timers.watch(app)
         self.budgets.watch(app)
         self.rates.watch(app)

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.client import ClientApp
 from terrazzo.schema.indexes import METHOD_IDS
@@ -100,15 +100,15 @@ class Rates:
         """Sees each message that a BaseApp reads from a client."""
         if not isinstance(app, BaseApp):
             return
-        settle = app.nursery._settle
+        register = app.factory._register
 
-        def settled(*args: Any) -> Any:
-            entity = settle(*args)
+        def registered(*args: Any) -> Any:
+            entity = register(*args)
             if isinstance(entity, ProxyEntity):
                 self._watch_proxy(entity)
             return entity
 
-        vars(app.nursery)["_settle"] = settled
+        vars(app.factory)["_register"] = registered
 
     def _watch_proxy(self, proxy: ProxyEntity) -> None:
         read = proxy.mail.read
@@ -144,12 +144,12 @@ class Rates:
         if call is None:
             read(message)
             return
-        now, method, rate = proxy.app.host.now, call.method.name, call.method.rate
+        now, method, rate = proxy.mail._host.now, call.method.name, call.method.rate
         assert rate is not None
         number = call.method.decode_args(call.data)[0] if method in RATES else 0
         bucket = self._buckets.setdefault((proxy.id, method), Bucket(rate, now))
         may_run, dropped = bucket.take(now), proxy.mail.dropped["rate"]
-        is_there = proxy.cell.state is Body.THERE
+        is_there = proxy.cell.state is CellPartState.THERE
         self._reading = (proxy.id, number) if may_run is not False and method == "ring" else None
         read(message)
         was_dropped = proxy.mail.dropped["rate"] > dropped
@@ -171,7 +171,7 @@ class Rates:
         for side in (Side.BASE, Side.CELL):
             if kind >= METHOD_IDS[side].first:
                 entity, data = take_entity(body)
-                call = proxy.app.methods.find(proxy.schema, side, kind, data) if entity == proxy.id else None
+                call = proxy.mail._methods.find(proxy.schema, side, kind, data) if entity == proxy.id else None
                 return call if call is not None and call.method.rate else None
         return None
 

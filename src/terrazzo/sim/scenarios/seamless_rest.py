@@ -5,7 +5,7 @@ what bases know of their cell parts, and what clients owe.
 from __future__ import annotations
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.cell.real import Real
 from terrazzo.sim.scenarios.seamless_duties import Area
 from terrazzo.sim.scenarios.seamless_game import TRIGGER_M
@@ -21,9 +21,9 @@ def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[st
             real, state = truth.real_of(entity), base.cell.state
             if entity in judge.bases_over:
                 return f"base {entity} is over, and is still there", entity
-            if state not in (Body.NONE, Body.THERE):
+            if state not in (CellPartState.NONE, CellPartState.THERE):
                 return f"base {entity} waits for its cell part, which is {state.value}", entity
-            if (real is not None) != (state is Body.THERE):
+            if (real is not None) != (state is CellPartState.THERE):
                 return f"base {entity} thinks that its cell part is {state.value}", entity
             is_elsewhere = real is not None and base.cell.where != real.body.app.me
             if is_elsewhere and judge.shape.is_peaceful:  # else what is passed on from where it was is enough

@@ -69,9 +69,9 @@ class Losses:
 
         def passed() -> bool:
             before: list[ClientUpdate] = list(proxy.updates)
-            dropped = app.old_mail
+            dropped = app.counts.old_mail
             is_done = pass_updates()
-            if app.old_mail != dropped:
+            if app.counts.old_mail != dropped:
                 for update in before[: len(before) - len(proxy.updates)]:
                     self._lose(proxy, update.messages)
             return is_done

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import ToClient
@@ -21,7 +21,7 @@ from terrazzo.wire.pairs.base_db import LoggedOff, Save
 from tests.base.base_harness import AVATAR, CELL_ID, CELL_MGR, EVENTS, Town, cell_data
 
 
-def state(proxy: ProxyEntity) -> Body:
+def state(proxy: ProxyEntity) -> CellPartState:
     return proxy.cell.state
 
 
@@ -34,7 +34,7 @@ def test_the_manager_refuses():
     town.answers[FindEntry] = lambda request: "there is no ground there"
     proxy, _ = town.ready()
     assert failed() == ["there is no ground there"]
-    assert state(proxy) is Body.NONE
+    assert state(proxy) is CellPartState.NONE
     town.answers[FindEntry] = lambda request: Entry(1, CELL_ID)
     proxy.part.create_cell("plaza", (0, 0, 0))
     town.settle()
@@ -46,7 +46,7 @@ def test_the_manager_is_away_and_comes_back_in_time():
     town.app.on_link_lost(CELL_MGR)
     proxy, _ = town.ready()
     town.step(20)
-    assert state(proxy) is Body.FINDING
+    assert state(proxy) is CellPartState.FINDING
     town.app.on_link_up(CELL_MGR)
     town.step(5)
     assert proxy.has_cell
@@ -76,10 +76,10 @@ def test_the_cell_app_refuses():
     town.cell.answer = lambda request: "I have no such space"
     proxy, _ = town.ready()
     town.settle()
-    assert state(proxy) is Body.FINDING
+    assert state(proxy) is CellPartState.FINDING
     town.step(12, 1.0)
     assert failed() == ["I have no such space"]
-    assert state(proxy) is Body.NONE
+    assert state(proxy) is CellPartState.NONE
 
 
 def test_the_ground_has_changed_hands_meanwhile():
@@ -102,9 +102,9 @@ def test_it_is_taken_down_and_has_ended_without_a_word():
     town.step(10)
     assert EVENTS[-1] == ("on_cell_lost",)
     assert EVENTS.count(("on_cell_lost",)) == 1
-    assert state(proxy) is Body.NONE
+    assert state(proxy) is CellPartState.NONE
     assert session.kinds()[-1] == ToClient.CELL_LOST
-    assert town.logs("cell part ended without a word") == [{"entity": f"Avatar {proxy.id}"}]
+    assert town.logs("cell part ended without last data") == [{"entity": f"Avatar {proxy.id}"}]
 
 
 def test_it_is_taken_down_while_its_last_word_is_on_its_way():
@@ -114,8 +114,8 @@ def test_it_is_taken_down_while_its_last_word_is_on_its_way():
     proxy.part.destroy_cell()
     town.step(10)
     assert EVENTS.count(("on_cell_lost",)) == 1
-    assert proxy.draft.cell["hp"] == 3
-    assert town.logs("cell part ended without a word") == []
+    assert proxy.data.cell["hp"] == 3
+    assert town.logs("cell part ended without last data") == []
 
 
 def test_a_cell_part_that_takes_nothing_now_is_taken_down_later(monkeypatch):
@@ -132,7 +132,7 @@ def test_a_cell_part_that_takes_nothing_now_is_taken_down_later(monkeypatch):
     assert town.cell.got(DestroyReal) == []
     town.step(5)
     assert town.cell.got(DestroyReal) == [DestroyReal()]
-    assert state(proxy) is Body.LEAVING
+    assert state(proxy) is CellPartState.LEAVING
 
 
 def test_each_cell_part_has_a_higher_life_and_waits_for_the_last_word_of_the_former():
@@ -162,7 +162,7 @@ def test_the_next_one_waits_for_the_last_word_however_long_that_takes():
     assert EVENTS[-1] == ("on_cell_lost",)
     proxy.part.create_cell("plaza", (0, 0, 0))
     town.step(30, 1.0)
-    assert state(proxy) is Body.FINDING
+    assert state(proxy) is CellPartState.FINDING
     assert town.told(FindEntry)[1:] == []
     assert len(town.logs("next cell part waits")) == 3, "who runs the server hears of it"
     town.cell.board.gone(callee, "no such entity")
@@ -201,7 +201,7 @@ def test_the_cell_part_ends_by_itself():
     assert EVENTS[-1] == ("on_cell_lost",)
     assert session.kinds()[-1] == ToClient.CELL_LOST
     assert proxy.part.last_place == ("hall", (5.0, 6.0, 7.0), (1.5, 0.0, 0.5))
-    assert proxy.draft.cell["hp"] == 1
+    assert proxy.data.cell["hp"] == 1
 
 
 def test_the_client_hears_once_that_its_body_is_gone():
@@ -223,7 +223,7 @@ def test_taken_down_while_it_is_being_made():
     town.cell.answer = lambda request: None
     part.create_cell("plaza", (0, 0, 0))
     town.step(2)
-    assert state(proxy) is Body.CREATING
+    assert state(proxy) is CellPartState.CREATING
     part.destroy_cell()
     assert len(failed()) == 1
     town.cell.answer_late()
@@ -249,14 +249,14 @@ def test_taken_down_while_it_is_being_made_and_somebody_here_looks_for_it():
     town.app.switchboard.send(caller, proxy.cell.part, REGISTRY.encode(CallCell(0, b"")))
     town.step(2)
     assert town.app.switchboard.counts["located"] == 1
-    assert state(proxy) is Body.CREATING
+    assert state(proxy) is CellPartState.CANCELLED
     assert failed() == []
     town.cell.answer_late()
     town.settle()
     assert town.cell.got(DestroyReal) == [DestroyReal()]
     town.app.switchboard.places[proxy.cell.part].app = None
     proxy.cell.locate()
-    assert state(proxy) is Body.LEAVING, "it was made, that is certain: its last word is waited for"
+    assert state(proxy) is CellPartState.LEAVING, "it was made, that is certain: its last word is waited for"
     town.cell.end(proxy.id)
     town.settle()
     assert failed() == ["it was taken down before it was there"]
@@ -274,7 +274,7 @@ def test_a_broken_link_is_no_death():
     assert town.host.joined == [CELL_ID]
     proxy.part.cell.heal(2)
     town.step(20, 0.5)
-    assert state(proxy) is Body.THERE
+    assert state(proxy) is CellPartState.THERE
     assert town.cell.got(CallCell) == []
     town.cell.is_reachable = True
     town.app.on_link_up(CELL_ID)
@@ -292,7 +292,7 @@ def test_a_cell_part_is_taken_down_although_the_link_is_broken():
     town.app.on_link_lost(CELL_ID)
     proxy.part.destroy_cell()
     town.step(20, 0.5)
-    assert state(proxy) is Body.LEAVING
+    assert state(proxy) is CellPartState.LEAVING
     town.cell.is_reachable = True
     town.step(20, 0.5)
     assert town.cell.got(DestroyReal) == [DestroyReal()]
@@ -326,9 +326,9 @@ def test_a_later_life_of_a_cell_app_means_that_the_former_is_dead():
     proxy, _ = town.playing()
     town.app.on_link_up(AppId(AppKind.CELL_APP, 2, 9))
     town.app.on_link_up(CELL_ID)
-    assert state(proxy) is Body.THERE
+    assert state(proxy) is CellPartState.THERE
     town.app.on_link_up(CELL_ID._replace(incarnation=2))
-    assert state(proxy) is Body.LOST
+    assert state(proxy) is CellPartState.LOST
 
 
 def test_death_while_it_is_taken_down():
@@ -336,7 +336,7 @@ def test_death_while_it_is_taken_down():
     proxy, _ = town.playing()
     proxy.part.destroy_cell()
     town.app.on_app_dead(CELL_ID)
-    assert state(proxy) is Body.NONE
+    assert state(proxy) is CellPartState.NONE
     assert EVENTS[-1] == ("on_cell_lost",)
 
 
@@ -427,7 +427,7 @@ def test_a_new_cell_part_is_not_asked_for_before_the_former_has_ended():
     town.settle()
     proxy.part.create_cell("plaza", (0, 0, 0))
     town.step(20)
-    assert state(proxy) is Body.FINDING
+    assert state(proxy) is CellPartState.FINDING
     assert len(town.cell.created) == 1
     town.cell.board.destroy(proxy.cell.part)
     town.step(10)
