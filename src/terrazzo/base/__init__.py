@@ -1,6 +1,6 @@
 """BaseApp: the fixed homes of entities, and the connections of the players' programs.
 
-    baseapp.py        the app: links, the tick, which object gets what     api.py          what a game's base parts can do
+    baseapp.py        the app: links, the tick, which object gets what     api.py          what a game's parts can do
     entity.py         one base: its values, its mail, its end              proxy.py        a base with a client
     entity_data.py    values of both parts, location, database id          clientmail.py   messages of a client, checked
     cell_part.py      its cell part (cell_part_states.py: the table)       shown.py        what a client was sent
@@ -8,7 +8,7 @@
     factory.py        creates, registers and unregisters bases             keys.py         one-time login keys
     idstock.py        entity ids                                           takeover.py     a second login of a player
     logoffs.py        log-offs until they are confirmed                    whereabouts.py  where parts live
-    services.py       what these modules share                             confinement.py  a failure ends one entity's work
+    services.py       what these modules share                             confinement.py  failures, entity by entity
     alarms.py, client_batch.py, counts.py, limits.py
 
 Each module imports only from layers below its own (`pyproject.toml`, import-linter). Game code imports `Base` and

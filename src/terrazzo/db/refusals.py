@@ -8,7 +8,7 @@ DETAIL_MAX = 500
 """Characters of a detail that is passed on."""
 
 
-class Refused(Enum):
+class LogOnRefusal(Enum):
     """Why not; `{}` stands for a detail."""
 
     WRONG = "Wrong name or password."

@@ -21,7 +21,7 @@ PASSWORD_MAX = 128
 _DECODER = msgspec.json.Decoder(LoginRequest)
 
 
-class Refused(Enum):
+class LoginRefusal(Enum):
     """Why a player does not get in; what the player reads."""
 
     MALFORMED = "The server did not understand the login request; use a client of this version."
@@ -36,16 +36,16 @@ class Refused(Enum):
     BY_DATABASE = "The game does not let this player in."
 
 
-def read_request(message: bytes) -> LoginRequest | Refused:
+def read_request(message: bytes) -> LoginRequest | LoginRefusal:
     """The request, or why it is none."""
     if len(message) > REQUEST_BYTES_MAX:
-        return Refused.MALFORMED
+        return LoginRefusal.MALFORMED
     try:
         request = _DECODER.decode(message)
     except (ValueError, RecursionError):
-        return Refused.MALFORMED
+        return LoginRefusal.MALFORMED
     if not 1 <= len(request.name) <= NAME_MAX or not request.name.isprintable() or request.name != request.name.strip():
-        return Refused.NAME
+        return LoginRefusal.NAME
     if not 1 <= len(request.password) <= PASSWORD_MAX:
-        return Refused.PASSWORD
+        return LoginRefusal.PASSWORD
     return request

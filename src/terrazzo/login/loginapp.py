@@ -30,7 +30,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from terrazzo.login.checks import Refused, read_request
+from terrazzo.login.checks import LoginRefusal, read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
 from terrazzo.wire.app import Host
@@ -46,7 +46,16 @@ from terrazzo.wire.requests import Failure
 from terrazzo.wire.sentences import is_told
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
-CHEAP = frozenset({Refused.MALFORMED, Refused.NAME, Refused.PASSWORD, Refused.RESERVED, Refused.DIGEST, Refused.RATE})
+CHEAP = frozenset(
+    {
+        LoginRefusal.MALFORMED,
+        LoginRefusal.NAME,
+        LoginRefusal.PASSWORD,
+        LoginRefusal.RESERVED,
+        LoginRefusal.DIGEST,
+        LoginRefusal.RATE,
+    }
+)
 """Refusals that cost a client nothing, and would fill the disk if each were logged."""
 ADDRESS_MAX = 100
 """Characters of an address that are passed on."""
@@ -95,7 +104,7 @@ class LoginApp(ClusterApp):
         """Without `bots_password` no bot is let in."""
         super().__init__(me, host)
         self.let_in = 0
-        self.refused: Counter[Refused] = Counter()
+        self.refused: Counter[LoginRefusal] = Counter()
         self._endpoint = endpoint
         self._digest = digest
         self._bots_password = bots_password.encode()
@@ -187,7 +196,7 @@ class LoginApp(ClusterApp):
 
     def _on_request(self, session: Session, message: bytes) -> None:
         request = self._check(session, message)
-        if isinstance(request, Refused):
+        if isinstance(request, LoginRefusal):
             self._turn_away(session, request)
             return
         assert self._database is not None
@@ -202,23 +211,23 @@ class LoginApp(ClusterApp):
             failed=lambda failure, why: self._on_failure(session, request, failure, why),
         )
 
-    def _check(self, session: Session, message: bytes) -> LoginRequest | Refused:
+    def _check(self, session: Session, message: bytes) -> LoginRequest | LoginRefusal:
         request = read_request(message)
-        if isinstance(request, Refused):
+        if isinstance(request, LoginRefusal):
             return request
         if request.digest != self._digest:
-            return Refused.DIGEST
+            return LoginRefusal.DIGEST
         if is_bot_name(request.name):
             if not self._is_bots_password(request.password):
-                return Refused.RESERVED
+                return LoginRefusal.RESERVED
         elif not self._rate.take(self._host_of(session.address), self.host.now):
-            return Refused.RATE
+            return LoginRefusal.RATE
         is_known = self._known.has(request.name, self._host_of(session.address))
         in_work = sum(each is is_known for each in self._asked.values())
         if in_work >= (self._limits.known_max if is_known else self._limits.asked_max):
-            return Refused.TOO_MANY
+            return LoginRefusal.TOO_MANY
         if self._database is None:
-            return Refused.NOT_READY
+            return LoginRefusal.NOT_READY
         return request
 
     def _is_bots_password(self, password: str) -> bool:
@@ -245,11 +254,11 @@ class LoginApp(ClusterApp):
         if self._asked.pop(session, None) is None:
             return
         if failure is Failure.REFUSED:
-            self._turn_away(session, Refused.BY_DATABASE, why)
+            self._turn_away(session, LoginRefusal.BY_DATABASE, why)
         else:
-            self._turn_away(session, Refused.NO_ANSWER if failure is Failure.TIMEOUT else Refused.NOT_READY)
+            self._turn_away(session, LoginRefusal.NO_ANSWER if failure is Failure.TIMEOUT else LoginRefusal.NOT_READY)
 
-    def _turn_away(self, session: Session, why: Refused, sentence: str = "") -> None:
+    def _turn_away(self, session: Session, why: LoginRefusal, sentence: str = "") -> None:
         self.refused[why] += 1
         count, sentence = self.refused[why], sentence or why.value
         if why not in CHEAP or is_told(count):

@@ -20,7 +20,7 @@ from terrazzo.base.saving import Saver
 from terrazzo.base.shown import Shown
 from terrazzo.db.doubts import Doubts
 from terrazzo.db.logon import LogOns
-from terrazzo.db.refusals import Refused
+from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import Claim
 from terrazzo.sim.coverage import Table, Watch
 from terrazzo.sync.protocol import ToClient, split_message, take_alias
@@ -156,7 +156,7 @@ def _watch_entries(watch: Watch) -> None:
 
 def _watch_log_ons(watch: Watch) -> None:
     take = watch.take
-    refusals = {Refused.LOGGING_ON: "refused: one is under way", Refused.NOT_READY: "refused: not ready"}
+    refusals = {LogOnRefusal.LOGGING_ON: "refused: one is under way", LogOnRefusal.NOT_READY: "refused: not ready"}
 
     def found(before: Any, own: LogOns, attempt: Any, account: Any) -> None:
         take("log-on", "a new name" if account is None else "the name is known")
@@ -187,7 +187,7 @@ def _watch_log_ons(watch: Watch) -> None:
         take("log-on", "not placed, for sure" if failure is Failure.REFUSED else "perhaps placed")
         before(own, attempt, dbid, failure, why)
 
-    def refuse(before: Any, own: LogOns, attempt: Any, why: Refused, detail: str = "") -> None:
+    def refuse(before: Any, own: LogOns, attempt: Any, why: LogOnRefusal, detail: str = "") -> None:
         if why in refusals:
             take("log-on", refusals[why])
         before(own, attempt, why, detail)
