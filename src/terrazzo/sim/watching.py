@@ -1,0 +1,79 @@
+"""Counts the transitions of state machines while worlds run.
+
+While a run is counted, the methods that make transitions are wrapped, or the attribute that holds the state is watched.
+The core itself counts nothing, and a run that is not counted costs nothing. All of it ends with the run
+(`coverage.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+Table = dict[str, tuple[str, ...]]
+"""The transitions of each state machine, by the name of the machine."""
+Wrapper = Callable[..., Any]
+"""What runs in place of a method: it gets the method itself first, then the object and the arguments."""
+
+
+class Paths:
+    """How often each transition was taken."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.counts: Counter[tuple[str, str]] = Counter()
+
+    def take(self, machine: str, path: str) -> None:
+        """One more time."""
+        assert path in self.table[machine], f"the table of {machine} has no transition {path!r}"
+        self.counts[machine, path] += 1
+
+    def plain(self) -> dict[str, dict[str, int]]:
+        """For people and programs: every transition of every machine, those that were never taken with 0."""
+        return {name: {path: self.counts[name, path] for path in paths} for name, paths in self.table.items()}
+
+
+class Watch:
+    """What is put in place of methods and attributes of classes, for as long as a run is counted."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.take = paths.take
+        self._before: list[tuple[type, str, Any]] = []
+
+    def method(self, of: type, name: str, wrapper: Wrapper) -> None:
+        """`wrapper(method, self, ...)` runs in place of a method."""
+        method = getattr(of, name)
+
+        def wrapped(self: Any, *args: Any, **named: Any) -> Any:
+            return wrapper(method, self, *args, **named)
+
+        self._put(of, name, wrapped)
+
+    def state(self, of: type, name: str, machine: str) -> None:
+        """Each change of an attribute that holds an Enum is a transition: `before → after`."""
+        take, kept = self.take, f"_watched_{name}"
+
+        def get(thing: Any) -> Any:
+            return vars(thing)[kept]
+
+        def put(thing: Any, value: Enum) -> None:
+            before = vars(thing).get(kept)
+            vars(thing)[kept] = value
+            if before is not None and before is not value:
+                take(machine, f"{before.value} → {value.value}")
+
+        self._put(of, name, property(get, put))
+
+    def _put(self, of: type, name: str, value: Any) -> None:
+        self._before.append((of, name, vars(of).get(name)))
+        setattr(of, name, value)
+
+    def end(self) -> None:
+        """Everything is as it was."""
+        for of, name, before in reversed(self._before):
+            if before is None:
+                delattr(of, name)
+            else:
+                setattr(of, name, before)
