@@ -395,7 +395,7 @@ class LogOns:
     def _refuse(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
         self.refused[why] += 1
         reason = why.sentence(detail)
-        self._host.log("log on refused", name=attempt.name, address=attempt.address, reason=reason)
+        self._host.log("log-on refused", name=attempt.name, address=attempt.address, reason=reason)
         self._requests.refuse(attempt.question, reason)
 
     def _clear(self, dbid: int, entity: int) -> None:
