@@ -16,8 +16,10 @@ from __future__ import annotations
 from collections.abc import MutableSequence, Sequence
 from typing import Any, Protocol, TypeVar
 
+from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.messages import REGISTRY, Message, Registry, bundles_of
+from terrazzo.wire.messages import Message
+from terrazzo.wire.outbox import Outbox as Outbox
 
 T = TypeVar("T")
 
@@ -32,12 +34,8 @@ class Rng(Protocol):
     def shuffle(self, x: MutableSequence[Any], /) -> None: ...
 
 
-class Host(Protocol):
-    """What an app may use of the outside."""
-
-    @property
-    def now(self) -> float:
-        """Seconds since some moment; never runs backwards, the same during one call into the app."""
+class Host(Environment, Protocol):
+    """What an app may use of the outside: the time and the log of its environment, and what follows."""
 
     @property
     def rng(self) -> Rng:
@@ -46,42 +44,11 @@ class Host(Protocol):
     def cpu_load(self) -> float | None:
         """The share of one core that this process has used lately; None as long as it has not been measured."""
 
-    def log(self, event: str, /, **facts: object) -> None:
-        """Something an operator or a failing test wants to read; facts are plain values."""
-
     def join(self, peer: AppId) -> None:
         """Joins a peer before there is anything to say; with ANY_INCARNATION, whichever life of it is there."""
 
     def fence(self, app: AppId) -> None:
         """This incarnation (and each before it) is dead by decree: its link is cut and it is refused from now on."""
-
-
-class Outbox:
-    """What an app has to say, by peer, until the tick ends."""
-
-    def __init__(self, registry: Registry = REGISTRY) -> None:
-        self._registry = registry
-        self._items: dict[AppId, list[bytes]] = {}
-
-    def send(self, peer: AppId, message: Message) -> int:
-        """Adds a message for `peer`. It is encoded now: later changes to what it refers to do not travel. Gives its
-        size in bytes."""
-        item = self._registry.encode(message)
-        queue = self._items.get(peer)
-        if queue is None:
-            self._items[peer] = [item]
-        else:
-            queue.append(item)
-        return len(item)
-
-    def drain(self) -> list[tuple[AppId, list[bytes]]]:
-        """Everything, as bundles by peer, in the order in which the peers were first written to."""
-        items, self._items = self._items, {}
-        return [(peer, bundles_of(queue)) for peer, queue in items.items()]
-
-    def discard(self, peer: AppId) -> None:
-        """Forgets what was meant for a peer whose link is lost."""
-        self._items.pop(peer, None)
 
 
 class App(Protocol):

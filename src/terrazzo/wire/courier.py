@@ -34,12 +34,13 @@ from typing import Protocol
 
 import msgspec
 
-from terrazzo.wire.app import Host, Outbox
 from terrazzo.wire.channel import Channel, ChannelLimits
 from terrazzo.wire.endings import Endings, is_answered
 from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, life_of
 from terrazzo.wire.mailbox import Mailbox
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.places import Place
 from terrazzo.wire.rounds import Rounds
 
@@ -67,7 +68,7 @@ class Courier:
     def __init__(
         self,
         me: AppId,
-        host: Host,
+        host: Environment,
         outbox: Outbox,
         exchange: Exchange,
         *,
