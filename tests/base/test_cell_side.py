@@ -10,8 +10,8 @@ from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import ToClient
-from terrazzo.wire.channel import ChannelFull
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.channel import ChannelFull
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, DestroyReal, RealCreated, SetWitness

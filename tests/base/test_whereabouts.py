@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from terrazzo.base.cellside import Body
 from terrazzo.wire.common import Request
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallCell

@@ -17,7 +17,7 @@ from terrazzo.cell.moves import FRESH_MOVER
 from terrazzo.cell.timers import DRAWN
 from terrazzo.schema.changes import encode_internal
 from terrazzo.schema.state import State
-from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.cell_cell import (

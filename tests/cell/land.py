@@ -21,12 +21,12 @@ from terrazzo.cell.history import PLACE
 from terrazzo.cell.kind import ranges_of
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Volatile
 from terrazzo.schema.shares import share_of_value
 from terrazzo.schema.state import State
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import Moves

@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import EntityId, Part, PartId, next_move
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Jump, OffloadNoted, OffloadRefused, Onloaded, Past

@@ -10,7 +10,7 @@ from terrazzo.errors import CallRaised, CallTimeout, CallUndelivered, EntityGone
 from terrazzo.schema.model import Method
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import awaiting
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import Answer
 from tests.cell.land import Land

@@ -8,7 +8,7 @@ from terrazzo.cell.parcels import Gauge
 from terrazzo.cell.real import STEP_BYTES, TOLD_MAX
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
-from terrazzo.wire.channel import ChannelLimits
+from terrazzo.wire.entity.channel import ChannelLimits
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientUpdates, SendAway
 from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Jump, Offload, UpdateGhost

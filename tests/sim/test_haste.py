@@ -13,7 +13,7 @@ from terrazzo.sim.runner import run
 from terrazzo.sim.scenarios.seamless_calls import Ledger
 from terrazzo.sim.scenarios.seamless_haste import OWN_S, STRANGER_S, Haste
 from terrazzo.sim.scenarios.seamless_shape import small
-from terrazzo.wire.channel import ChannelLimits
+from terrazzo.wire.entity.channel import ChannelLimits
 from tests.sim.mutation_table import hints, order_of
 
 STRANGERS = ["called", "heard_of", "greeted"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from terrazzo.wire.app import Host
+from terrazzo.cluster.app import Host
 from terrazzo.wire.schedule import Schedule
 
 

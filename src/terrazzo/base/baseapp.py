@@ -35,15 +35,16 @@ from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
 from terrazzo.base.saving import Unsaved
 from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.gamecode import run_game_code, trace_of, try_game_code, words_of
 from terrazzo.sync.protocol import MethodTable, encode_logged_off
-from terrazzo.wire.app import Host
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
-from terrazzo.wire.cluster_app import ClusterApp
-from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
 from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
@@ -51,7 +52,6 @@ from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy
 from terrazzo.wire.pairs.login_db import is_bot_dbid
 from terrazzo.wire.sentences import is_told, tell_refusals
-from terrazzo.wire.switchboard import Switchboard
 
 NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
 """Who must be there for everything to work; joined again whenever the link is lost."""

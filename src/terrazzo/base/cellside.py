@@ -35,7 +35,7 @@ from terrazzo.base.drafts import Place
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.state import State
 from terrazzo.sync.gamecode import words_of
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, first_of_life, life_of
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CellData, CreateReal, DestroyReal, RealCreated

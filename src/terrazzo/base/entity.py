@@ -27,7 +27,7 @@ from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.sync.awaiting import Done, Reply, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
 from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal

@@ -1,7 +1,7 @@
 """Where entities are, as a BaseApp knows it and finds it out.
 
 Of the entities whose bases are here it knows for sure: it answers Locate, and says `gone` to its own switchboard. For
-all others it asks BaseAppMgr (`wire/locator.py`).
+all others it asks BaseAppMgr (`cluster/locator.py`).
 
 A base that is ending is still named, and so is the last known home of a cell part that has not said its last word:
 their mailboxes tell those who have written to them exactly what was delivered, and those who end at the same time that
@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from terrazzo.base.cellside import Body
+from terrazzo.cluster.locator import Locator
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
-from terrazzo.wire.locator import Locator
 from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
 from terrazzo.wire.requests import Question
 

@@ -13,10 +13,10 @@ from typing import Any
 from terrazzo._speed.movers import ROW
 from terrazzo.bench.cell_peers import SCHEMA, SPACE, Carrier, Clock, Meter, Walker, WalkerBase, WalkerCell
 from terrazzo.cell.cellapp import TICK_S, CellApp
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import Game, LoadedGame, Space
 from terrazzo.runtime.collector import Aside
 from terrazzo.schema.model import Side
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import Moves

@@ -20,7 +20,7 @@ from terrazzo.cell.witness import Witness
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
 from terrazzo.sync.riding import Ride, encode_ride
-from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, Jump, Offload

@@ -57,17 +57,18 @@ from terrazzo.cell.riding import Riding
 from terrazzo.cell.seeking import Seeking
 from terrazzo.cell.space import Space
 from terrazzo.cell.teleport import Teleports
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.cluster.locator import Locator
 from terrazzo.errors import EntityGone, UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.sync.awaiting import Awaiting, Reply
 from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
-from terrazzo.wire.app import Host
-from terrazzo.wire.channel import ChannelLimits
-from terrazzo.wire.cluster_app import ClusterApp
-from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, Part, PartId
-from terrazzo.wire.locator import Locator
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, CreateReal, Moves
 from terrazzo.wire.pairs.cell_cell import (
@@ -89,7 +90,6 @@ from terrazzo.wire.pairs.cell_cell import (
     WantSnapshot,
 )
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceTree
-from terrazzo.wire.switchboard import Switchboard
 
 T = TypeVar("T")
 

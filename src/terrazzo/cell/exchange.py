@@ -2,7 +2,7 @@
 
 A CellApp knows the base of each body here, and where the real of each ghost here is: the epoch of a ghost is the
 version of its real's mailbox, so the switchboard can weigh it. For all other parts, and where that is no news, there is
-the locator (`wire/locator.py`), which asks those who know for sure, and says `gone` only when nobody has it.
+the locator (`cluster/locator.py`), which asks those who know for sure, and says `gone` only when nobody has it.
 
 The mailbox of a real that arrives is here at once, the real itself perhaps later (`cell/mending.py`). What becomes of
 its messages in between is kept for it.

@@ -33,7 +33,7 @@ from msgspec.structs import replace
 from terrazzo.cell.real import Real
 from terrazzo.cell.witness import Witness
 from terrazzo.errors import UsageError
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CellData, ClientUpdate, ClientUpdates, SendAway, ToClient

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed
 from terrazzo.sync.awaiting import answering, refusal
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import (

@@ -30,12 +30,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.logon import LogOns
 from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds

@@ -37,6 +37,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
+from terrazzo.cluster.app import Host
 from terrazzo.db.attempts import Attempt, LogOnLimits, Player, new_record
 from terrazzo.db.doubts import AGAIN_S, Doubts
 from terrazzo.db.names import normal_name, why_not
@@ -59,7 +60,6 @@ from terrazzo.db.store import (
 )
 from terrazzo.errors import ValueRejected
 from terrazzo.schema.model import EntitySchema, Schema
-from terrazzo.wire.app import Host
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, TakenOver, TakeOver

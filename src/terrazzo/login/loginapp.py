@@ -30,14 +30,14 @@ from typing import Any, Protocol
 
 import msgspec
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.login.checks import Refused, read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
-from terrazzo.wire.app import Host
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.limits import Reason
 from terrazzo.wire.client.session import Address, Session
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name

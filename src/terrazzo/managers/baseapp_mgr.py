@@ -32,10 +32,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.managers.searches import Searches
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady

@@ -32,12 +32,12 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.game import Space
 from terrazzo.managers.cells import Cells
 from terrazzo.managers.spaces import CellAppState, SpaceState
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved

@@ -28,9 +28,9 @@ round trip: whoever wants a change tries again. A CellApp can have a cell of the
 
 from __future__ import annotations
 
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.managers.spaces import CellAppState, Leaving, Newborn, SpaceState
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
 from terrazzo.world.bsp import BspTree, Leaf, Path

@@ -16,9 +16,9 @@ import msgspec
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.moves import FRESH_MOVER
 from terrazzo.cell.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.sync import protocol
-from terrazzo.wire.app import App
-from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import Position, ToClient

@@ -15,11 +15,11 @@ from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed, Side
 from terrazzo.sim.cell_mutations import Harm, _packs_witness, harmed, instead
 from terrazzo.sync.protocol import ToClient, take_entity
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import EntityId, Part, PartId
 
 SAVED_MAX = 1000.0

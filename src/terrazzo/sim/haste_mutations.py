@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cluster.app import App
 from terrazzo.sim.cell_mutations import instead
-from terrazzo.wire.app import App
-from terrazzo.wire.entity_messages import Frame
+from terrazzo.wire.entity.messages import Frame
 from terrazzo.wire.ids import AppId, PartId
 from terrazzo.wire.messages import Message
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.entity import BaseEntity
+from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
-from terrazzo.wire.app import App
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Saved
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Question

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cluster.app import App
+from terrazzo.cluster.links import Links
 from terrazzo.errors import UsageError
 from terrazzo.sim.cell_mutations import CELL_MUTATIONS
 from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
@@ -23,15 +25,13 @@ from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.sim.timer_mutations import TIMER_MUTATIONS
 from terrazzo.wire import client
-from terrazzo.wire.app import App
-from terrazzo.wire.channel import Channel, ChannelLimits
 from terrazzo.wire.common import Hello, LinkRefusal
-from terrazzo.wire.entity_messages import Frame, Outgoing, PackedChannel, PackedPart
+from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.messages import Frame, Outgoing, PackedChannel, PackedPart
+from terrazzo.wire.entity.streams import InStream
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, PartId, Version, next_move
-from terrazzo.wire.links import Links
 from terrazzo.wire.pairs.base_cell import Answer
-from terrazzo.wire.streams import InStream
-from terrazzo.wire.switchboard import Switchboard
 
 
 def _leave_alone(thing: object) -> None:

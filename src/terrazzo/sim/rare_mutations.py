@@ -16,10 +16,10 @@ import msgspec
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.held import Held
+from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.sim.cell_mutations import _hears, harmed, instead
 from terrazzo.sync.protocol import ToClient
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
-from terrazzo.wire.app import App
+from terrazzo.cluster.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.world.rect import Rect
 

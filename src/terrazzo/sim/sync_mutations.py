@@ -16,10 +16,10 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.kind import EntityKind
 from terrazzo.cell.real import Real
 from terrazzo.cell.story import Story
+from terrazzo.cluster.app import App
 from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.sim.cell_mutations import Harm, change_messages, harmed, instead, is_kind
 from terrazzo.sync import protocol
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import ClientUpdates

@@ -12,8 +12,8 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.controllers import Walk
 from terrazzo.cell.real import Real
 from terrazzo.cell.timers import Timers
+from terrazzo.cluster.app import App
 from terrazzo.sim.cell_mutations import Harm, _packs, harmed, instead
-from terrazzo.wire.app import App
 from terrazzo.wire.pairs.cell_cell import Offload, PackedController, Timer
 
 IS_NEAR_AT = 26

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from random import Random
 
+from terrazzo.cluster.connection import LinkLimits
 from terrazzo.sim.faults import FaultPlan
 from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.oracle import check
@@ -19,8 +20,7 @@ from terrazzo.sim.scenarios.directory import DirectoryApp
 from terrazzo.sim.scenarios.homes import Habits, HomeApp
 from terrazzo.sim.scenarios.ledger import Ledger, Truth
 from terrazzo.sim.world import Process, World
-from terrazzo.wire.channel import Channel, ChannelLimits
-from terrazzo.wire.connection import LinkLimits
+from terrazzo.wire.entity.channel import Channel, ChannelLimits
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 
 

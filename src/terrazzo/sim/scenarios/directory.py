@@ -28,9 +28,9 @@ from terrazzo.sim.scenarios.channel_messages import (
 )
 from terrazzo.sim.scenarios.ledger import Truth
 from terrazzo.sim.world import Process
-from terrazzo.wire.app import Outbox
 from terrazzo.wire.ids import AppId, AppKind, PartId, first_of_life
 from terrazzo.wire.messages import Message
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.requests import Failure, Question, Requests
 
 _ASK_S = 2.0

@@ -29,12 +29,12 @@ from terrazzo.sim.scenarios.channel_messages import (
 )
 from terrazzo.sim.scenarios.ledger import Ledger, Truth
 from terrazzo.sim.world import Process
-from terrazzo.wire.app import Outbox
-from terrazzo.wire.channel import ChannelFull, ChannelLimits
-from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.entity.channel import ChannelFull, ChannelLimits
+from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.places import Place
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, PartId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.places import Place
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.requests import Failure, Question, Requests
 
 _ASK_S = 1.0

@@ -21,12 +21,12 @@ from terrazzo.cell.mending import ARRIVAL_S, ASKED_MAX, GAP_S
 from terrazzo.cell.offload import STAY_S
 from terrazzo.cell.seeking import SEEK_S
 from terrazzo.cell.teleport import TELEPORT_S
+from terrazzo.cluster.connection import LinkLimits
+from terrazzo.cluster.locator import ANSWER_S
 from terrazzo.db import doubts
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.sim.rest import Bound
-from terrazzo.wire.channel import ChannelLimits
-from terrazzo.wire.connection import LinkLimits
-from terrazzo.wire.locator import ANSWER_S
+from terrazzo.wire.entity.channel import ChannelLimits
 
 
 class Kind(Enum):

@@ -29,10 +29,10 @@ from terrazzo.cell.feed import WAITED_MAX
 from terrazzo.cell.real import Real
 from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
 from terrazzo.cell.witness import ADVANCE
+from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken
 from terrazzo.sync.protocol import OWN, split_message, take_alias
 from terrazzo.sync.protocol import ToClient as Kind
-from terrazzo.wire.app import App
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import ToClient
 

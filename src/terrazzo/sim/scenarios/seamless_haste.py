@@ -18,7 +18,7 @@ from math import inf
 
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless_shape import Shape
-from terrazzo.wire.channel import ChannelLimits
+from terrazzo.wire.entity.channel import ChannelLimits
 
 OWN_S = 0.6
 """Between a base and its own cell part: several hops of a tick each."""

@@ -13,6 +13,7 @@ from math import inf
 from random import Random
 
 from terrazzo import Ref
+from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless_budget import Budgets
 from terrazzo.sim.scenarios.seamless_calls import Ledger
@@ -33,7 +34,6 @@ from terrazzo.sim.scenarios.seamless_types import schema
 from terrazzo.sim.scenarios.seamless_walk import Gait, Ground
 from terrazzo.sim.scenarios.seamless_whims import Whims
 from terrazzo.sim.world import World
-from terrazzo.wire.app import App
 
 Place = tuple[str, tuple[float, float, float]]
 

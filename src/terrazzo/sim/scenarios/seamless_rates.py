@@ -21,12 +21,12 @@ from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cellside import Body
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.client import ClientApp
+from terrazzo.cluster.app import App
 from terrazzo.schema.indexes import METHOD_IDS
 from terrazzo.schema.model import Side
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
 from terrazzo.sync.protocol import Call, Told, split_message, take_entity, with_entity
-from terrazzo.wire.app import App
 
 RATES = {"rush": 5.0, "ring": 0.7}
 """Calls a second of the own client: a method of the cell part, and one of the base part."""

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
+from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.schema.model import EntitySchema, Schema
@@ -24,7 +25,6 @@ from terrazzo.schema.record import decode_record
 from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.world import World
 from terrazzo.sync.view_events import Seen
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import Save, Saved

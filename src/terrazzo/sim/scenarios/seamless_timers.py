@@ -24,9 +24,9 @@ from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import life_of
 
 EDGE_S = 1e-6

@@ -23,6 +23,7 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.history import Event
 from terrazzo.cell.real import Real
 from terrazzo.cell.story import GONE, PARTED
+from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import check
 from terrazzo.sim.rest import Problem
 from terrazzo.sim.scenarios.seamless_bounds import Kind
@@ -32,7 +33,6 @@ from terrazzo.sim.scenarios.seamless_judge import Judge
 from terrazzo.sim.scenarios.seamless_story import Story, row_of, values_of
 from terrazzo.sim.world import Process, World
 from terrazzo.sync.protocol import Told
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import life_of
 from terrazzo.world.rect import Rect
 

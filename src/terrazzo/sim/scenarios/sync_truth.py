@@ -12,10 +12,10 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.history import PLAIN, Event
 from terrazzo.cell.kind import EntityKind
 from terrazzo.cell.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.scenarios.sync_game import SyncJudge
 from terrazzo.sim.world import Process
-from terrazzo.wire.app import App
 
 
 class SyncTruth(Truth):

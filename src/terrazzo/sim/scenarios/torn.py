@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from terrazzo.cluster.app import App
 from terrazzo.game import LoadedGame
 from terrazzo.sim.ambush import ambushes
 from terrazzo.sim.cluster import Cluster
@@ -30,7 +31,6 @@ from terrazzo.sim.scenarios.seamless_saves import Saves
 from terrazzo.sim.scenarios.seamless_shape import Shape
 from terrazzo.sim.scenarios.seamless_truth import Truth
 from terrazzo.sim.world import Process, World
-from terrazzo.wire.app import App
 
 CALM_S = 3.0
 BUSY_S = (0.1, 0.2)

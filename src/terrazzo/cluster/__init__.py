@@ -1,0 +1,1 @@
+"""What an app of the cluster is: its driver's view, its links, its requests, and the locator."""

@@ -1,0 +1,1 @@
+"""The entity channel: ordered, exactly-once messages between parts of entities that move."""
