@@ -1,7 +1,7 @@
 """Broken forms of what apps do for a client and let it do, each with a name (`mutations.py` has the table).
 
-Each is a patch of one app when it starts. The judges are `seamless_budget.py`, `seamless_rates.py` and
-`seamless_clients.py`.
+Each is a patch of one app when it starts. The judges are `sim/scenarios/seamless/byte_budget.py`,
+`sim/scenarios/seamless/call_rates.py` and `sim/scenarios/seamless/kept_proxies.py`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from terrazzo.cluster.links import Links
 from terrazzo.errors import UsageError
 from terrazzo.sim.cell_mutations import CELL_MUTATIONS
 from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
-from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
+from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.rare_mutations import RARE_MUTATIONS, RARE_SYNC_MUTATIONS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
@@ -366,7 +366,7 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in CELL_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in TIMER_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in CLIENT_MUTATIONS.items()},
-    **{name: Mutation(app=harm, scenario="seamless") for name, harm in HASTE_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="seamless") for name, harm in LATENCY_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in SIGHT_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},

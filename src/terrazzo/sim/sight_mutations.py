@@ -1,4 +1,5 @@
-"""Broken forms that show an entity much too late, and do everything else right: only `seamless_sight.py` sees them."""
+"""Broken forms that show an entity much too late, and do everything else right: only
+`sim/scenarios/seamless/sightings.py` sees them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Broken forms of timers and controllers, each with a name (`mutations.py` has the table).
 
-Each is a patch of one CellApp when it starts. The judges are `seamless_timers.py` and `seamless_errands.py`.
+Each is a patch of one CellApp when it starts. The judges are `sim/scenarios/seamless/timers.py` and
+`sim/scenarios/seamless/controller_arrivals.py`.
 """
 
 from __future__ import annotations

@@ -21,15 +21,15 @@ from terrazzo.game import LoadedGame
 from terrazzo.sim.ambush import ambushes
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.faults import FaultKind, FaultPlan
+from terrazzo.sim.liveness import Liveness, Problem
 from terrazzo.sim.mutations import mutation_of
-from terrazzo.sim.rest import Problem, Rest
 from terrazzo.sim.scenario import Unrest
-from terrazzo.sim.scenarios.seamless_bounds import BOUNDS
-from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
-from terrazzo.sim.scenarios.seamless_judge import Judge
-from terrazzo.sim.scenarios.seamless_saves import Saves
-from terrazzo.sim.scenarios.seamless_shape import Shape
-from terrazzo.sim.scenarios.seamless_truth import Truth
+from terrazzo.sim.scenarios.seamless.ground import SeamlessGround
+from terrazzo.sim.scenarios.seamless.judge import Judge
+from terrazzo.sim.scenarios.seamless.liveness_bounds import BOUNDS
+from terrazzo.sim.scenarios.seamless.reals_and_ghosts import Truth
+from terrazzo.sim.scenarios.seamless.saves import Saves
+from terrazzo.sim.scenarios.seamless.shape import Shape
 from terrazzo.sim.world import Process, World
 
 CALM_S = 3.0
@@ -118,7 +118,7 @@ class Torn:
         self.shape = shape
         self.ground = SeamlessGround(world, shape)
         self.judge = self._judge(world)
-        self.rest = Rest(BOUNDS)
+        self.rest = Liveness(BOUNDS)
         self.truth = self.truth_type(world, self.judge)
         self._world = world
         self._mutation = mutation_of(mutation, self.name)
@@ -171,7 +171,8 @@ class Torn:
         raise NotImplementedError
 
     def unrest(self) -> Unrest | None:
-        """See Scenario: each kind of problem is judged by its own bound (`seamless_bounds.py`)."""
+        """See Scenario: each kind of problem is judged by its own bound
+        (`sim/scenarios/seamless/liveness_bounds.py`)."""
         if self.is_settling:
             return Unrest("peace has just begun")
         begun_at = max(self._quiet_at, self._world.peace_at, self.judge.stirred_at)

@@ -1,0 +1,45 @@
+"""Why a ghost may skip steps: by CellApp and by entity (P3).
+
+A ghost takes every step of its real, in order. It may pass over some for one reason: a gap did not close, and the
+CellApp mended it (`cell/mending.py`), either with a snapshot that it asked the real for, or with a creation that was
+held. The CellApp counts both. Each count excuses one skip, of this entity on this CellApp; what is counted for another
+ghost excuses nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from terrazzo.cell.cellapp import CellApp
+
+COUNTED = ("snapshot asked for", "gap passed over")
+"""What a CellApp counts when a ghost may skip something."""
+
+
+class AllowedSkips:
+    """The skips that the ghosts of one world are allowed."""
+
+    def __init__(self) -> None:
+        self.used = 0
+        """Skips that had an excuse."""
+        self._open: Counter[tuple[CellApp, int]] = Counter()
+
+    def watch(self, app: CellApp) -> None:
+        """Notes what this CellApp counts."""
+        count = app.count
+
+        def counted(what: str, /, **facts: object) -> None:
+            entity = facts.get("entity")
+            if what in COUNTED and isinstance(entity, int):
+                self._open[app, entity] += 1
+            count(what, **facts)
+
+        vars(app)["count"] = counted
+
+    def take(self, app: CellApp, entity: int) -> bool:
+        """The ghost of an entity has skipped something; whether it had an excuse, which it has no longer."""
+        if self._open[app, entity] <= 0:
+            return False
+        self._open[app, entity] -= 1
+        self.used += 1
+        return True

@@ -1,0 +1,57 @@
+"""What is true about the cell parts of the sync scenario: as in `sim/scenarios/seamless/reals_and_ghosts.py`; and which
+clients may have missed something, since history did not reach back to what they had
+(`sim/scenarios/seamless/history_gaps.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.cell.body import Body
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.history import PLAIN, Event
+from terrazzo.cell.kind import EntityKind
+from terrazzo.cell.real import Real
+from terrazzo.cluster.app import App
+from terrazzo.sim.scenarios.seamless.reals_and_ghosts import Truth
+from terrazzo.sim.scenarios.sync.game import SyncJudge
+from terrazzo.sim.world import Process
+
+
+class SyncTruth(Truth):
+    """The judge of all CellApps of one world."""
+
+    def watch(self, process: Process, app: App) -> None:
+        """See Truth."""
+        super().watch(process, app)
+        judge = self._judge
+        assert isinstance(judge, SyncJudge)
+        if isinstance(app, BaseApp):
+            judge.lost_messages.watch_base(app)
+        if isinstance(app, CellApp):
+            for type_id in judge.schema.by_id:
+                kind = app.kinds.get(type_id)
+                assert kind is not None
+                vars(kind)["tell_again"] = _noting(judge, kind)
+            serve = app.feed.serve
+
+            def served(real: Real) -> None:
+                judge.serving = real
+                serve(real)
+
+            vars(app.feed)["serve"] = served
+
+
+def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
+    """What is told to all in every case is told again only to who has missed what history no longer has."""
+    tell_again = kind.tell_again
+
+    def noted(body: Body, subject: int) -> Event:
+        serving = judge.serving
+        if subject >= 0 and kind.manner_of(subject) == PLAIN and serving is not None and serving.witness is not None:
+            sent = serving.witness._story.sight.sent(body.id)
+            judge.gaps.note(serving.body.id, body.id, sent, body.number)
+        return tell_again(body, subject)
+
+    return noted
