@@ -212,7 +212,7 @@ def _calls_twice(app: CellApp) -> None:
 
 def _skips_forward(app: CellApp) -> None:
     """What comes for a real that has left is not passed on: it comes when it is sent again."""
-    instead(app.switchboard, "_pass_on", lambda pass_on, *args: None)
+    instead(app.switchboard.router, "_pass_on", lambda pass_on, *args: None)
 
 
 def _loses_refused(app: CellApp) -> None:

@@ -28,6 +28,7 @@ from terrazzo.wire import client
 from terrazzo.wire.common import Hello, LinkRefusal
 from terrazzo.wire.entity.channel import Channel, ChannelLimits
 from terrazzo.wire.entity.messages import Frame, Outgoing, PackedChannel, PackedPart
+from terrazzo.wire.entity.router import Router
 from terrazzo.wire.entity.streams import InStream
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, PartId, Version, next_move
@@ -44,6 +45,7 @@ class Mutation:
 
     channel: type[Channel] = Channel
     switchboard: type[Switchboard] = Switchboard
+    router: type[Router] = Router
     links: type[Links] = Links
     client: Callable[[client.Channel], None] = _leave_alone
     app: Callable[[App], None] = _leave_alone
@@ -206,18 +208,18 @@ class _NeverResends(Channel):
         return
 
 
-# The switchboard and the links.
+# The switchboard, the router and the links.
 
 
-class _ForgetsVersion(Switchboard):
+class _ForgetsVersion(Router):
     """Follows whoever spoke last."""
 
     def _follow(self, frame: Frame) -> None:
-        place = self._place(frame.source)
+        place = self._registry.place(frame.source)
         place.version, place.app = frame.version, frame.home
 
 
-class _DropsForward(Switchboard):
+class _DropsForward(Router):
     """Does not pass on what comes for a part that left."""
 
     def _pass_on(self, frame: Frame, via: AppId) -> None:
@@ -237,12 +239,12 @@ class _RestoresAsMove(Switchboard):
 
     def restore(self, packed: bytes, life: int | None = None) -> Version:
         state = msgspec.msgpack.decode(packed, type=PackedPart)
-        version = next_move(max(state.version, self._place(state.part).version))
+        version = next_move(max(state.version, self._registry.place(state.part).version))
         self._continue(state._replace(version=version))
         return version
 
 
-class _StaysDeaf(Switchboard):
+class _StaysDeaf(Router):
     """Does not repeat what was under way on a link that broke, nor anything else."""
 
     def _on_due(self, channel: Channel, now: float) -> None:
@@ -352,11 +354,11 @@ MUTATIONS: dict[str, Mutation] = {
     "forget-the-end": Mutation(channel=_ForgetsTheEnd),
     "report-all": Mutation(channel=_ReportsAll),
     "never-resend": Mutation(channel=_NeverResends),
-    "forget-version": Mutation(switchboard=_ForgetsVersion),
-    "drop-forward": Mutation(switchboard=_DropsForward),
+    "forget-version": Mutation(router=_ForgetsVersion),
+    "drop-forward": Mutation(router=_DropsForward),
     "lose-inbox": Mutation(switchboard=_LosesInbox),
     "restore-as-move": Mutation(switchboard=_RestoresAsMove),
-    "stay-deaf": Mutation(switchboard=_StaysDeaf),
+    "stay-deaf": Mutation(router=_StaysDeaf),
     "forget-fences": Mutation(links=_ForgetsFences),
     "client-ack-everything": Mutation(client=_acks_everything),
     "client-never-resend": Mutation(client=_never_sends_again),

@@ -34,11 +34,11 @@ from typing import Protocol
 
 import msgspec
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.messages import Astray, Frame
 from terrazzo.wire.entity.places import Place
-from terrazzo.wire.entity.resend_schedule import ResendSchedule
+from terrazzo.wire.entity.registry import PartRegistry
 from terrazzo.wire.entity.termination import EndedParts, is_answered
 from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, life_of
@@ -63,31 +63,19 @@ class Exchange(Protocol):
 
 
 class Router:
-    """The lower half of a `Switchboard`: knows mailboxes and where their peers are, not how they came here."""
+    """Carries frames between the mailboxes of one app and the apps of their peers."""
 
     def __init__(
-        self,
-        me: AppId,
-        host: Environment,
-        outbox: Outbox,
-        exchange: Exchange,
-        *,
-        limits: ChannelLimits | None = None,
-        channel_type: type[Channel] = Channel,
+        self, me: AppId, host: Environment, outbox: Outbox, exchange: Exchange, registry: PartRegistry
     ) -> None:
         self.me = me
-        self.limits = limits or ChannelLimits()
-        self.boxes: dict[PartId, Mailbox] = {}
-        self.places: dict[PartId, Place] = {}
-        self.schedule = ResendSchedule()
         self.counts = {"forwarded": 0, "astray": 0, "too many hops": 0, "resent": 0, "located": 0}
+        self._registry = registry
+        self._schedule = registry.schedule
         self._host = host
         self._outbox = outbox
         self._exchange = exchange
-        self._channel_type = channel_type
-        self._ended_parts = EndedParts(me, channel_type)
-        self._mailed: dict[PartId, None] = {}
-        """Parts whose inbox may have something in it, in the order in which it came."""
+        self._ended_parts = EndedParts(me, registry.channel_type)
         self._local: deque[Frame] = deque()
         self._sweep_at = host.now + _SWEEP_S
 
@@ -96,13 +84,13 @@ class Router:
     def on_tick(self) -> None:
         """Sends what is to be sent; repeats, retires and forgets what is due."""
         now = self._host.now
-        while (channel := self.schedule.next_due(now)) is not None:
+        while (channel := self._schedule.next_due(now)) is not None:
             self._on_due(channel, now)
-        self.schedule.urge_owed(now)
+        self._schedule.urge_owed(now)
         for _ in range(_LOCAL_ROUNDS):
-            if not (self.schedule.marked or self._local):
+            if not (self._schedule.marked or self._local):
                 break
-            for channel in self.schedule.take_marked():
+            for channel in self._schedule.take_marked():
                 self._speak(channel, now)
             for _ in range(len(self._local)):
                 self._on_frame(self._local.popleft(), self.me)
@@ -113,25 +101,23 @@ class Router:
         """The timer of a channel: repeats what had no answer; begins to retire what is idle."""
         channel.due = inf
         if not channel.awaits_answer:
-            self.schedule.rest(channel, now, self.limits)
-        elif self.schedule.has_waited(channel, now, self.limits):
+            self._schedule.rest(channel, now, self._registry.limits)
+        elif self._schedule.has_waited(channel, now, self._registry.limits):
             channel.attempts += 1
             self.counts["resent"] += 1
-            if channel.attempts % self.limits.locate_after == 0:
+            if channel.attempts % self._registry.limits.locate_after == 0:
                 self._locate(channel.peer, channel.place, now)
                 if not channel.place.has(channel):
                     return  # it was found that the peer is gone
             channel.send_again()
-            self.schedule.urge(channel)
+            self._schedule.urge(channel)
 
     def _sweep(self, now: float) -> None:
         """Forgets stubs, hints and tombstones whose time is over."""
         self._sweep_at = now + _SWEEP_S
-        for part in [part for part, place in self.places.items() if place.expires_at <= now]:
-            if not self.places[part].channels and part not in self.boxes:
-                del self.places[part]
+        self._registry.sweep(now)
         for part, version in self._ended_parts.forget_old(now):
-            place = self.places.get(part)
+            place = self._registry.places.get(part)
             if place is not None and place.version <= version:  # unless it lives again, in a later life
                 place.app = None
 
@@ -145,21 +131,21 @@ class Router:
         self._on_astray(source, message)
 
     def _on_frame(self, frame: Frame, via: AppId) -> None:
-        box = self.boxes.get(frame.to)
+        box = self._registry.boxes.get(frame.to)
         if box is None or (box.is_ending and frame.source not in box.channels):
             self._on_stray(frame, via)
             return
-        known = self.places.get(frame.source)
+        known = self._registry.places.get(frame.source)
         if known is not None and known.is_former(frame.version):
             self._on_former(frame, box)
             return
-        channel = self._channel(box, frame.source)
+        channel = self._registry.channel(box, frame.source)
         place = channel.place
         if frame.home != self.me and (frame.version != place.version or frame.home != place.app):
             self._follow(frame)
-        lost = channel.on_frame(frame, self._host.now, self.limits)
+        lost = channel.on_frame(frame, self._host.now, self._registry.limits)
         if box.inbox:
-            self._mailed[box.part] = None
+            self._registry.mailed[box.part] = None
         if lost:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
         if frame.is_noted and box.is_ending and life_of(frame.heard) == life_of(box.version):
@@ -167,10 +153,10 @@ class Router:
                 box.strays[via] = box.strays[frame.home] = None  # the caller is a stranger from here on
             if channel.is_noted:
                 self._reply(frame, self._ended_parts.note(frame, box.version))  # who end together are both done with it
-            self._forget(channel)
-            self._end_if_done(box)
-        elif channel.owes_frame or not channel.pinned or channel.has_unsent(self.limits):
-            self.schedule.mark(channel)  # nothing else could have changed of a channel that is kept for good
+            self._registry.forget(channel)
+            self.end_if_done(box)
+        elif channel.owes_frame or not channel.pinned or channel.has_unsent(self._registry.limits):
+            self._schedule.mark(channel)  # nothing else could have changed of a channel that is kept for good
 
     def _on_former(self, frame: Frame, box: Mailbox) -> None:
         """A former life of a part speaks: it is not heard, but if it ends, it may know that nobody waits for it. And if
@@ -183,33 +169,33 @@ class Router:
         if channel is None or not is_meant or life_of(channel.heard) > life_of(frame.version):
             return
         if channel.outgoing is None or not channel.outgoing.buffer:  # else the later life may hear it
-            self._forget(channel)
-            self._end_if_done(box)
+            self._registry.forget(channel)
+            self.end_if_done(box)
 
     def _follow(self, frame: Frame) -> None:
         """A frame says where its source lives."""
-        place = self._place(frame.source)
+        place = self._registry.place(frame.source)
         if place.follow(frame.version, frame.home):
-            self.schedule.wake(place, self._host.now)
+            self._schedule.wake(place, self._host.now)
 
     def _on_stray(self, frame: Frame, via: AppId) -> None:
         """A frame for a part that is not here, or has ended, or ends and has no channel with whoever speaks."""
-        box, version = self.boxes.get(frame.to), self.version_of(frame.to)
+        box, version = self._registry.boxes.get(frame.to), self.version_of(frame.to)
         if version is not None and is_answered(frame, version, box):
-            self._reply(frame, self._ended_parts.repeat(frame, version, self._host.now, self.limits))
+            self._reply(frame, self._ended_parts.repeat(frame, version, self._host.now, self._registry.limits))
         elif box is not None:
             box.strays[via] = box.strays[frame.home] = None
         else:
             self._pass_on(frame, via)
 
     def _pass_on(self, frame: Frame, via: AppId) -> None:
-        place = self.places.get(frame.to)
+        place = self._registry.places.get(frame.to)
         to = None if place is None else place.onward(via, self.me)
         if to is None:
             self.counts["astray"] += 1
             self._host.log("astray", part=frame.to, source=frame.source, via=via)
             self._say_astray(frame.to, dict.fromkeys((via, frame.home)))
-        elif frame.hops >= self.limits.hops_max:
+        elif frame.hops >= self._registry.limits.hops_max:
             self.counts["too many hops"] += 1
         else:
             self.counts["forwarded"] += 1
@@ -226,19 +212,19 @@ class Router:
                 self._on_astray(self.me, message)
 
     def _on_astray(self, source: AppId, message: Astray) -> None:
-        place = self.places.get(message.part)
-        if place is None or place.app is None or message.part in self.boxes:
+        place = self._registry.places.get(message.part)
+        if place is None or place.app is None or message.part in self._registry.boxes:
             return
         if place.app == source and message.version >= place.version:
-            self._lose(place)
+            self.lose(place)
         else:
             self._doubt(message.part, place)
 
-    def _lose(self, place: Place) -> None:
+    def lose(self, place: Place) -> None:
         """A part is not where it was thought to be: who waits for it asks soon, even if it was asked for just now."""
         now = self._host.now
-        place.lose(now + self.limits.resend_s / 4)
-        self.schedule.wake(place, max(now, place.locate_at))
+        place.lose(now + self._registry.limits.resend_s / 4)
+        self._schedule.wake(place, max(now, place.locate_at))
 
     def _doubt(self, part: PartId, place: Place) -> None:
         """A frame was lost because some app did not know where a part is, and the place here is not disproved by that:
@@ -248,7 +234,7 @@ class Router:
         for channel in place.channels.values():
             if channel.awaits_answer:
                 is_awaited = True
-                self.schedule.retry_at(channel, now + self.schedule.backoff(channel, self.limits) / 4)
+                self._schedule.retry_at(channel, now + self._schedule.backoff(channel, self._registry.limits) / 4)
         if is_awaited:
             self._locate(part, place, now)
 
@@ -259,7 +245,7 @@ class Router:
         place = channel.place
         if not place.has(channel):
             return  # it was forgotten in this very round
-        awaits_answer, limits = channel.awaits_answer, self.limits
+        awaits_answer, limits = channel.awaits_answer, self._registry.limits
         if channel.owes_frame or (awaits_answer and channel.due == inf) or channel.has_unsent(limits):
             if place.app is None:
                 self._locate(channel.peer, place, now)
@@ -272,22 +258,26 @@ class Router:
                 while channel.has_unsent(limits):
                     self._post(channel.frame(self.me, limits), place.app)
         if awaits_answer and place.app is None:
-            self.schedule.retry_at(channel, place.locate_at)  # as soon as it may be asked for again
+            self._schedule.retry_at(channel, place.locate_at)  # as soon as it may be asked for again
         elif awaits_answer:
-            self.schedule.await_answer(channel, now, limits)
+            self._schedule.await_answer(channel, now, limits)
         elif channel.is_empty:
-            self._forget(channel)
+            self._registry.forget(channel)
         else:
-            self.schedule.rest(channel, now, limits)
+            self._schedule.rest(channel, now, limits)
 
-    def _pay(self, channel: Channel) -> None:
+    def speak_now(self, channel: Channel) -> None:
+        """One round of a channel, outside of the tick."""
+        self._speak(channel, self._host.now)
+
+    def pay(self, channel: Channel) -> None:
         """Sends at once what a channel owes its peer, if it owes something."""
         if channel.owes_frame and channel.place.app is not None:
-            self._post(channel.frame(self.me, self.limits), channel.place.app)
+            self._post(channel.frame(self.me, self._registry.limits), channel.place.app)
 
     def _locate(self, peer: PartId, place: Place, now: float) -> None:
         if now >= place.locate_at:
-            place.locate_at = now + self.limits.locate_s
+            place.locate_at = now + self._registry.limits.locate_s
             self.counts["located"] += 1
             self._exchange.locate(peer)
 
@@ -301,49 +291,24 @@ class Router:
         else:
             self._outbox.send(app, frame)
 
-    # Boxes, channels, places.
+    # Versions and ends.
 
     def version_of(self, part: PartId) -> int | None:
-        """The version under which a part lives here, or has ended here not long ago: what comes for it is answered.
-        None: it is not here."""
-        box = self.boxes.get(part)
+        """The version of a part that lives here, or that has ended here not long ago; None: it is not here."""
+        box = self._registry.boxes.get(part)
         return box.version if box is not None else self._ended_parts.version_of(part)
 
     def _version_known(self, part: PartId) -> int:
-        """The highest version of a part that is known here."""
-        place = self.places.get(part)
+        """The highest version of a part that this app has learned of."""
+        place = self._registry.places.get(part)
         ended = self._ended_parts.version_of(part)
         return max(NEVER_HEARD if place is None else place.version, NEVER_HEARD if ended is None else ended)
 
-    def _place(self, part: PartId) -> Place:
-        place = self.places.get(part)
-        if place is None:
-            place = self.places[part] = Place(self._host.now + self.limits.stub_s)
-        return place
-
-    def _channel(self, box: Mailbox, peer: PartId) -> Channel:
-        channel = box.channels.get(peer)
-        if channel is None:
-            channel = self._channel_type(box, peer, pinned=False, now=self._host.now)
-            box.channels[peer] = channel
-            self._place(peer).hook(channel)
-        return channel
-
-    def _forget(self, channel: Channel) -> None:
-        box = channel.box
-        box.channels.pop(channel.peer, None)
-        self._unhook(channel)
-        if box.is_closed_by(channel.peer):
-            for last in box.channels.values():
-                self.schedule.urge(last)
-
-    def _unhook(self, channel: Channel) -> None:
-        self.schedule.forget(channel)
-        channel.place.unhook(channel, self._host.now + self.limits.stub_s)
-
-    def _end_if_done(self, box: Mailbox) -> None:
-        if box.is_ending and not box.channels and self.boxes.get(box.part) is box:
-            del self.boxes[box.part]
-            self._ended_parts.remember(box, self._host.now + self.limits.stub_s)
+    def end_if_done(self, box: Mailbox) -> None:
+        """Removes the mailbox of an ending part that has no channel left, and reports the end."""
+        registry = self._registry
+        if box.is_ending and not box.channels and registry.boxes.get(box.part) is box:
+            del registry.boxes[box.part]
+            self._ended_parts.remember(box, self._host.now + registry.limits.stub_s)
             self._say_astray(box.part, box.strays)
             self._exchange.on_ended(box.part)

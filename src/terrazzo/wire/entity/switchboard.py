@@ -28,14 +28,84 @@ from collections.abc import Iterator
 from math import inf
 
 from terrazzo.errors import UsageError
+from terrazzo.wire.entity.channel import Channel, ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox, pack_mailbox, read_packed, unpack_mailbox
-from terrazzo.wire.entity.messages import PackedPart
-from terrazzo.wire.entity.router import Router
-from terrazzo.wire.ids import AppId, PartId, Version, first_of_life, life_of, next_move
+from terrazzo.wire.entity.messages import Astray, Frame, PackedPart
+from terrazzo.wire.entity.registry import PartRegistry
+from terrazzo.wire.entity.router import Exchange, Router
+from terrazzo.wire.environment import Environment
+from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, Version, first_of_life, life_of, next_move
+from terrazzo.wire.outbox import Outbox
 
 
-class Switchboard(Router):
+class Switchboard:
     """All mailboxes of one app."""
+
+    def __init__(
+        self,
+        me: AppId,
+        host: Environment,
+        outbox: Outbox,
+        exchange: Exchange,
+        *,
+        limits: ChannelLimits | None = None,
+        channel_type: type[Channel] = Channel,
+        router_type: type[Router] = Router,
+    ) -> None:
+        self.me = me
+        self._registry = PartRegistry(host, limits or ChannelLimits(), channel_type)
+        self.router = router_type(me, host, outbox, exchange, self._registry)
+        self.boxes = self._registry.boxes
+        self.places = self._registry.places
+        self.schedule = self._registry.schedule
+        self.counts = self.router.counts
+        self._mailed = self._registry.mailed
+        self._host = host
+        self._exchange = exchange
+
+    @property
+    def limits(self) -> ChannelLimits:
+        """How much and how long; may be replaced at any time."""
+        return self._registry.limits
+
+    @limits.setter
+    def limits(self, limits: ChannelLimits) -> None:
+        self._registry.limits = limits
+
+    # The tick, and frames from other apps: both are the router's.
+
+    def on_tick(self) -> None:
+        """Sends what is to be sent; repeats, retires and forgets what is due."""
+        self.router.on_tick()
+
+    def on_message(self, source: AppId, message: Frame | Astray) -> None:
+        """A message of the entity channel from another app."""
+        self.router.on_message(source, message)
+
+    # What the app may ask.
+
+    def is_here(self, part: PartId) -> bool:
+        """Whether a part lives here, or is ending here."""
+        return part in self.boxes
+
+    def is_ending(self, part: PartId) -> bool:
+        """Whether a part was destroyed here and some of its peers have not noted that yet."""
+        box = self.boxes.get(part)
+        return box is not None and box.is_ending
+
+    def version_of(self, part: PartId) -> int | None:
+        """The version of a part that lives here, or that has ended here not long ago; None: it is not here."""
+        return self.router.version_of(part)
+
+    def home_of(self, part: PartId) -> AppId | None:
+        """The app where a part lives, as far as is known here."""
+        place = self.places.get(part)
+        return None if place is None else place.app
+
+    def version_heard(self, part: PartId) -> int:
+        """The version of the place that is known of a part; NEVER_HEARD where none is."""
+        place = self.places.get(part)
+        return NEVER_HEARD if place is None else place.version
 
     # Parts: they begin, move and end.
 
@@ -43,11 +113,11 @@ class Switchboard(Router):
         """A new part begins its life here; one whose former self was destroyed needs a higher life than that had."""
         if part in self.boxes:
             raise UsageError(f"{part} lives here already")
-        self._settle(Mailbox(part, first_of_life(life)))
+        self._register(Mailbox(part, first_of_life(life)))
 
     def pin(self, part: PartId, peer: PartId) -> None:
         """Keeps the channel between the two for good: both always know where the other is (a base and its real)."""
-        channel = self._channel(self.boxes[part], peer)
+        channel = self._registry.channel(self.boxes[part], peer)
         channel.pinned = True
         self.schedule.mark(channel)
 
@@ -73,18 +143,18 @@ class Switchboard(Router):
         """The second half, in the same breath: the part is at `to` from now on. What its channels owe their peers
         besides what is packed (an answer, a renewal, a closing) is sent from here, now: it does not move."""
         for channel in self.boxes[part].channels.values():
-            self._pay(channel)
+            self.router.pay(channel)
         box = self.boxes.pop(part)
         self._mailed.pop(part, None)
         for channel in box.channels.values():
-            self._unhook(channel)
+            self._registry.unhook(channel)
         box.channels = {}  # a channel refers to its mailbox: without this, only the garbage collector could free both
-        self._place(part).leave(next_move(box.version), to, self._host.now + self.limits.stub_s)
+        self._registry.place(part).leave(next_move(box.version), to, self._host.now + self._registry.limits.stub_s)
 
     def arrive(self, packed: bytes) -> bool:
         """Continues a mailbox here. False when this arrival, or a later one, has been seen already: it is a copy."""
         state = read_packed(packed)
-        place = self._place(state.part)
+        place = self._registry.place(state.part)
         is_here = state.part in self.boxes and state.version == place.version
         if is_here or not place.is_arrival_of(state.version, self.me):
             return False
@@ -96,7 +166,7 @@ class Switchboard(Router):
 
         `life` is best a number that the manager of the recovery counts up; without it, one more than any known here."""
         state = read_packed(packed)
-        known = max(state.version, self._place(state.part).version)
+        known = max(state.version, self._registry.place(state.part).version)
         version = first_of_life(life_of(known) + 1 if life is None else life)
         if version <= known:
             raise UsageError(f"{state.part} cannot be restored as life {life}: version {known:#x} is known")
@@ -112,21 +182,21 @@ class Switchboard(Router):
         self._mailed.pop(part, None)
         for channel in box.channels.values():
             self.schedule.urge(channel)  # a channel at rest would only say it with its next probe, minutes later
-        self._end_if_done(box)
+        self.router.end_if_done(box)
 
-    def _settle(self, box: Mailbox) -> None:
+    def _register(self, box: Mailbox) -> None:
         self.boxes[box.part] = box
-        place = self._place(box.part)
+        place = self._registry.place(box.part)
         place.settle(box.version, self.me)
         self.schedule.wake(place, self._host.now)
 
     def _continue(self, state: PackedPart) -> Mailbox:
-        box = unpack_mailbox(state, self._host.now, self._channel_type)
-        self._settle(box)
+        box = unpack_mailbox(state, self._host.now, self._registry.channel_type)
+        self._register(box)
         if box.inbox:
             self._mailed[box.part] = None
         for channel in box.channels.values():
-            self._place(channel.peer).hook(channel)
+            self._registry.place(channel.peer).hook(channel)
             channel.send_again()  # what was sent from elsewhere may come later than what is said from here, or never
             self.schedule.mark(channel)
         for packed in state.channels:
@@ -144,12 +214,12 @@ class Switchboard(Router):
         box = self.boxes.get(source)
         if box is None or box.is_ending:
             raise UsageError(f"{source} does not live here; only where it lives can it send")
-        if len(payload) > self.limits.payload_bytes_max:
-            most = self.limits.payload_bytes_max
+        if len(payload) > self._registry.limits.payload_bytes_max:
+            most = self._registry.limits.payload_bytes_max
             raise UsageError(f"a payload of {len(payload)} bytes; the most is {most}, send parts")
-        channel = self._channel(box, to)
+        channel = self._registry.channel(box, to)
         if not is_urgent:
-            channel.check_room(payload, self.limits)
+            channel.check_room(payload, self._registry.limits)
         channel.send(payload, self._host.now)
         self.schedule.mark(channel)
 
@@ -158,7 +228,7 @@ class Switchboard(Router):
         box = self.boxes.get(source)
         channel = None if box is None else box.channels.get(to)
         if channel is not None and self.schedule.unmark(channel):
-            self._speak(channel, self._host.now)
+            self.router.speak_now(channel)
 
     def with_mail(self) -> list[PartId]:
         """The parts for which something has arrived, in the order in which it came."""
@@ -171,7 +241,7 @@ class Switchboard(Router):
         box = self.boxes.get(part)
         if box is None:
             return
-        was_full = box.is_full(self.limits)
+        was_full = box.is_full(self._registry.limits)
         for _ in range(len(box.inbox)):
             if not box.inbox or self.boxes.get(part) is not box:
                 return  # whoever was handed the last one has sent the part away, or ended it
@@ -179,13 +249,13 @@ class Switchboard(Router):
             box.inbox_bytes -= len(payload)
             channel = box.channels.get(source)
             if channel is not None and channel.incoming is not None and channel.incoming.generation == generation:
-                if channel.takes(channel.incoming, self.limits):
+                if channel.takes(channel.incoming, self._registry.limits):
                     self.schedule.mark(channel)
                 else:
-                    self.schedule.owe_ack(channel, self._host.now, self.limits)
+                    self.schedule.owe_ack(channel, self._host.now, self._registry.limits)
             yield source, payload
         if was_full:
-            box.admit_held(self.limits)
+            box.admit_held(self._registry.limits)
         if not box.inbox:
             self._mailed.pop(part, None)
 
@@ -212,7 +282,7 @@ class Switchboard(Router):
         """`part` lives at `app` since `version`. False when that is no news."""
         if app == self.me or part in self.boxes:
             return False  # what lives here we know; a rumour that runs ahead of an arrival must not pass for it
-        place = self._place(part)
+        place = self._registry.place(part)
         if not place.learn(version, app):
             return False
         self.schedule.wake(place, self._host.now)
@@ -232,10 +302,10 @@ class Switchboard(Router):
                 self.schedule.retry_at(channel, self._host.now)
                 continue
             lost = channel.outgoing.buffer if channel.outgoing is not None else []
-            self._forget(channel)
+            self._registry.forget(channel)
             if lost:
                 self._exchange.on_undelivered(channel.box.part, part, lost, reason)
-            self._end_if_done(channel.box)
+            self.router.end_if_done(channel.box)
 
     def unsettled(self, part: PartId) -> None:
         """Nobody says for now where `part` is, perhaps it is being made: who waits for it asks again soon."""
@@ -244,7 +314,7 @@ class Switchboard(Router):
             return
         for channel in place.channels.values():
             if channel.awaits_answer:
-                at = now + self.schedule.backoff(channel, self.limits) / 4
+                at = now + self.schedule.backoff(channel, self._registry.limits) / 4
                 place.locate_at = min(place.locate_at, at)
                 self.schedule.retry_at(channel, at)
 
@@ -259,4 +329,4 @@ class Switchboard(Router):
         """`app` is declared dead: nothing lives there any more."""
         for place in self.places.values():
             if place.app == app:
-                self._lose(place)
+                self.router.lose(place)

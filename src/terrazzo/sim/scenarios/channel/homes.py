@@ -87,8 +87,9 @@ class HomeApp:
         self._early: list[tuple[AppId, Moving]] | None = [] if habits.has_resolver else None
         self._backup_at = process.now
         self.switchboard = mutation.switchboard(
-            process.id, process, self.outbox, self, limits=limits, channel_type=mutation.channel
-        )
+            process.id, process, self.outbox, self,
+            limits=limits, channel_type=mutation.channel, router_type=mutation.router,
+        )  # fmt: skip
 
     def found(self, part: PartId) -> None:
         """A part begins its life here."""
@@ -208,7 +209,7 @@ class HomeApp:
 
     def _move(self, part: PartId, to: AppId) -> None:
         packed = self.switchboard.depart(part, to)
-        version = self.switchboard.places[part].version
+        version = self.switchboard.version_heard(part)
         moving = Moving(part, version, packed, self.ledgers.pop(part).encode())
         self._host.log("moves", part=part, to=to, version=version)
         self.in_air[part] = (moving, to)
@@ -269,7 +270,8 @@ class HomeApp:
     def _backup(self, directory: AppId) -> None:
         self._backup_at = self._host.now + self._habits.backup_s * self._host.rng.uniform(0.5, 1.5)
         for part, ledger in self.ledgers.items():
-            version = self.switchboard.boxes[part].version
+            version = self.switchboard.version_of(part)
+            assert version is not None, f"{part} has a ledger here, and no mailbox"
             self.outbox.send(directory, Backup(part, version, self.switchboard.pack(part), ledger.encode()))
 
     def _on_question(self, question: Question) -> None:
@@ -328,5 +330,5 @@ class HomeApp:
 
     def on_ended(self, part: PartId) -> None:
         """See Exchange."""
-        self._ended[part] = self.switchboard.places[part].version
+        self._ended[part] = self.switchboard.version_heard(part)
         self._unregistered = True

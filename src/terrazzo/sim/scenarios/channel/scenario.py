@@ -150,7 +150,7 @@ class ChannelScenario:
             return f"has not retired (out {stream is not None}, in {incoming is not None})"
         if channel.confirmed < channel.box.version:
             return "has not heard that its move is known"
-        known = app.switchboard.places[channel.peer].app
+        known = app.switchboard.home_of(channel.peer)
         return None if known == homes.get(channel.peer) else f"thinks that its peer lives at {known}"
 
     # Building.
