@@ -21,7 +21,7 @@ from terrazzo.db.doubts import Doubts
 from terrazzo.db.logon import LogOns
 from terrazzo.db.refusals import Refused
 from terrazzo.db.store import Claim
-from terrazzo.sim.coverage import Table, Watch
+from terrazzo.sim.transitions import Table, Watch
 from terrazzo.sync.protocol import ToClient, split_message, take_alias
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.db_basemgr import ProxyPlaced

@@ -19,7 +19,7 @@ from terrazzo.cell.held import Held
 from terrazzo.cell.mending import Mending
 from terrazzo.cell.offload import Offloads
 from terrazzo.cell.teleport import Teleports
-from terrazzo.sim.coverage import Table, Watch
+from terrazzo.sim.transitions import Table, Watch
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import IAmHere
 from terrazzo.wire.pairs.cell_cell import Offload, OffloadRefused, OffloadUnreadable, Onloaded

@@ -11,7 +11,7 @@ from typing import Any
 from terrazzo.cell.ghost import Ghosts
 from terrazzo.cell.held import Held
 from terrazzo.cell.mending import ASKED_MAX, Mending
-from terrazzo.sim.coverage import Table, Watch
+from terrazzo.sim.transitions import Table, Watch
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostList, NextReal, Offload, SetReal, UpdateGhost
 
