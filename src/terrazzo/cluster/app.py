@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.outbox import Outbox as Outbox
+from terrazzo.wire.outbox import Outbox
 
 T = TypeVar("T")
 
