@@ -1,4 +1,4 @@
-"""What an app is to whoever drives it, and what it may ask of its driver.
+"""What an app is to its driver, and what it may ask of its driver.
 
     driver (sim or runtime)                    app: a state machine without I/O
         on_message(source, message)   ──────▶
@@ -6,9 +6,9 @@
         on_tick()                     ──────▶
         outbox.drain()                ◀──────     once per tick: one bundle to each peer
 
-Everything an app needs from outside comes through `Host`: the time, randomness, its own load, a place to log, and the
-two words it may say about other processes (`join`, `fence`). A driver calls one method at a time and never from inside
-another. What an app sends from `on_message` leaves with the next tick; nothing an app does blocks or waits.
+All that an app needs from outside comes through `Host`: the time, randomness, its own load, a log, and two requests
+about other processes (`join`, `fence`). A driver calls one method at a time and never from inside another. A message
+that an app sends from `on_message` leaves with the next tick; no method of an app blocks or waits.
 """
 
 from __future__ import annotations
@@ -39,16 +39,17 @@ class Host(Environment, Protocol):
 
     @property
     def rng(self) -> Rng:
-        """Randomness that a seed repeats."""
+        """The random generator of the app; a seed repeats it."""
 
     def cpu_load(self) -> float | None:
-        """The share of one core that this process has used lately; None as long as it has not been measured."""
+        """The share of one core that this process has used lately; None until it was measured."""
 
     def join(self, peer: AppId) -> None:
-        """Joins a peer before there is anything to say; with ANY_INCARNATION, whichever life of it is there."""
+        """Makes a link with a peer before there is a message for it; with ANY_INCARNATION, with its present
+        incarnation."""
 
     def fence(self, app: AppId) -> None:
-        """This incarnation (and each before it) is dead by decree: its link is cut and it is refused from now on."""
+        """Declares this incarnation (and each before it) dead: its link is cut, and it is refused from now on."""
 
 
 class App(Protocol):
@@ -56,16 +57,16 @@ class App(Protocol):
 
     @property
     def outbox(self) -> Outbox:
-        """Where the app writes."""
+        """The messages that the app sends."""
 
     def on_message(self, source: AppId, message: Message, /) -> None:
-        """A message of the link with `source`, in the order sent."""
+        """Handles a message of the link with `source`; messages come in the order sent."""
 
     def on_link_up(self, peer: AppId, /) -> None:
-        """A link with `peer` stands, dialled by either side."""
+        """A link with `peer` is up, dialled by either side."""
 
     def on_link_lost(self, peer: AppId, /) -> None:
-        """The link is gone; what was sent last may not have arrived. Sending again makes a new link."""
+        """The link is lost; the last messages may not have arrived. The next message to `peer` makes a new link."""
 
     def on_tick(self) -> None:
-        """The time has moved on; what is in the outbox afterwards leaves."""
+        """Does the work of one tick; the driver drains the outbox afterwards."""

@@ -1,4 +1,4 @@
-"""What all apps of the cluster have in common: requests, and a table from kinds of messages to what to do with them.
+"""What all apps of the cluster share: requests, and a table from kinds of messages to their handlers.
 
     class LoginApp(ClusterApp):
         def __init__(self, me, host):
@@ -6,7 +6,7 @@
             self.on(SpacesReady, self._on_spaces_ready)          # a message:  handler(source, message)
             self.answers(LogOn, self._on_log_on)                 # a request:  handler(question); answer it now or later
 
-A kind of message that is in no table is counted and reported, and changes nothing.
+A message of a kind that is in no table is counted, logged and dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ M = TypeVar("M", bound=Message)
 
 
 class ClusterApp:
-    """A process of the cluster without I/O; see `cluster.app.App` for who drives it."""
+    """A process of the cluster without I/O; `sim` or `runtime` drives it through `cluster.app.App`."""
 
     def __init__(self, me: AppId, host: Host) -> None:
         self.me = me
@@ -37,7 +37,7 @@ class ClusterApp:
         self.requests = Requests(host, self.outbox)
         self.refusals = Refusals()
         self.refused_outside: Callable[[], list[dict[str, Any]]] = list
-        """What the driver's doors have refused (`wire.sentences`)."""
+        """Returns what the driver's doors have refused (`wire.sentences`)."""
         self._handlers: dict[type[Message], Callable[[AppId, Any], object]] = {}
         self._answerers: dict[type[Message], Callable[[Question], None]] = {}
         self.answers(WantView, self._on_want_view)
@@ -51,16 +51,15 @@ class ClusterApp:
         self._answerers[kind] = handler
 
     def view(self) -> dict[str, Any]:
-        """What the console and tests may see of this app: plain data."""
+        """The state of this app for the console and for tests: plain data."""
         return {}
 
     def refused_clients(self) -> list[dict[str, Any]]:
-        """What clients were refused, by door and reason; an app that refuses something itself adds that."""
+        """The refusals of clients, by door and reason; an app that refuses clients itself adds those."""
         return self.refused_outside()
 
     def tallies(self) -> dict[str, int]:
-        """What was counted because it should be rare: shown with every view, where it is not 0. A subclass that counts
-        more adds that."""
+        """Counters of rare events; a view shows those that are not 0. A subclass that counts more adds them."""
         requests = self.requests
         return {
             "refused": self.refusals.total() + requests.refusals.total(),
@@ -81,7 +80,7 @@ class ClusterApp:
             self.requests.refuse(question, f"the view is too large to be sent: {problem}")
 
     def send(self, peer: AppId, message: Message) -> int:
-        """Say something to a peer at the end of the tick; gives its size in bytes."""
+        """Sends a message to a peer at the end of the tick; returns its size in bytes."""
         return self.outbox.send(peer, message)
 
     def on_message(self, source: AppId, message: Message) -> None:
@@ -109,9 +108,9 @@ class ClusterApp:
         """See App."""
 
     def on_link_lost(self, peer: AppId) -> None:
-        """See App. A subclass that overrides it calls this, too: what was asked of the peer has failed."""
+        """See App. Fails the requests to that peer. A subclass that overrides it must call it."""
         self.requests.on_link_lost(peer)
 
     def on_tick(self) -> None:
-        """See App. A subclass that overrides it calls this, too."""
+        """See App. A subclass that overrides it must call it."""
         self.requests.on_tick()

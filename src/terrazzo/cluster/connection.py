@@ -1,6 +1,6 @@
-"""What a link stands on: the transport that a driver gives, and what is remembered of each connection and each peer.
+"""The parts of a link: the transport that a driver provides, and the state of each connection and each peer.
 
-The rules are told in `links.py`.
+`links.py` has the rules.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from terrazzo.wire.ids import AppId
 
 @dataclass(frozen=True)
 class LinkLimits:
-    """How long and how much; a driver may choose others."""
+    """Times and sizes; a driver may choose others."""
 
     heartbeat_s: float = 1.0
     silence_s: float = 5.0
@@ -26,7 +26,7 @@ class LinkLimits:
 
 
 class Transport(Protocol):
-    """Moves frames; a connection is a number that the transport gave it. Ends of connections are reported later."""
+    """Carries frames. A connection is a number that the transport draws. The end of a connection is reported later."""
 
     def dial(self, peer: AppId) -> int:
         """Begins a connection; `on_opened` or `on_closed` follows."""
@@ -35,11 +35,11 @@ class Transport(Protocol):
         """Sends one frame, in order."""
 
     def close(self, connection: int) -> None:
-        """Ends a connection after what was written; nothing more is reported of it here."""
+        """Ends a connection after all that was written; the transport reports nothing more of it."""
 
 
 class State(Enum):
-    """Where a connection is in its life."""
+    """The states of a connection (`links.py` has the transitions)."""
 
     DIALLING = "dialling"
     GREETING = "greeting"
@@ -56,12 +56,13 @@ class Connection:
         self.number = number
         self.state = state
         self.peer = peer
-        self.dial = dial  # the how-manieth of ours; 0 when they dialled
+        self.dial = dial  # the number of this dial among our own; 0: the peer dialled
         self.since = self.heard_at = self.wrote_at = now
 
 
 class Link:
-    """What the app sees: a peer, the connection that carries it now, and what waits for one."""
+    """A link as the app sees it: a peer, the connection that carries it now, and the frames that wait for a
+    connection."""
 
     __slots__ = ("connection", "peer", "redial_at", "since", "waiting", "waiting_bytes")
 
@@ -75,5 +76,5 @@ class Link:
 
     @property
     def is_up(self) -> bool:
-        """Whether what is sent now goes out now."""
+        """Whether a frame that is sent now goes out at once."""
         return self.connection is not None and self.connection.state is State.UP

@@ -1,34 +1,36 @@
 """Links: one ordered, reliable connection between two apps, whose loss is an event.
 
-`Links` is the whole of it for one app, as a state machine without I/O. A driver (`sim`, later `runtime`) gives it a
-`Transport` that moves frames over connections, and tells it what happens to them. It greets, checks who is there,
-unpacks bundles, and calls the app.
+`Links` has all links of one app, as a state machine without I/O. A driver (`sim`, `runtime`) provides a `Transport`
+that carries frames over connections, and reports what happens to them. `Links` exchanges greetings, checks the identity
+of the peer, unpacks bundles, and calls the app.
 
 One connection, from either side:
 
-    we dial:      DIALLING ──opened, Hello sent──▶ GREETING ──Welcome──▶ UP
-    they dial:    WAITING ──Hello accepted, Welcome sent──────────────▶ UP          anything else ▶ closed
+    we dial:        DIALLING ──opened, Hello sent──▶ GREETING ──Welcome──▶ UP
+    the peer dials: WAITING ──Hello accepted, Welcome sent──────────────▶ UP          anything else ▶ closed
 
-A **link** is what the app sees: it begins with the first message to a peer, or with its Hello, and ends in exactly one
-`on_link_lost`. What was sent during a link arrives in order, as a prefix; messages wait (bounded) while it is being
-joined, and when joining fails for `join_s` the link is lost too.
+A **link** is what the app sees: it begins with the first message to a peer, or with the peer's Hello, and ends in
+exactly one `on_link_lost`. What was sent during a link arrives in order, as a prefix; messages wait (bounded) while the
+link is being made, and when that fails for `join_s` the link is lost too.
 
 The rules:
 
-- *Incarnations.* A Hello names who speaks and to whom, lives included. A newer incarnation of a slot ends the link with
-  the older one (the app hears of the loss first), and from then on the older one is refused. Data only flows after
-  Welcome, so a refused caller has said nothing.
-- *Fencing.* `fence(app)` cuts the link and refuses that incarnation for ever. Who is told STALE or FENCED is a survivor
-  of its own death: `fenced` becomes true and the driver ends the process (story 26).
+- *Incarnations.* A Hello names its sender and its receiver, incarnations included. A newer incarnation of a slot ends
+the
+  link with the older one (the app gets the loss first), and from then on the older one is refused. Data only flows
+  after Welcome, so no message of a refused caller is taken.
+- *Fencing.* `fence(app)` cuts the link and refuses that incarnation for ever. An app that receives STALE or FENCED was
+  declared dead while it ran: `fenced` becomes true and the driver ends the process (story 26).
 - *Crossing.* When both dial at once, the dial of the smaller id wins: the smaller one refuses the other's Hello, the
   larger one drops its own dial on the other's Hello. A Hello from a peer with which a link is up means that the peer
-  has lost it: the old one is lost here as well, then the new one stands. Unless it is an old one: connections overtake
-  each other, and the Hello of a dial that was dropped may come after the Welcome for which it was dropped. So dials
-  are counted; a Hello says its number, a Welcome the last one of those that are given up, and what is not above the
-  greatest number heard from a peer is refused. A dial to whichever incarnation is there is one like any other: there
-  is none beside a link with that slot, and the link that stands first takes over what waited for the other.
-- *Silence.* A quiet link carries heartbeats. A peer that is not heard for `silence_s` is lost. A driver that was itself
-  held up (a tick that came late) forgives its peers the time it did not listen (story 30).
+  has lost the link: the old link is lost here as well, then the new one is up. Except for an old Hello: connections
+  overtake each other, and the Hello of a dial that was dropped may come after the Welcome for which it was dropped. So
+  dials are counted; a Hello has its number, a Welcome the last number of the dials that are given up, and a number that
+  is not above the greatest number received from a peer is refused. A dial to any incarnation follows the same rules:
+  there is none beside a link with that slot, and the link that is up first takes over what waited for the other.
+- *Silence.* A quiet link carries heartbeats. A peer that sends nothing for `silence_s` is lost. A driver that was
+itself
+  held up (a tick that came late) does not count the time in which it could not receive (story 30).
 """
 
 from __future__ import annotations

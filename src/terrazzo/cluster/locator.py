@@ -1,20 +1,21 @@
-"""The locator: how a BaseApp or CellApp finds a part of which nobody around it knows.
+"""The locator: how a BaseApp or CellApp finds a part when no app around it has its place.
 
-    switchboard ──locate(part)──▶ app: known here? learn(...)
+    switchboard ──locate(part)──▶ app: has it the place? learn(...)
                                      │ no
                                      ▼
                                   Locator ──Locate──▶ BaseAppMgr ──Locate──▶ every BaseApp
     switchboard ◀── learn, gone ──   ◀────Located───             ◀──Located──
 
-The base of an entity knows for sure: whether there is one, and where its cell part is. It is the last resort, for the
-first call of somebody far away and for those whose traces were lost: once the two ends have heard of each other they
-follow each other by themselves.
+The base of an entity is the authority: whether the entity exists, and where its cell part is. The locator is the last
+resort, for the first call of a distant caller and for parts whose traces were lost: once the two ends have exchanged
+frames, they follow each other by themselves.
 
-A part is `gone` only when the answer says so, and that is only when every BaseApp was asked and none has the entity, or
-when its base says that it has no cell part. Where a BaseApp did not answer, or the base calls its cell part unsettled,
-nothing is concluded: what waits for the part goes on waiting, and the switchboard asks again. One question at a time is
-asked for an entity, however many of its parts are sought by however many callers. An answer is as old as its question:
-it says nothing of what was sent to the part since, perhaps by a caller that has learned that it lives again.
+A part is `gone` only when the answer states it, and that is only when every BaseApp was asked and none has the entity,
+or when its base answers that it has no cell part. Where a BaseApp did not answer, or the base reports its cell part as
+unsettled, nothing is concluded: messages for the part go on waiting, and the router asks again. One question at a time
+is asked for an entity, however many of its parts are sought by however many callers. An answer is as old as its
+question: it does not apply to messages that were sent to the part since, perhaps by a caller that has learned that the
+part lives again.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from terrazzo.wire.requests import Failure
 ANSWER_S = 12.0
 """Time for two searches of the manager (`managers/searches.py`): one that is under way, and the one after it."""
 ASKED_MAX = 10_000
-"""Entities that are sought at a time; what is beyond is asked for later."""
+"""Entities that are sought at a time; others are asked for later."""
 
 
 class Locator:
@@ -45,7 +46,7 @@ class Locator:
         self._asked_at: dict[int, float] = {}
 
     def on_link_up(self, peer: AppId) -> None:
-        """The app has a link: perhaps with the manager."""
+        """The app has a link; it may be the one with the manager."""
         if peer.kind is AppKind.BASE_APP_MGR:
             self.manager = peer
 
@@ -55,12 +56,12 @@ class Locator:
             self.manager = None
 
     def join(self) -> None:
-        """For an app that has no other business with BaseAppMgr: asks for a link with it, until there is one."""
+        """For an app that exchanges no other messages with BaseAppMgr: makes a link with it, unless there is one."""
         if self.manager is None:
             self._app.host.join(AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION))
 
     def find(self, part: PartId) -> None:
-        """Finds out where a part lives; the switchboard hears of it."""
+        """Finds out where a part lives, and reports it to the switchboard."""
         sought = self._sought.get(part.entity)
         if sought is not None:
             sought.add(part.part)
@@ -92,7 +93,7 @@ class Locator:
                 self._switchboard.gone(PartId(entity, kind), "it has no cell part", asked_at)
 
     def _on_failed(self, entity: EntityId, failure: Failure, why: str) -> None:
-        """Nobody knows for now; the switchboard asks again while something waits for it."""
+        """There was no answer; the router asks again while messages wait for the part."""
         del self._asked_at[entity]
         for kind in sorted(self._sought.pop(entity)):
             self._switchboard.unsettled(PartId(entity, kind))

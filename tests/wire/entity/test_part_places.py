@@ -72,7 +72,7 @@ def test_a_frame_goes_back_only_to_where_the_part_went_itself():
     assert known.onward(B, me=A) == B
     known.follow(7, B)
     assert known.onward(B, me=A) is None
-    known.settle(8, A)
+    known.set_here(8, A)
     assert known.onward(B, me=A) is None
     assert place().onward(B, me=A) is None
 

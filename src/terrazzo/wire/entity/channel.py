@@ -1,58 +1,59 @@
 """The entity channel: a two-way stream between two parts of entities that may both move.
 
 A channel joins a pair of parts (a base and its real, or any caller and callee: promise P2 is this same mechanism).
-Each end lives in the `Mailbox` of its part, and the mailbox moves with the part: `switchboard.py` carries frames to
-wherever the parts live; this file decides what is delivered, once and in order.
+Each end is in the `Mailbox` of its part, and the mailbox moves with the part. `router.py` carries frames to the apps
+where the parts live; this module decides what is delivered, once and in order.
 
     part X at app A                                            part Y at app B
     ┌ Mailbox: version, generation, horizon, inbox ┐           ┌ Mailbox ...
     │  Channel to Y:  outgoing ── numbered ────────┼── Frame ─▶│  Channel to X:  incoming ─▶ inbox
     │                 incoming ◀───────────────────┼── Frame ──│                 outgoing
 
-**Two streams.** Each direction is a stream of its own, owned by its sender: payloads numbered from 0, kept until a
-cumulative acknowledgement covers them, sent again when they are not. The receiver admits number `expected` only,
-holds what is early (within the window), drops what it had. What is admitted lies in the part's inbox, in order, until
-the app takes it; only what was taken is acknowledged, so "delivered" means that the game has it. All of this travels
-with the parts, so a move loses nothing: what was sent to the old home is forwarded, or else sent again, and numbers
-make repetition harmless (stories 7, 11, 16). An acknowledgement goes with whatever is said next; if nothing is, it
-goes alone after `ack_s`, or at once where it is waited for: much was taken, or the peer repeats itself, or ends.
+**Two streams.** Each direction is a stream of its own, owned by its sender: payloads are numbered from 0, kept until a
+cumulative acknowledgement covers them, and sent again when it does not. The receiver admits number `expected` only,
+holds early payloads (within the window), and drops those that it had. An admitted payload is in the part's inbox, in
+order, until the app takes it; only taken payloads are acknowledged, so "delivered" means that the game has it. All of
+this state travels with the parts, so a move loses nothing: frames to the old home are forwarded, or else sent again,
+and numbers make repetition harmless (stories 7, 11, 16). An acknowledgement goes with the next frame. If there is none,
+it goes alone after `ack_s`, or at once where the peer waits for it: much was taken, or the peer repeats itself, or
+ends.
 
-**Version.** A part's version grows with each move. A frame says where its source lives and since which version; the
-other side follows the highest version it has heard. Within one life an older frame's numbers are as good as any, only
-its address is not followed. A frame also says which version of its destination it has `heard`: this confirms a move. An
-end that moved `asks` on every channel until it is confirmed, even when it has nothing to say (stories 15, 18).
+**Version.** A part's version grows with each move. A frame has the home of its source and the version of that move; the
+other side follows the highest version that it has received. Within one life an older frame's numbers are as good as
+any, only its address is not followed. A frame also has the version of its destination that its source has `heard`: this
+confirms a move. An end that moved `asks` on every channel until it is confirmed, even when it has nothing to send
+(stories 15, 18).
 
 **Life.** A part restored after a crash begins a new life: the high bits of its version. Its state is that of a backup,
-so its past and its peer's may disagree, in three ways, each settled by one rule:
+so its past and its peer's may disagree in three ways, each settled by one rule:
 
-- Frames of an earlier life of the source are ignored; frames that have not heard of the destination's present life are
-  ignored too, and answered, since their acknowledgements are about a life undone (story 17).
-- The restored sender says with which number its life was `born`. What the peer had from the former life beyond that
-  number is undone: it expects `min(expected, born)`. What lies before is known, and is not delivered again.
+- Frames of an earlier life of the source are ignored. Frames whose source has not heard of the destination's present
+  life are ignored too, and answered, since their acknowledgements are about a life undone (story 17).
+- The restored sender sends the number with which its life was `born`. What the peer had from the former life beyond
+  that number is undone: it expects `min(expected, born)`. Earlier payloads are the same, and are not delivered again.
 - The restored receiver may find that the peer no longer has what the former life acknowledged. It begins again with the
-  `first` that the peer still has; what lies between died with the former life. Only a restored stream may skip so.
+  `first` that the peer still has; payloads between were lost with the former life. Only a restored stream may skip so.
 
-**Generation.** Idle streams are forgotten, or every caller would remember everyone it ever called. A sender whose
-stream is acknowledged and idle says `is_last`; the receiver forgets it and says `closed`; then the sender forgets,
-too. To send again it draws a new generation, larger than all that its part has drawn before. A late copy of a frame
-of a forgotten stream must not pass for the beginning of a new one: the receiver keeps one number per part, its
-`horizon`, the highest generation it has forgotten, and takes an unknown stream only above it. Generations are drawn
-from the clock (milliseconds) where that is larger, so a new one nearly always is above: no round trip is lost. If it
-is not, the receiver asks to `renew`; the sender, of which nothing can have been taken, takes a generation above the
-horizon and begins again. So the clock only saves time; that nothing is taken twice rests on the numbers alone. A
-newer generation implies that the older one is complete, since a sender only draws one when all was acknowledged (or
-renewed).
+**Generation.** Idle streams are removed, or every caller would keep a stream to everyone it ever called. A sender whose
+stream is acknowledged and idle sends `is_last`; the receiver removes it and sends `closed`; then the sender removes it,
+too. To send again it draws a new generation, larger than all that its part has drawn before. A late copy of a frame of
+a removed stream must not pass for the beginning of a new one: the receiver keeps one number per part, its `horizon`,
+the highest generation that it has removed, and takes an unknown stream only above it. Generations are drawn from the
+clock (milliseconds) where that is larger, so a new one nearly always is above: no round trip is lost. If it is not, the
+receiver asks to `renew`; the sender, of which nothing can have been taken, draws a generation above the horizon and
+begins again. So the clock only saves time; that nothing is taken twice rests on the numbers alone. A newer generation
+implies that the older one is complete, since a sender only draws one when all was acknowledged (or renewed).
 
-**The end.** A destroyed part's mailbox is `ending`: it takes nothing more, sends what it had promised to send, and says
-`is_over` with its last acknowledgement until the peer has `noted` it. So the peer knows exactly which of its messages
-were not delivered, and its app is told of those, and only of those (story 19). A stream that comes when the part is
-ending is named in the acknowledgement, with nothing taken. Where the last word names no stream, and neither of the two
-streams was begun by the other side, nothing is known: it may be a late copy, older than a call that is for the next
-life; so the call goes on, as a stranger's does. The peer of a pinned channel hears it last, when all others know:
-so a base that waits for it before it makes another cell part can be sure that nothing of the former one is on its way
-to anybody. Whoever knows a later life does not listen to the former, only notes its end. Whoever calls and has no
-channel with it yet gets no answer from it, nor from its memory: perhaps it is made again, so the base is asked
-(`termination.py`).
+**The end.** A destroyed part's mailbox is `ending`: it takes nothing more, sends its remaining messages, and sends
+`is_over` with its last acknowledgement until the peer has `noted` it. So the peer's app gets exactly the list of its
+messages that were not delivered (story 19). A stream that comes when the part is ending is named in the
+acknowledgement, with nothing taken. Where the last frame names no stream, and neither of the two streams was begun by
+the other side, nothing follows from it: it may be a late copy, older than a call that is for the next life; so the call
+goes on, as a stranger's does. The peer of a pinned channel is notified last, when all others have noted the end: a base
+that waits for this before it makes another cell part can be sure that no message of the former one is on its way. A
+part that has received frames of a later life ignores the former, and only notes its end. A caller that has no channel
+with the part yet gets no answer from it, nor from the record of it: the part may be made again, so the caller's app
+asks the base (`termination.py`).
 """
 
 from __future__ import annotations
@@ -73,18 +74,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ChannelLimits:
-    """How much and how long. All seconds are of the app's clock."""
+    """Sizes and times of the entity channel. All seconds are of the app's clock."""
 
     window: int = 256
     frame_bytes: int = 60_000
     payload_bytes_max: int = 896 * 1024
-    """One payload: with a frame's worth of others before it, it fits a message between apps."""
+    """The largest payload: with a frame's worth of others before it, it fits a message between apps."""
     backlog_max: int = 8192
     backlog_bytes: int = 2 << 20
-    """What waits in one channel for its peer; as much may be sent again at once."""
+    """The payloads in one channel that are not acknowledged; as much may be sent again at once."""
     inbox_max: int = 4096
     inbox_bytes: int = 2 << 20
-    """What one part has been sent and has not taken; the last that is let in may go beyond."""
+    """The payloads in the inbox of one part; the last that is admitted may exceed it."""
     ack_s: float = 0.25
     resend_s: float = 1.0
     resend_max_s: float = 4.0
@@ -97,8 +98,8 @@ class ChannelLimits:
 
 
 class ChannelFull(UsageError):
-    """The peer takes nothing and `backlog_max` messages, or `backlog_bytes`, wait already; send less, or drop what is
-    stale."""
+    """The peer takes nothing, and `backlog_max` messages or `backlog_bytes` are not acknowledged; send less, or drop
+    stale messages."""
 
 
 class Channel:
@@ -111,7 +112,7 @@ class Channel:
     )  # fmt: skip
 
     place: Place
-    """Where the peer lives; set when the switchboard hooks the channel there."""
+    """Where the peer lives; set by `Place.hook`."""
 
     def __init__(self, box: Mailbox, peer: PartId, *, pinned: bool, now: float) -> None:
         self.box = box
@@ -121,22 +122,22 @@ class Channel:
         self.confirmed: int = NEVER_HEARD
         self.outgoing: OutStream | None = None
         self.incoming: InStream | None = None
-        # What the next frame has to say besides its streams.
+        # What the next frame carries besides the streams.
         self.owes_frame = False
         self.acked = 0
         self.is_waited_for = False
-        """The peer is ending, and is over as soon as all is acknowledged."""
+        """The peer is ending, and ends as soon as all is acknowledged."""
         self.is_noted = False
         self.closed: int | None = None
         self.renew: tuple[int, int] | None = None
         self.refused: int | None = None
-        """The generation of a stream that came when this part was ending: nothing of it is taken."""
-        # The timers, kept by `resend_schedule.py`.
+        """The generation of a stream that began when this part was ending: nothing of it is taken."""
+        # The timers, which `resend_schedule.py` sets.
         self.due = inf
         self.turn = 0
         """The serial of `due`: of two channels that are due at the same time the lower one is first."""
         self.entry = 0
-        """The serial of its entry in the schedule; 0: it has none."""
+        """The serial of its entry in the resend schedule; 0: it has none."""
         self.entry_at = inf
         """The time of that entry: `due`, or earlier."""
         self.ack_due = inf
@@ -147,7 +148,7 @@ class Channel:
     # Sending.
 
     def check_room(self, payload: bytes, limits: ChannelLimits) -> None:
-        """Raises ChannelFull where too much waits already for this one to wait, too."""
+        """Raises ChannelFull if the backlog has no room for this payload."""
         stream = self.outgoing
         if stream is None or not stream.buffer:
             return
@@ -156,7 +157,7 @@ class Channel:
             raise ChannelFull(f"{count} messages of {self.box.part}, {size} bytes, wait for {self.peer}")
 
     def send(self, payload: bytes, now: float) -> None:
-        """Takes a payload into the stream."""
+        """Appends a payload to the outgoing stream."""
         stream = self.outgoing
         if stream is None or stream.is_last:
             stream = self.outgoing = OutStream(self.box.draw_generation(now))
@@ -168,12 +169,12 @@ class Channel:
         self.touched_at = now
 
     def has_unsent(self, limits: ChannelLimits) -> bool:
-        """Whether there is something to send that was not sent, within the window."""
+        """Whether a payload within the window was not sent yet."""
         stream = self.outgoing
         return stream is not None and stream.sent - stream.first < min(len(stream.buffer), limits.window)
 
     def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
-        """What is to be said now, or as much of it as fits."""
+        """The next frame: all that is to be sent now, or as much of it as fits."""
         incoming = self.incoming
         if incoming is not None:
             self.acked = incoming.expected - incoming.untaken
@@ -198,7 +199,8 @@ class Channel:
         return frame
 
     def _ack(self) -> tuple[int, int] | None:
-        """Of which stream how much was taken. A stream that is refused is newer than the one that was taken before."""
+        """The acknowledgement: a generation and how much of it was taken. A refused stream is newer than the one that
+        was taken before."""
         if self.refused is not None:
             return self.refused, 0
         return None if self.incoming is None else (self.incoming.generation, self.acked)
@@ -226,7 +228,7 @@ class Channel:
             self.outgoing.sent = self.outgoing.first
 
     def takes(self, incoming: InStream, limits: ChannelLimits) -> bool:
-        """A message was handed over. Whether that must be acknowledged at once."""
+        """Counts a message as taken. Returns whether that must be acknowledged at once."""
         incoming.untaken -= 1
         if self.is_waited_for or incoming.expected - incoming.untaken - self.acked >= limits.window // 2:
             self.owes_frame = True
@@ -236,7 +238,7 @@ class Channel:
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether something must be repeated until the peer reacts."""
+        """Whether the channel must send again until the peer answers."""
         stream = self.outgoing
         if stream is not None and (stream.buffer or stream.is_last):
             return True
@@ -244,19 +246,19 @@ class Channel:
 
     @property
     def is_over(self) -> bool:
-        """Whether the peer is told that this part is no more."""
+        """Whether frames announce the end of this part to the peer."""
         box = self.box
         return box.is_ending and not (self.pinned and box.open)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing left to remember."""
-        if self.is_waited_for:  # the peer has ended, and its last words have not come yet
+        """Whether the channel has no state that must be kept."""
+        if self.is_waited_for:  # the peer has ended, and its last messages have not arrived yet
             return False
         return self.outgoing is None and self.incoming is None and not self.pinned and not self.box.is_ending
 
     def rest(self, now: float, limits: ChannelLimits) -> float | None:
-        """Nothing awaits an answer: when to look again; None where it has been idle so long that it speaks up now."""
+        """For a channel that awaits no answer: when to look again; None where it was idle so long that it sends now."""
         if self.pinned:
             return inf
         idle_s = limits.idle_s if self.outgoing is not None else limits.probe_s
@@ -265,17 +267,18 @@ class Channel:
         if self.outgoing is not None:
             self.outgoing.is_last = True
         else:
-            self.confirmed = NEVER_HEARD  # only the peer may close its stream; ask whether there still is a peer
+            # Only the peer may close its stream: the next frame asks for an answer, in case the peer is gone.
+            self.confirmed = NEVER_HEARD
         self.touched_at = self.waiting_since = now
         return None
 
     # Receiving.
 
     def on_frame(self, frame: Frame, now: float, limits: ChannelLimits) -> list[bytes]:
-        """Takes a frame in. Returns the payloads that will never be delivered, if the peer is no more."""
+        """Takes a frame in. Returns the payloads that will never be delivered, if the peer has ended."""
         life = life_of(self.box.version)
         if life_of(frame.version) < life_of(self.heard) or life_of(frame.heard) > life:
-            return []  # the peer's former life speaks, or we are the one whose life is over
+            return []  # the frame is from a former life of the peer, or this end is of a former life itself
         if frame.version > self.heard:
             if self.heard != NEVER_HEARD and life_of(frame.version) > life_of(self.heard):
                 self._follow_new_life(frame.stream)
@@ -283,7 +286,7 @@ class Channel:
         if frame.asks:
             self.owes_frame = True
         if life_of(frame.heard) < life:
-            self.owes_frame = True  # about a former life of ours: tell the peer of this one
+            self.owes_frame = True  # the frame is about a former life of this part: the answer has the present one
             return []
         if frame.heard > self.confirmed:
             self.confirmed = frame.heard
@@ -292,7 +295,7 @@ class Channel:
             self._on_ack(frame.ack, now)
         self._on_closed(frame)
         if self.incoming is not None and self.incoming.is_resuming and frame.stream is None:
-            self.incoming = None  # the lost life had seen this stream to its end
+            self.incoming = None  # the lost life had received this stream to its end
         lost = []
         if frame.is_over:
             lost = self._on_over(frame.ack)
@@ -314,14 +317,14 @@ class Channel:
         elif incoming is not None:
             self._undo(incoming, incoming.untaken)
             self.incoming = None
-        # What was still to be said to the former life must not pass for a word to this one.
+        # What was to be sent to the former life must not be sent to this one.
         self.is_noted = self.is_waited_for = False
         self.closed = self.renew = None
         self.send_again()
         self.attempts = 0
 
     def _undo(self, incoming: InStream, count: int) -> None:
-        """Takes the last of this peer's messages out of the inbox again: the life that sent them is undone."""
+        """Removes the last of this peer's messages from the inbox: the life that sent them is undone."""
         kept = []
         for letter in reversed(self.box.inbox):
             if letter[:2] == (self.peer, incoming.generation) and count > 0:
@@ -354,15 +357,15 @@ class Channel:
         if frame.closed == stream.generation and stream.is_last:
             self.outgoing = None
         elif frame.renew is not None and frame.renew[0] == stream.generation and not stream.is_last:
-            # The receiver has never taken anything of this generation and never will (a restored one: not in this
-            # life), so all that is left begins again under a new one.
+            # The receiver has never taken a payload of this generation and never will (a restored receiver: not in
+            # this life), so all remaining payloads begin again under a new generation.
             stream.generation = self.box.draw_generation(0.0, above=frame.renew[1])
             stream.first = stream.born = stream.sent = 0
             self.owes_frame = True
 
     def _on_over(self, ack: tuple[int, int] | None) -> list[bytes]:
-        """The peer takes nothing more: what it has not acknowledged was not delivered. Unless it does not name this
-        stream, has taken nothing of it, and has none of its own here: then this may be a late copy of its last word,
+        """The peer takes nothing more: what it has not acknowledged was not delivered. Except if it does not name this
+        stream, has taken nothing of it, and has none of its own here: then this may be a late copy of its last frame,
         and the stream is for the life that the peer has now. An ending part keeps such a stream as well. Two parts that
         end together name each other's streams, so neither waits for the other."""
         stream, box = self.outgoing, self.box
@@ -394,12 +397,12 @@ class Channel:
             self._close(stream.generation)
         elif stream.payloads:
             if stream.number < incoming.expected:
-                self.owes_frame = True  # it repeats itself: what it heard of us may be lost
+                self.owes_frame = True  # the peer repeats itself: the last acknowledgement may be lost
             self.touched_at = now
             self._admit(incoming, stream, limits)
 
     def _begin(self, stream: Outgoing) -> InStream | None:
-        """A stream not known here: new, forgotten, or known only to a former life of ours."""
+        """A stream without state here: it is new, was removed, or only a former life of this part had it."""
         known = self.incoming
         if stream.is_last:
             self._close(stream.generation)
@@ -439,7 +442,7 @@ class Channel:
         self.admit_held(limits)
 
     def admit_held(self, limits: ChannelLimits) -> None:
-        """Moves what is next from what is held into the inbox, as long as there is room."""
+        """Moves the next held payloads into the inbox, as long as there is room."""
         incoming = self.incoming
         if incoming is None:
             return
@@ -454,7 +457,7 @@ class Channel:
     # Moving.
 
     def pack(self) -> PackedChannel:
-        """The channel at rest, with where the peer was last known to live."""
+        """The packed channel, with the last known place of the peer."""
         return PackedChannel(
             self.peer,
             self.pinned,
@@ -467,7 +470,7 @@ class Channel:
 
     @classmethod
     def unpack(cls, box: Mailbox, packed: PackedChannel, now: float) -> Channel:
-        """The channel, continued here."""
+        """The channel, continued from its packed form."""
         channel = cls(box, packed.peer, pinned=packed.pinned, now=now)
         channel.heard, channel.confirmed = packed.heard, packed.confirmed
         if packed.outgoing is not None:
@@ -478,7 +481,7 @@ class Channel:
         return channel
 
     def begin_life(self) -> None:
-        """This end was restored: its stream goes on from what the backup knew, and so does the peer's."""
+        """This end was restored: both streams go on from the state of the backup."""
         self.confirmed = NEVER_HEARD
         if self.outgoing is not None:
             self.outgoing.born = self.outgoing.next

@@ -1,10 +1,10 @@
-"""A part's mailbox: its end of all its channels, and its inbox. What moves when the part moves.
+"""A part's mailbox: its end of all its channels, and its inbox. It moves when the part moves.
 
-What it carries on a move, or leaves in a backup, is a `PackedPart` in bytes: the inbox, the channels with all that is
-not acknowledged, where the peers were last known to live, and the version under which it is continued.
+A move or a backup carries the mailbox as a `PackedPart` in bytes: the inbox, the channels with all that is not
+acknowledged, where the peers were last known to live, and the version under which the mailbox is continued.
 
-Where it is `ending` it takes nothing more, and is `open` as long as some of its peers do not know; those of its pinned
-channels hear of it when all others have (`channel.py`).
+An `ending` mailbox takes no more messages. It is `open` as long as some of its peers have not noted the end; the peers
+of its pinned channels are notified when all others have (`channel.py`).
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(PackedPart)
 
 Letter = tuple[PartId, int, bytes]
-"""Who sent it, in which generation, and what."""
+"""The source, the generation of its stream, and the payload."""
 
 
 class Mailbox:
-    """One part's end of all its channels; what moves when the part moves."""
+    """One part's end of all its channels, and its inbox."""
 
     __slots__ = (
         "channels", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "open", "part", "strays", "version",
@@ -44,16 +44,17 @@ class Mailbox:
         self.channels: dict[PartId, Channel] = {}
         self.is_ending = False
         self.open: set[PartId] = set()
-        """While it is ending: peers to be done with before those of its pinned channels hear that it is over."""
+        """While the part is ending: the peers that must note it before those of the pinned channels are notified."""
         self.strays: dict[AppId, None] = {}
-        """While it is ending: where frames of strangers came from, and their homes, to be told when it has ended."""
+        """While the part is ending: the apps that strangers' frames came from, and the strangers' homes; they get
+        Astray when the part has ended."""
 
     def is_full(self, limits: ChannelLimits) -> bool:
-        """Whether nothing more is let in until something was taken."""
+        """Whether no message is admitted until one was taken."""
         return len(self.inbox) >= limits.inbox_max or self.inbox_bytes >= limits.inbox_bytes
 
     def admit_held(self, limits: ChannelLimits) -> None:
-        """What waited behind a full inbox comes in."""
+        """Admits what the channels held back while the inbox was full."""
         for channel in self.channels.values():
             channel.admit_held(limits)
 
@@ -67,10 +68,11 @@ class Mailbox:
         self.is_ending = True
         self.open.update(peer for peer, channel in self.channels.items() if not channel.pinned)
         self.inbox_bytes = 0
-        self.inbox.clear()  # it was not acknowledged, so the peers find it among what is lost
+        self.inbox.clear()  # not acknowledged, so the peers report these messages as undelivered
 
     def is_closed_by(self, peer: PartId) -> bool:
-        """Its channel with `peer` is no more. Whether, as it is ending, only those of the pinned channels are left."""
+        """Records that the channel with `peer` is removed. Returns whether the part is ending and only pinned channels
+        are left now."""
         if peer not in self.open:
             return False
         self.open.discard(peer)
@@ -78,7 +80,7 @@ class Mailbox:
 
 
 def pack_mailbox(box: Mailbox, version: int) -> bytes:
-    """The whole mailbox at rest, under the version it will have where it is continued."""
+    """The whole mailbox in bytes, under the version it will have where it is continued."""
     packed = PackedPart(
         box.part,
         version,
@@ -91,7 +93,7 @@ def pack_mailbox(box: Mailbox, version: int) -> bytes:
 
 
 def read_packed(packed: bytes) -> PackedPart:
-    """What `pack_mailbox` made."""
+    """Decodes what `pack_mailbox` made."""
     return _DECODER.decode(packed)
 
 

@@ -1,6 +1,6 @@
 """Messages of the entity channel, between any two apps that are home to parts of entities (10-11), and its packed form.
 
-The rules are told in `channel.py`. Every field of a Frame is small; with one short payload a frame is about 40 bytes.
+`channel.py` has the rules. Every field of a Frame is small; with one short payload a frame is about 40 bytes.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ class Frame(Message, frozen=True):
     ack: tuple[Count, Count] | None = None  # generation of the other's stream, next number not taken
     closed: Count | None = None  # generation of the other's stream that is forgotten now
     renew: tuple[Count, Count] | None = None  # generation that is not accepted, horizon that a new one must exceed
-    asks: bool = False  # answer, so that it is known that this version was heard
+    asks: bool = False  # the receiver must answer, which confirms that it has this version
     is_over: bool = False  # `source` is destroyed: nothing beyond `ack` was or will be delivered
     is_noted: bool = False  # answers is_over
 
 
 @message(11, max_size=256)
 class Astray(Message, frozen=True):
-    """A frame came here for a part that does not live here, and nobody here knows where it does."""
+    """A frame came for a part that does not live at the sender of this message, which has no place to forward it to."""
 
     part: PartId
     version: Count
-    """The highest version of the part that is known here. Lower than that of which the receiver believes that it lives
-    here: perhaps it is on its way."""
+    """The highest version of the part that the sender has learned of. If it is lower than the version that the receiver
+    has for the sender, the part may be on its way there."""
 
 
 class PackedOutgoing(NamedTuple):
-    """The sending half of a channel at rest."""
+    """The packed sending half of a channel."""
 
     generation: Count
     first: Count
@@ -64,7 +64,7 @@ class PackedOutgoing(NamedTuple):
 
 
 class PackedIncoming(NamedTuple):
-    """The receiving half of a channel at rest."""
+    """The packed receiving half of a channel."""
 
     generation: Count
     expected: Count
@@ -74,7 +74,7 @@ class PackedIncoming(NamedTuple):
 
 
 class PackedChannel(NamedTuple):
-    """One channel at rest."""
+    """One packed channel."""
 
     peer: PartId
     pinned: bool
@@ -86,7 +86,7 @@ class PackedChannel(NamedTuple):
 
 
 class PackedPart(NamedTuple):
-    """Everything a part's mail consists of: what a move carries and a backup keeps."""
+    """The whole mailbox of a part: what a move carries and a backup stores."""
 
     part: PartId
     version: Count

@@ -1,26 +1,26 @@
-"""Where a part lives, as far as one app knows, and which news of it is believed.
+"""Where a part lives, as far as one app has learned, and which report of it counts.
 
-A part lives at one app at a time. Each move gives it a higher version, and so does each life (`ids.py`); so of two
-words about it the one with the higher version is the newer, whichever way they came. An app keeps a `Place` for every
-part that it has to do with: the highest version it knows, and the app of that version, or none where it only knows that
-it does not know.
+A part lives at one app at a time. Each move gives it a higher version, and so does each life (`wire/ids.py`); so of two
+reports the one with the higher version is newer, whichever way they came. An app keeps a `Place` for every part that it
+deals with: the highest version that was reported, and the app of that version, or None where that app is not known.
 
-    who says it                                                       is believed
-    the part, in a frame (`follow`)                                   if newer; of the same version, too: it must know
-    somebody else, a rumour (`learn`)                                 if newer; of the same version, if no app is known
-    the part, which comes here with its mailbox (`is_arrival_of`)     if newer; of the same version, if it was elsewhere
-    the part, which goes away from here (`leave`)                     always: it has the next version from now on
-    the app where it was thought to be (`lose`)                       if that knows of this version, too: no app is
+    source of the report                                              it counts
+    the part, in a frame (`follow`)                                   if newer; also of the same version, since the part
+                                                                      is its own authority
+    another party (`learn`)                                           if newer; of the same version, if no app is known
+    the part, which arrives here with its mailbox (`is_arrival_of`)   if newer; of the same version, if it was elsewhere
+    the part, which leaves from here (`leave`)                        always: it has the next version from now on
+    the app of the place (`lose`)                                     if it has learned of this version, too: no app is
                                                                       known any more, but the version is
     the death of that app (`lose`)                                    always: likewise
 
-What speaks for a part of which a later life is known is a former life (`is_former`): it is not heard at all.
+A frame of an earlier life than that of the place is from a former life (`is_former`), and is ignored.
 
-**The stub.** The place that a part left behind leads on what still comes here for it (`onward`). No frame
+**The stub.** The place that a part left behind forwards frames that still come here for it (`onward`). A frame never
 goes back to the app it came from, unless the part itself has gone there from here since: on that link it is ahead.
 
-**Who waits.** A place has the channels of parts of this app whose peer it is about. It is kept as long as it has some,
-or its part lives here; after that until `expires_at`.
+**Channels.** A place has the channels of parts of this app whose peer it is about. It is kept as long as it has
+channels, or its part lives here; after that until `expires_at`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """Where one part lives, as far as is known here."""
+    """Where one part lives, as far as this app has learned."""
 
     __slots__ = ("app", "channels", "expires_at", "left", "locate_at", "version")
 
@@ -43,25 +43,25 @@ class Place:
         self.version: int = NEVER_HEARD
         self.app: AppId | None = None
         self.left: int = NEVER_HEARD
-        """The version with which it left for `app`, if it went there from here."""
+        """The version with which the part left for `app`, if it went there from here."""
         self.channels: dict[PartId, Channel] = {}
-        """The channels that end there, by their part here."""
+        """The channels with this part, by their part here."""
         self.locate_at = -inf
-        """Nobody is asked for it before."""
+        """The resolver is not asked for the part before this time."""
         self.expires_at = expires_at
 
-    # News.
+    # Reports.
 
     def learn(self, version: int, app: AppId) -> bool:
-        """A rumour: it lives at `app` since `version`. Whether that is news."""
+        """Another party reports that the part lives at `app` since `version`. Returns whether that counts."""
         if version < self.version or (version == self.version and self.app is not None):
             return False
         self.version, self.app = version, app
         return True
 
     def follow(self, version: int, home: AppId) -> bool:
-        """Its own word. Whether who waits for it should speak again: what is under way to where it was before is passed
-        on from there, but not to a later life."""
+        """The part itself reports its home. Returns whether channels that wait for it should send again: frames on
+        their way to the former home are forwarded from there, but not to a later life."""
         if version < self.version or (version == self.version and home == self.app):
             return False
         is_found = self.app is None or life_of(version) > life_of(self.version)
@@ -70,51 +70,52 @@ class Place:
         return is_found
 
     def lose(self, locate_at: float) -> None:
-        """It is not where it was thought to be: it may be asked for soon, even if it was just now."""
+        """The part is not at `app`. The resolver may be asked at `locate_at`, even if the last question was just
+        now."""
         self.app, self.left = None, NEVER_HEARD
         self.locate_at = min(self.locate_at, locate_at)
 
-    def settle(self, version: int, me: AppId) -> None:
-        """It lives here."""
+    def set_here(self, version: int, me: AppId) -> None:
+        """The part lives here."""
         self.version, self.app = version, me
 
     def leave(self, version: int, to: AppId, expires_at: float) -> None:
-        """It has gone from here to `to`."""
+        """The part has gone from here to `to`."""
         self.app = to
         self.version = self.left = version
         self.expires_at = expires_at
 
-    # What follows from it.
+    # What follows from the place.
 
     def is_former(self, version: int) -> bool:
         """Whether this is a version of a former life."""
         return version < self.version and life_of(version) < life_of(self.version)
 
     def is_arrival_of(self, version: int, me: AppId) -> bool:
-        """Whether what comes here with this version is the part, not a copy of what has been here before. Of the same
-        version it may be one that was sent away and comes back, because it was refused."""
+        """Whether a mailbox of this version is a new arrival of the part, not a copy of an earlier one. Of the same
+        version it may be a part that was sent away, was refused there, and comes back."""
         if version == self.version:
             return self.app is not None and self.app != me
         return version > self.version
 
     def onward(self, via: AppId, me: AppId) -> AppId | None:
-        """To whom a frame is passed on that came from `via`; None: nobody here knows."""
+        """The app to which a frame that came from `via` is forwarded; None: there is none."""
         is_ahead = self.app != via or self.version == self.left
         return self.app if is_ahead and self.app != me else None
 
-    # Who waits for it.
+    # The channels that wait for the part.
 
     def hook(self, channel: Channel) -> None:
-        """The place is kept as long as it has channels, so a channel may keep it, too."""
+        """Adds a channel. The place is kept as long as it has channels, so the channel may refer to it."""
         channel.place = self
         self.channels[channel.box.part] = channel
 
     def has(self, channel: Channel) -> bool:
-        """Whether the channel is kept here: neither forgotten, nor gone elsewhere with its part."""
+        """Whether the channel is still registered: neither removed, nor gone elsewhere with its part."""
         return self.channels.get(channel.box.part) is channel
 
     def unhook(self, channel: Channel, expires_at: float) -> None:
-        """The channel is not kept here any more."""
+        """Removes a channel, if it is still registered."""
         if self.has(channel):
             del self.channels[channel.box.part]
             self.expires_at = max(self.expires_at, expires_at)

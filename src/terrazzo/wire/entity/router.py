@@ -1,28 +1,28 @@
-"""The courier: carries frames between the mailboxes of one app and wherever their peers live.
+"""The router: carries frames between the mailboxes of one app and the apps where their peers live.
 
-    frame for a part that lives here        → its channel takes it in
-    frame for a part that left              → the place it left behind is the forwarding stub: passed on, hop counted
-    frame for a part unknown here           → Astray, to the app that passed the frame on
-    frame of a stranger for one that ended  → as if it was unknown: it may live again elsewhere, in a later life
-    our own frame, place known              → to that app            our own frame, place unknown → locate()
+    frame for a part that lives here              → its channel takes it in
+    frame for a part that left                    → forwarded by the place that the part left behind, hop counted
+    frame for a part without a place here         → Astray, to the app that passed the frame on
+    frame of a stranger for a part that ended     → the same: the part may live again at another app, in a later life
+    own frame, place known                        → to that app            own frame, place unknown → locate()
 
-So old homes forward for `stub_s`; who has moved tells its peers (see `channel.py`); and when neither helps (a
-forwarder died, a stub expired, a link broke in between) there is a resolver of last resort, injected: `locate(part)`
-asks whoever knows for sure (a base's manager, a real's base), and the switchboard hears the answer later. It is called
-when no place is known, when frames go astray, and when several attempts had no answer. A forward ends after `hops_max`
-hops; what is lost so is sent again.
+Old homes forward for `stub_s`, and a part that has moved notifies its peers (`channel.py`). When neither helps (a
+forwarder died, a stub expired, a link broke in between), there is a resolver of last resort, injected: `locate(part)`
+asks an authority (a base's manager, a real's base), and the switchboard gets the answer later. The router calls it when
+no place is known, when frames go astray, and when several attempts had no answer. A forward ends after `hops_max` hops;
+a frame that is lost so is sent again.
 
-**Astray** is sent to the app that passed the frame on and to the home of the frame's source, and says how much its
-sender knows of the part. Where the place is that very app, and the version is that of the place or more, the part has
-left that app and no trace of it is there: the place is lost. Where the version is less, that app has not heard of the
-move: mostly the part is on its way, and the news of it was faster. A true place must not be lost for that, since no
-other may come to be known; what was lost is sent again soon.
+**Astray** is sent to the app that passed the frame on and to the home of the frame's source, with the highest version
+of the part that its sender has learned of. If the receiver has that sender as the place of the part, and the version is
+that of the place or higher, then the part has left the sender without a trace: the place is lost. If the version is
+lower, the sender has not learned of the move yet: mostly the part is on its way, and the report of the move was faster.
+A true place must not be lost for that, since no other report may come; the lost frame is sent again soon.
 
-An ending mailbox answers only those with whom it has a channel, so it comes to an end; then all others hear that they
-went astray (`termination.py`).
+An ending mailbox answers only the peers with which it has a channel, so it comes to an end; then all other senders
+receive Astray for their frames (`termination.py`).
 
-Work is done at the tick: `on_tick` looks at the channels whose time has come (`resend_schedule.py`), then sends one
-round of frames for each that has something to say. Two parts of one app talk within it, without the network.
+Work is done at the tick: `on_tick` looks at the channels that are due (`resend_schedule.py`), then sends one round of
+frames for each channel that has something to send. Two parts of one app exchange frames within it, without the network.
 """
 
 from __future__ import annotations
@@ -46,20 +46,21 @@ from terrazzo.wire.outbox import Outbox
 
 _SWEEP_S = 1.0
 _LOCAL_ROUNDS = 8
-"""How often two parts of one app may answer each other within a tick; what is left waits for the next."""
+"""How often two parts of one app may answer each other within a tick; other frames wait for the next tick."""
 
 
 class Exchange(Protocol):
     """What an app does for its switchboard."""
 
     def locate(self, part: PartId) -> None:
-        """Find out where `part` lives; answer with `learn` or `gone`, now or later, or not at all."""
+        """Finds out where `part` lives, and answers with `learn` or `gone`, now or later, or not at all."""
 
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
         """These messages of `source`, and no others, were not and will not be delivered to `to`."""
 
     def on_ended(self, part: PartId) -> None:
-        """A destroyed part has nothing left to send and every peer knows; the resolver may say `gone` now."""
+        """A destroyed part has nothing left to send, and every peer has noted its end; the resolver may report it as
+        `gone` from now on."""
 
 
 class Router:
@@ -108,23 +109,23 @@ class Router:
             if channel.attempts % self._registry.limits.locate_after == 0:
                 self._locate(channel.peer, channel.place, now)
                 if not channel.place.has(channel):
-                    return  # it was found that the peer is gone
+                    return  # the resolver has reported the peer as gone
             channel.send_again()
             self._schedule.urge(channel)
 
     def _sweep(self, now: float) -> None:
-        """Forgets stubs, hints and tombstones whose time is over."""
+        """Removes stubs, hints and records of ended parts that have expired."""
         self._sweep_at = now + _SWEEP_S
         self._registry.sweep(now)
         for part, version in self._ended_parts.forget_old(now):
             place = self._registry.places.get(part)
-            if place is not None and place.version <= version:  # unless it lives again, in a later life
+            if place is not None and place.version <= version:  # else it lives again, in a later life
                 place.app = None
 
     # Frames in, and on.
 
     def on_message(self, source: AppId, message: Frame | Astray) -> None:
-        """A message of this channel's kind from another app."""
+        """A message of the entity channel from another app."""
         if isinstance(message, Frame):
             self._on_frame(message, source)
             return
@@ -152,15 +153,15 @@ class Router:
             if frame.stream is not None and frame.stream.payloads:
                 box.strays[via] = box.strays[frame.home] = None  # the caller is a stranger from here on
             if channel.is_noted:
-                self._reply(frame, self._ended_parts.note(frame, box.version))  # who end together are both done with it
+                self._reply(frame, self._ended_parts.note(frame, box.version))  # neither waits for the other
             self._registry.forget(channel)
             self.end_if_done(box)
         elif channel.owes_frame or not channel.pinned or channel.has_unsent(self._registry.limits):
-            self._schedule.mark(channel)  # nothing else could have changed of a channel that is kept for good
+            self._schedule.mark(channel)  # a pinned channel has no other reason to send
 
     def _on_former(self, frame: Frame, box: Mailbox) -> None:
-        """A former life of a part speaks: it is not heard, but if it ends, it may know that nobody waits for it. And if
-        it was to be told that the part here ends, and has noted that, nobody else is to be told."""
+        """A frame of a former life of a part: it is ignored, but if that life ends, the end is noted, so that it does
+        not wait. If the part here is ending and the former life has noted that, the channel is done."""
         if not frame.is_noted:
             self._reply(frame, self._ended_parts.note(frame, box.version))
             return
@@ -168,18 +169,18 @@ class Router:
         is_meant = box.is_ending and life_of(frame.heard) == life_of(box.version)
         if channel is None or not is_meant or life_of(channel.heard) > life_of(frame.version):
             return
-        if channel.outgoing is None or not channel.outgoing.buffer:  # else the later life may hear it
+        if channel.outgoing is None or not channel.outgoing.buffer:  # else the later life may get it
             self._registry.forget(channel)
             self.end_if_done(box)
 
     def _follow(self, frame: Frame) -> None:
-        """A frame says where its source lives."""
+        """Updates the place of a frame's source from the frame."""
         place = self._registry.place(frame.source)
         if place.follow(frame.version, frame.home):
             self._schedule.wake(place, self._host.now)
 
     def _on_stray(self, frame: Frame, via: AppId) -> None:
-        """A frame for a part that is not here, or has ended, or ends and has no channel with whoever speaks."""
+        """A frame for a part that is not here, has ended, or is ending and has no channel with the source."""
         box, version = self._registry.boxes.get(frame.to), self.version_of(frame.to)
         if version is not None and is_answered(frame, version, box):
             self._reply(frame, self._ended_parts.repeat(frame, version, self._host.now, self._registry.limits))
@@ -194,16 +195,16 @@ class Router:
         if to is None:
             self.counts["astray"] += 1
             self._host.log("astray", part=frame.to, source=frame.source, via=via)
-            self._say_astray(frame.to, dict.fromkeys((via, frame.home)))
+            self._send_astray(frame.to, dict.fromkeys((via, frame.home)))
         elif frame.hops >= self._registry.limits.hops_max:
             self.counts["too many hops"] += 1
         else:
             self.counts["forwarded"] += 1
             self._outbox.send(to, msgspec.structs.replace(frame, hops=frame.hops + 1))
 
-    def _say_astray(self, part: PartId, to: Iterable[AppId]) -> None:
-        """Tells the app that passed a frame on, which forgets its stub, so that the next copy finds out a hop earlier;
-        and the home of the frame's source, which need not wait for its resend timer."""
+    def _send_astray(self, part: PartId, to: Iterable[AppId]) -> None:
+        """Sends Astray. The app that passed the frame on drops its stub, so that the next copy fails a hop earlier; the
+        home of the frame's source need not wait for its resend timer."""
         message = Astray(part, self._version_known(part))
         for app in to:
             if app != self.me:
@@ -218,18 +219,18 @@ class Router:
         if place.app == source and message.version >= place.version:
             self.lose(place)
         else:
-            self._doubt(message.part, place)
+            self._keep_and_retry(message.part, place)
 
     def lose(self, place: Place) -> None:
-        """A part is not where it was thought to be: who waits for it asks soon, even if it was asked for just now."""
+        """A part is not at its place: channels that wait for it ask soon, even if the last question was just now."""
         now = self._host.now
         place.lose(now + self._registry.limits.resend_s / 4)
         self._schedule.wake(place, max(now, place.locate_at))
 
-    def _doubt(self, part: PartId, place: Place) -> None:
-        """A frame was lost because some app did not know where a part is, and the place here is not disproved by that:
-        the app of the place has not heard of the move yet, or another app has forgotten its stub. So the place stays,
-        which may be the true one; what waits for the part is sent again soon, and the resolver is asked as well."""
+    def _keep_and_retry(self, part: PartId, place: Place) -> None:
+        """A frame was lost because an app had no place for the part, which does not disprove the place here: the app of
+        the place has not learned of the move yet, or another app has dropped its stub. So the place stays; channels
+        that wait for the part send again soon, and the resolver is asked as well."""
         now, is_awaited = self._host.now, False
         for channel in place.channels.values():
             if channel.awaits_answer:
@@ -241,24 +242,24 @@ class Router:
     # Frames out.
 
     def _speak(self, channel: Channel, now: float) -> None:
-        """One round of a channel: says what there is to say, then sets its timer or forgets it."""
+        """One round of a channel: sends what there is to send, then sets the timer of the channel or removes it."""
         place = channel.place
         if not place.has(channel):
-            return  # it was forgotten in this very round
+            return  # it was removed in this very round
         awaits_answer, limits = channel.awaits_answer, self._registry.limits
         if channel.owes_frame or (awaits_answer and channel.due == inf) or channel.has_unsent(limits):
             if place.app is None:
                 self._locate(channel.peer, place, now)
                 if not place.has(channel):
-                    return  # it was found that the peer is gone
+                    return  # the resolver has reported the peer as gone
             else:
                 if channel.heard == NEVER_HEARD:
-                    channel.heard = place.version  # a channel without history takes the resolver's word
+                    channel.heard = place.version  # a channel without history takes the version of the place
                 self._post(channel.frame(self.me, limits), place.app)
                 while channel.has_unsent(limits):
                     self._post(channel.frame(self.me, limits), place.app)
         if awaits_answer and place.app is None:
-            self._schedule.retry_at(channel, place.locate_at)  # as soon as it may be asked for again
+            self._schedule.retry_at(channel, place.locate_at)  # as soon as the resolver may be asked again
         elif awaits_answer:
             self._schedule.await_answer(channel, now, limits)
         elif channel.is_empty:
@@ -310,5 +311,5 @@ class Router:
         if box.is_ending and not box.channels and registry.boxes.get(box.part) is box:
             del registry.boxes[box.part]
             self._ended_parts.remember(box, self._host.now + registry.limits.stub_s)
-            self._say_astray(box.part, box.strays)
+            self._send_astray(box.part, box.strays)
             self._exchange.on_ended(box.part)

@@ -1,6 +1,6 @@
-"""The two halves of an entity channel: what is kept of a stream by its sender and by its receiver.
+"""The two halves of an entity channel: the state that the sender and the receiver of a stream keep.
 
-The rules by which they change are told in `channel.py`; here is only their state, and its form at rest.
+`channel.py` has the rules by which they change; this module has the state and its packed form.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class OutStream:
         return self.first + len(self.buffer)
 
     def pack(self) -> PackedOutgoing:
-        """The stream at rest."""
+        """The packed form."""
         buffer = tuple(self.buffer)
         return PackedOutgoing(self.generation, self.first, self.born, self.sent, self.is_last, buffer)
 
     @classmethod
     def unpack(cls, packed: PackedOutgoing) -> OutStream:
-        """The stream, continued."""
+        """The stream, continued from its packed form."""
         stream = cls(packed.generation)
         _, stream.first, stream.born, stream.sent, stream.is_last, buffer = packed
         stream.buffer = list(buffer)
@@ -56,12 +56,12 @@ class InStream:
         self.is_resuming = False
 
     def pack(self) -> PackedIncoming:
-        """The stream at rest."""
+        """The packed form."""
         return PackedIncoming(self.generation, self.expected, self.untaken, self.is_resuming, self.held)
 
     @classmethod
     def unpack(cls, packed: PackedIncoming) -> InStream:
-        """The stream, continued."""
+        """The stream, continued from its packed form."""
         stream = cls(packed.generation, packed.expected)
         stream.untaken, stream.is_resuming, stream.held = packed.untaken, packed.is_resuming, dict(packed.held)
         return stream

@@ -1,25 +1,19 @@
-"""The switchboard: the parts that live at one app, as that app deals with them.
+"""The switchboard: what an app does with the parts that live there.
 
-They begin, move and end; they have mail; and there is news of where others are. A part lives at one app at a time, and
-its mailbox with it. What passes between mailboxes is the business of the lower half, the courier. Each subject has a
-file, which opens with its rules:
+Parts begin, move and end; they send and take messages; and the app reports where other parts live. A part lives at one
+app at a time, and its mailbox with it. The router (`router.py`) carries frames between mailboxes; both use one registry
+(`registry.py`). `__init__.py` lists the modules.
 
-    router.py   frames in, on, and out
-    mailbox.py   one part: its channels, its inbox, and how they move with it
-    channel.py   a pair of parts: what is delivered, once and in order
-    places.py    where parts are: which news is believed
-    resend_schedule.py    whose turn it is to speak
-    termination.py   what is answered for parts that end or have ended
+**A move** is `depart` at the old home and `arrive` at the new one. The app carries the bytes between the two calls and
+keeps them until the arrival is confirmed. Frames that still come to the old home are forwarded. `restore` continues a
+backup, in a later life.
 
-**A move** is `depart` here and `arrive` there, with the bytes in between in the hands of the app: it keeps them until
-it is sure that they have arrived. What still comes here is passed on. `restore` continues a backup, in a later life.
-
-**Mail** is sent at once into a channel, and leaves with the tick. The app takes what has come at its own pace
+**Messages** enter a channel at once and leave with the tick. The app takes what has arrived when it is ready for it
 (`with_mail`, `taking`).
 
-**News.** The app is asked to `locate` a part, and answers with `learn`, `gone` or `unsettled`, or not at all. It may
-say `gone` of a destroyed part only after `on_ended`, or when its last home is dead: until then the ending mailbox
-itself answers, and it alone knows exactly what was delivered.
+**Places.** The router asks the app to `locate` a part. The app answers with `learn`, `gone` or `unsettled`, or not at
+all. It may report a destroyed part as `gone` only after `on_ended`, or when the last home of the part is dead: until
+then the ending mailbox itself answers, and only that mailbox has the exact list of what was delivered.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ from terrazzo.wire.outbox import Outbox
 
 
 class Switchboard:
-    """All mailboxes of one app."""
+    """The parts of one app: their mailboxes, messages and places."""
 
     def __init__(
         self,
@@ -107,16 +101,18 @@ class Switchboard:
         place = self.places.get(part)
         return NEVER_HEARD if place is None else place.version
 
-    # Parts: they begin, move and end.
+    # Parts begin, move and end.
 
     def create(self, part: PartId, life: int = 0) -> None:
-        """A new part begins its life here; one whose former self was destroyed needs a higher life than that had."""
+        """A new part begins its life here. If an earlier life of it was destroyed, `life` must be higher than that
+        one."""
         if part in self.boxes:
             raise UsageError(f"{part} lives here already")
         self._register(Mailbox(part, first_of_life(life)))
 
     def pin(self, part: PartId, peer: PartId) -> None:
-        """Keeps the channel between the two for good: both always know where the other is (a base and its real)."""
+        """Keeps the channel between the two parts for good, so that each end always has the place of the other (a base
+        and its real)."""
         channel = self._registry.channel(self.boxes[part], peer)
         channel.pinned = True
         self.schedule.mark(channel)
@@ -133,15 +129,16 @@ class Switchboard:
         return packed
 
     def packed(self, part: PartId) -> bytes:
-        """The first half of a departure: the mailbox in bytes for `arrive` elsewhere. Nothing has changed yet."""
+        """The first half of a departure: the mailbox in bytes for `arrive` at another app. It changes nothing here."""
         box = self.boxes[part]
         if box.is_ending:
             raise UsageError(f"{part} is destroyed; it ends where it is")
         return pack_mailbox(box, next_move(box.version))
 
     def leave(self, part: PartId, to: AppId) -> None:
-        """The second half, in the same breath: the part is at `to` from now on. What its channels owe their peers
-        besides what is packed (an answer, a renewal, a closing) is sent from here, now: it does not move."""
+        """The second half, in the same call of the app: the part is at `to` from now on. What its channels owe their
+        peers besides what is packed (an answer, a renewal, a closing) is sent from here, now, since it is not
+        packed."""
         for channel in self.boxes[part].channels.values():
             self.router.pay(channel)
         box = self.boxes.pop(part)
@@ -152,7 +149,8 @@ class Switchboard:
         self._registry.place(part).leave(next_move(box.version), to, self._host.now + self._registry.limits.stub_s)
 
     def arrive(self, packed: bytes) -> bool:
-        """Continues a mailbox here. False when this arrival, or a later one, has been seen already: it is a copy."""
+        """Continues a mailbox here. False: this arrival, or a later one, has already happened, so the bytes are a
+        copy."""
         state = read_packed(packed)
         place = self._registry.place(state.part)
         is_here = state.part in self.boxes and state.version == place.version
@@ -162,9 +160,10 @@ class Switchboard:
         return True
 
     def restore(self, packed: bytes, life: int | None = None) -> Version:
-        """Continues a mailbox from a backup after a crash, in a new life that beats every survivor of the old one.
+        """Continues a mailbox from a backup after a crash, in a new life, so that frames of the old life are ignored.
 
-        `life` is best a number that the manager of the recovery counts up; without it, one more than any known here."""
+        `life` should be a number that the manager of the recovery counts up; the default is one more than the highest
+        that this app has learned of."""
         state = read_packed(packed)
         known = max(state.version, self._registry.place(state.part).version)
         version = first_of_life(life_of(known) + 1 if life is None else life)
@@ -176,18 +175,18 @@ class Switchboard:
         return version
 
     def destroy(self, part: PartId) -> None:
-        """The part is no more: it takes nothing, its last messages are sent, and every peer is told."""
+        """Destroys the part: it takes no more messages, its last messages are sent, and every peer is notified."""
         box = self.boxes[part]
         box.end()
         self._mailed.pop(part, None)
         for channel in box.channels.values():
-            self.schedule.urge(channel)  # a channel at rest would only say it with its next probe, minutes later
+            self.schedule.urge(channel)  # an idle channel would only send it with its next probe, minutes later
         self.router.end_if_done(box)
 
     def _register(self, box: Mailbox) -> None:
         self.boxes[box.part] = box
         place = self._registry.place(box.part)
-        place.settle(box.version, self.me)
+        place.set_here(box.version, self.me)
         self.schedule.wake(place, self._host.now)
 
     def _continue(self, state: PackedPart) -> Mailbox:
@@ -197,7 +196,7 @@ class Switchboard:
             self._mailed[box.part] = None
         for channel in box.channels.values():
             self._registry.place(channel.peer).hook(channel)
-            channel.send_again()  # what was sent from elsewhere may come later than what is said from here, or never
+            channel.send_again()  # frames from the old home may arrive later than frames from here, or never
             self.schedule.mark(channel)
         for packed in state.channels:
             version, app = packed.place
@@ -205,12 +204,13 @@ class Switchboard:
                 self.learn(packed.peer, version, app)
         return box
 
-    # Their mail.
+    # Messages of the parts.
 
     def send(self, source: PartId, to: PartId, payload: bytes, *, is_urgent: bool = False) -> None:
-        """Delivers `payload` to `to`, after everything `source` has sent to it before, or reports that it cannot.
+        """Delivers `payload` to `to`, after everything that `source` has sent to it before, or reports it as
+        undelivered.
 
-        What is urgent goes even if too much waits already: one word that the peer cannot do without."""
+        An urgent payload is accepted even if the backlog is full: the peer cannot do without it."""
         box = self.boxes.get(source)
         if box is None or box.is_ending:
             raise UsageError(f"{source} does not live here; only where it lives can it send")
@@ -224,27 +224,28 @@ class Switchboard:
         self.schedule.mark(channel)
 
     def say_now(self, source: PartId, to: PartId) -> None:
-        """What `source` has for `to` is sent at once: something else is, which must not be ahead of it."""
+        """Sends at once what `source` has for `to`, so that a message that bypasses the channel does not overtake
+        it."""
         box = self.boxes.get(source)
         channel = None if box is None else box.channels.get(to)
         if channel is not None and self.schedule.unmark(channel):
             self.router.speak_now(channel)
 
     def with_mail(self) -> list[PartId]:
-        """The parts for which something has arrived, in the order in which it came."""
+        """The parts with messages in their inbox, in the order of arrival."""
         return list(self._mailed)
 
     def taking(self, part: PartId) -> Iterator[tuple[PartId, bytes]]:
-        """What has arrived for `part`, in order, with who sent it, one by one: only what was handed over is
-        acknowledged, so that one may stop anywhere. What is not taken moves with the part; if the part is destroyed
-        instead, those who sent it are told that it was not delivered."""
+        """The messages that have arrived for `part`, in order, one by one, each with its source. Only a message that
+        was handed over is acknowledged, so the caller may stop anywhere. Messages that are not taken move with the
+        part; if the part is destroyed instead, their senders get them back as undelivered."""
         box = self.boxes.get(part)
         if box is None:
             return
         was_full = box.is_full(self._registry.limits)
         for _ in range(len(box.inbox)):
             if not box.inbox or self.boxes.get(part) is not box:
-                return  # whoever was handed the last one has sent the part away, or ended it
+                return  # the handler of the last message has sent the part away, or destroyed it
             source, generation, payload = box.inbox.pop(0)
             box.inbox_bytes -= len(payload)
             channel = box.channels.get(source)
@@ -260,28 +261,28 @@ class Switchboard:
             self._mailed.pop(part, None)
 
     def take(self, part: PartId) -> list[tuple[PartId, bytes]]:
-        """All that `taking` gives, for whoever surely wants all."""
+        """All that `taking` gives, as a list."""
         return list(self.taking(part))
 
     def said(self, source: PartId, to: PartId) -> tuple[int, int]:
-        """What `source` has sent to `to` until now, as a mark that `has_taken` understands at the other end."""
+        """How much `source` has sent to `to` until now, as a mark for `has_taken` at the other end."""
         channel = self.boxes[source].channels.get(to)
         stream = None if channel is None else channel.outgoing
         return (0, 0) if stream is None else (stream.generation, stream.next)
 
     def has_taken(self, part: PartId, peer: PartId, mark: tuple[int, int]) -> bool:
-        """Whether `part` has taken all that `peer` had said to it by then."""
+        """Whether `part` has taken all messages of `peer` up to that mark."""
         box = self.boxes.get(part)
         channel = None if box is None else box.channels.get(peer)
         stream = None if channel is None else channel.incoming
         return mark <= ((0, 0) if stream is None else (stream.generation, stream.expected - stream.untaken))
 
-    # What the app hears from its resolver, its links, its manager.
+    # Reports of the app: from its resolver, its links, its manager.
 
     def learn(self, part: PartId, version: int, app: AppId) -> bool:
-        """`part` lives at `app` since `version`. False when that is no news."""
+        """`part` lives at `app` since `version`. False: that is not newer than what is recorded here."""
         if app == self.me or part in self.boxes:
-            return False  # what lives here we know; a rumour that runs ahead of an arrival must not pass for it
+            return False  # a report that overtakes an arrival must not pass for the arrival itself
         place = self._registry.place(part)
         if not place.learn(version, app):
             return False
@@ -289,14 +290,15 @@ class Switchboard:
         return True
 
     def gone(self, part: PartId, reason: str, asked_at: float = inf) -> None:
-        """There is no such part any more; whoever waits for it is told. What was sent after the question was asked is
-        not meant: the part may have been made since it was answered. For that it is asked again."""
+        """There is no such part any more: the messages for it are reported as undelivered. A channel that was used
+        after `asked_at` is left out, since the part may have been made after the answer; the resolver is asked
+        again."""
         place = self.places.get(part)
         if place is None or part in self.boxes:
             return
         for channel in list(place.channels.values()):
             if not place.has(channel):
-                continue  # the part that was told of another one has asked, or ended, meanwhile
+                continue  # `on_undelivered` of another channel has removed this one
             if channel.touched_at > asked_at:
                 place.locate_at = -inf
                 self.schedule.retry_at(channel, self._host.now)
@@ -308,7 +310,7 @@ class Switchboard:
             self.router.end_if_done(channel.box)
 
     def unsettled(self, part: PartId) -> None:
-        """Nobody says for now where `part` is, perhaps it is being made: who waits for it asks again soon."""
+        """No app can tell for now where `part` is, perhaps because it is being made: ask again soon."""
         place, now = self.places.get(part), self._host.now
         if place is None or place.app is not None:
             return
@@ -319,8 +321,8 @@ class Switchboard:
                 self.schedule.retry_at(channel, at)
 
     def on_link_lost(self, app: AppId) -> None:
-        """What was on its way to `app` may be lost: what waits for an answer from there is said again, before anything
-        else that is said there in the next tick."""
+        """Frames on their way to `app` may be lost: each channel that awaits an answer from there sends again, before
+        other frames to that app in the next tick."""
         for place in self.places.values():
             if place.app == app:
                 self.schedule.wake(place, self._host.now)
