@@ -1,4 +1,4 @@
-"""Rest: each kind of problem has a bound of its own, and excuses hold for one ghost, one client, some numbers."""
+"""Liveness: each kind of problem has a bound of its own; allowed skips hold for one ghost, one client, some numbers."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_gaps_are_kept_by_client_and_entity():
     assert gaps.spans(1, SimpleNamespace(entity=8, marks=story.marks)) == []  # type: ignore[arg-type]
 
 
-def test_a_hearing_excuses_only_what_stands_in_the_gap():
+def test_progress_excuses_only_facts_in_the_gap():
     story: Any = SimpleNamespace(others=None, marks={})
 
     def heard(*spans: Span) -> Wrong | None:

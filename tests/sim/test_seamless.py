@@ -62,7 +62,7 @@ def test_the_world_is_as_busy_as_it_should_be():
     assert lives >= 2
 
 
-def test_they_have_whims():
+def test_entities_ride_and_are_hidden_and_shown():
     """Where they may, they ride and lose what they ride on, hide others and show them."""
     world = World(2)
     scenario = seamless(world, None)

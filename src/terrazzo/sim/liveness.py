@@ -1,12 +1,12 @@
-"""How long peace may take: each kind of check at rest has a bound of its own.
+"""How long a world may take to come to rest: each kind of check at rest has a bound of its own.
 
-Peace begins when the workload has ended and the last fault is over. From then on a scenario is asked what is still
-under way. Each problem is of a kind, and each kind has a bound, derived from the timers of the protocol that brings it
-to rest (`scenarios/seamless/liveness_bounds.py`). The time of a kind counts from the latest of
+Peace begins when the workload has ended and the last fault is over. From then on the runner asks a scenario what is
+still under way. Each problem has a kind, and each kind has a bound, derived from the timers of the protocol that
+resolves it (`scenarios/seamless/liveness_bounds.py`). The time of a kind counts from the latest of
 
     the beginning of peace,
     the last moment in which there was no problem of this kind,
-    the last moment in which there was one of a kind that it stands on (`after`),
+    the last moment in which there was a problem of a kind that it depends on (`after`),
     the last moment in which an entity began or ended (a player that comes in peace makes work for all others).
 
 A kind that has had a problem for longer than its bound breaks `liveness`, whatever else is still under way.
@@ -27,13 +27,13 @@ class Bound(NamedTuple):
 
     within_s: float
     derivation: str
-    """From which timers; for people."""
+    """The timers it is derived from; for the docs."""
     after: tuple[Enum, ...] = ()
-    """What must have come to rest before."""
+    """The kinds that must be at rest before."""
 
 
 class Problem(NamedTuple):
-    """Something that is still under way."""
+    """A condition that does not hold yet."""
 
     kind: Enum
     what: str

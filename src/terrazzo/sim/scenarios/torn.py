@@ -1,14 +1,14 @@
-"""What the scenarios of whole clusters have in common: ways of very different length, and what may go wrong on them.
+"""What the scenarios of whole clusters share: paths of very different length, and the faults on them.
 
-    between CellApps, and between them and BaseApps     links lag, clog, narrow and break; processes stand still
-    the same                                            some do not reach the others for a while, on all ways at once
-    between managers and whom they manage               links lag, clog, narrow and break
-    between DBApp and those that ask it                 links lag, clog, narrow and break
+    between CellApps, and between them and BaseApps     links lag, clog, narrow and break; processes stop for a while
+    the same                                            some apps do not reach the others for a while, on all paths
+    between managers and the apps that they manage      links lag, clog, narrow and break
+    between DBApp and the apps that ask it              links lag, clog, narrow and break
     all of them                                         ambushes (`sim/ambush.py`)
 
 Each of the five is drawn from a stream of its own, and all but the first are left out of some worlds. Most worlds begin
-calm: all ways are short until the first players are there, else few would ever come. `Torn` is a cluster on such a
-ground with a judge; a scenario says who lives there, and what must hold at rest.
+calm: all paths are short until the first players are there, else few would ever come. `Torn` is a cluster with such
+faults and a judge; a scenario adds the entities, and what must hold at rest.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""The directory of the channel scenario: knows where parts live, keeps backups, declares the dead, restores.
+"""The directory of the channel scenario: has the place of each part, stores backups, declares apps dead, restores
+parts.
 
-It plays the managers' role in as few rules as are safe, so that the channel meets what it will meet in the cluster:
+It plays the managers' role in as few rules as are safe, so that the channel is tested with what happens in a cluster:
 
-- A home registers what lives there. A move is confirmed to the old home only after the directory knows of it: until
-  then the old home keeps its copy of what it sent.
-- An app whose link is lost for `dead_s`, or whose successor appears, is declared dead: fenced, never heard again. Every
-  living home is told (at its own time: story 28) and reports what it has; once it has reported, it takes nothing
-  more from the dead. When all have reported, what is nowhere is restored: from a copy that was in the air to the dead,
-  or from the backup, whichever has the higher version. Each recovery has a number, and it is the new life's number.
+- A home registers the parts that live there. A move is confirmed to the old home only after the directory has recorded
+  it: until then the old home keeps its copy of what it sent.
+- An app whose link is lost for `dead_s`, or whose successor appears, is declared dead: it is fenced and ignored. Every
+  living home is notified (at its own time: story 28) and reports its parts; once it has reported, it takes nothing more
+  from the dead app. When all have reported, a part that is nowhere is restored: from a copy that was in the air to the
+  dead app, or from the backup, whichever has the higher version. Each recovery has a number, and it is the new life's
+  number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A home of the channel scenario: an app where parts live, talk, move, and end.
+"""A home of the channel scenario: an app where parts live, send, move, and end.
 
-It does what a BaseApp or CellApp will do around its switchboard, and nothing else: registers what lives here, keeps
-what it sent away until it has arrived, backs up, restores. The workload is thrown each tick from the process's own
-random.
+It does what a BaseApp or CellApp does around its switchboard, and nothing else: registers the parts that live here,
+keeps what it sent away until it has arrived, backs up, restores. The workload is drawn each tick from the process's own
+random stream.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The truth about the channel scenario: what each part sent and got, and what the promises say of it.
+"""The truth about the channel scenario: what each part sent and received, and what the promises require of it.
 
-Every part has a **ledger** that moves, is backed up and is restored together with its mail, as a game's state is. The
-n-th message of X to Y says n. So Y's ledger alone tells whether what arrives is the next one (P2). Crashes change what
-"next" means, and only they:
+Every part has a **ledger** that moves, is backed up and is restored together with its mailbox, as a game's state is.
+The n-th message of X to Y contains n. So Y's ledger alone shows whether a message that arrives is the next one (P2).
+Only crashes change what "next" means:
 
-- the receiver was restored: it may find that messages were taken by its lost life (n jumps ahead, to what that life had
-  not taken, at most once per peer);
+- the receiver was restored: its lost life may have taken messages (n jumps ahead, to what that life had not taken, at
+  most once per peer);
 - the sender was restored: once, per life, it may go back to where its backup was (n jumps back, never ahead).
 
 Destroyed parts leave their last ledger here, so that at rest every message is accounted for: delivered, or reported to

@@ -1,9 +1,9 @@
 """Scenario `channel`: pairs of parts that move at random between homes, while links break, lag and clog.
 
-In some worlds nobody can be asked where a part is (and nobody dies): there, moving and forwarding must be enough.
-Beside them clients talk to a server over datagrams (`clients.py`). Promise P2 as it happens and again at rest; and at
-rest nothing may be left: no message unaccounted for, no buffer, no stream that did not retire, no pair whose ends do
-not know where the other is.
+In some worlds there is no resolver to ask where a part is (and no app dies): there, moving and forwarding must be
+enough. Beside them clients talk to a server over datagrams (`clients.py`). Promise P2 is judged as it happens and again
+at rest; and at rest nothing may be left: no message unaccounted for, no buffer, no stream that did not retire, no pair
+whose ends do not have the place of the other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The plaza of the examples as the fight scenario plays it: its very classes, with somebody who watches.
+"""The plaza of the examples as the fight scenario runs it: its very classes, observed.
 
-`Watched` is laid over the example's cell parts. It changes nothing of the fight: it tells the judge, and it makes the
-fighters restless: they strike whoever is near, walk where it hurts (`sim/scenarios/seamless/walking.py`), jump, and now
-and then end.
+`Watched` is laid over the example's cell parts. It does not change the fight: it reports to the judge, and it adds
+activity: the fighters strike entities that are near, walk along borders (`sim/scenarios/seamless/walking.py`), jump,
+and now and then end.
 """
 
 from __future__ import annotations

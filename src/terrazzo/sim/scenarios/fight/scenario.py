@@ -1,9 +1,9 @@
-"""The fight scenario: the fight of examples/plaza on a torn ground, where everybody migrates in mid-blow.
+"""The fight scenario: the fight of examples/plaza on changing cells, where entities migrate in mid-blow.
 
-Players strike through their clients, creatures by themselves and back; they hug borders, jump between spaces, leave and
-die, while cells are added and retired, borders move, and links lag, break and clog. What is judged is in
-`judge.py`: a blow that landed is felt once, an answer is counted once, and at rest no record is left over. The
-promises of the seamless scenario about reals and ghosts (P1, P3) are judged as well.
+Players strike through their clients, creatures by themselves and back; they walk along borders, jump between spaces,
+leave and end, while cells are added and retired, borders move, and links lag, break and clog. `judge.py` has what is
+judged: a blow that landed is felt once, an answer is counted once, and at rest no record is left over. The promises of
+the seamless scenario about reals and ghosts (P1, P3) are judged as well.
 """
 
 from __future__ import annotations

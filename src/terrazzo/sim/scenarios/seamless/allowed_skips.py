@@ -1,9 +1,9 @@
-"""Why a ghost may skip steps: by CellApp and by entity (P3).
+"""Which steps a ghost may skip, by CellApp and by entity (P3).
 
-A ghost takes every step of its real, in order. It may pass over some for one reason: a gap did not close, and the
-CellApp mended it (`cell/mending.py`), either with a snapshot that it asked the real for, or with a creation that was
-held. The CellApp counts both. Each count excuses one skip, of this entity on this CellApp; what is counted for another
-ghost excuses nothing.
+A ghost takes every step of its real, in order. It may skip some for one reason: a gap did not close, and the CellApp
+mended it (`cell/mending.py`), either with a snapshot that it requested from the real, or with a creation that was held.
+The CellApp counts both. Each count allows one skip, of this entity on this CellApp; a count for another ghost allows
+nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class AllowedSkips:
 
     def __init__(self) -> None:
         self.used = 0
-        """Skips that had an excuse."""
+        """How many skips were allowed."""
         self._open: Counter[tuple[CellApp, int]] = Counter()
 
     def watch(self, app: CellApp) -> None:
@@ -37,7 +37,7 @@ class AllowedSkips:
         vars(app)["count"] = counted
 
     def take(self, app: CellApp, entity: int) -> bool:
-        """The ghost of an entity has skipped something; whether it had an excuse, which it has no longer."""
+        """The ghost of an entity has skipped steps. Returns whether that was allowed; each count allows one skip."""
         if self._open[app, entity] <= 0:
             return False
         self._open[app, entity] -= 1

@@ -1,5 +1,5 @@
-"""What must hold when nothing moves any more: of areas and triggers (`once.py` has what was told of them),
-what bases know of their cell parts, and what clients owe.
+"""What must hold at rest, after the workload has ended: areas and triggers have the right contents (`once.py` records
+what the game was told of them), bases have the state of their cell parts, and clients owe no bytes.
 """
 
 from __future__ import annotations

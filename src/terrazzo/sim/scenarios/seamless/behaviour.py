@@ -1,7 +1,7 @@
-"""What all who live in the seamless and the sync scenario have in common.
+"""The behaviour that all entities of the seamless and the sync scenario share.
 
-They live by timers, walk, call each other, jump, ride on each other, and hide others from their clients or show them.
-What becomes of all that is told to the judge.
+Entities act on timers: they walk, call each other, jump, ride on each other, and hide others from their clients or show
+them. They report all of it to the judge.
 """
 
 from __future__ import annotations

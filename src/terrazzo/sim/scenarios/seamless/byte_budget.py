@@ -1,21 +1,22 @@
-"""The bytes that CellApps send for a client stay within its budget, over any number of borders (P4).
+"""The bytes that CellApps send for a client stay within its budget, across any number of borders (P4).
 
-The rule is that of `cell/story.py`: so many bytes a second, in the long run. The own entity's messages and the leaves
-of others (with their last words) are sent in any case, and are owed afterwards. Announcements, descriptions, news and
-places of others are sent as far as the budget reaches: the last message may go beyond it, and what is over is owed.
-Unused bytes are saved, and both savings and debts are bounded by CARRY_TICKS. A client that was not served for
-STARVED_TICKS serves in a row gets the bytes of one tick, whatever it owes.
+The rule is that of `cell/story.py`: so many bytes a second, in the long run. Messages of the own entity and leaves of
+others (with their last changes) are sent in any case, and are owed afterwards. Announcements, descriptions, changes and
+places of others are sent as far as the budget reaches: the last message may exceed it, and the excess is owed. Unused
+bytes are saved, and both savings and debts are bounded by CARRY_TICKS. A client that was not served for STARVED_TICKS
+serves in a row gets the bytes of one tick, whatever it owes.
 
-Here the same is one account for each client (a proxy and its witness number), kept by the clock of the world and not by
-the CellApps: it goes on when the witness arrives at the next cell. That bounds every window at once: of any length T,
-the bytes about others are at most rate · T + savings + what the last message may be too long + what the starved get.
+The judge keeps one account for each client (a proxy and its witness number) by the clock of the world, not by those of
+the CellApps: the account continues when the witness arrives at the next cell. That bounds every window at once: in a
+window of length T, the bytes about others are at most rate · T + savings + the excess of the last message + the bytes
+of starved clients.
 
     filled     with time, up to what may be saved; a throttled app grants less, which is no fault
-    others     something about others is sent only while the account, less the own messages, is above zero
-    too much   beyond that no more than one place and what is told of two entities: the last headline (or announcement,
-               or description) and the news of the first entity that has more than a headline; each is told as a whole,
-               with what may be lost of it
-    credit     at its first serve in a cell a client that owes less than ADVANCE of a tick may be sent that much more
+    others     a message about others is sent only while the account, less the own messages, is above zero
+    too much   beyond that at most one place and the messages about two entities: the last headline (or announcement, or
+               description) and the changes of the first entity that has more than a headline; the messages of an entity
+               are sent as a whole, with the unreliable ones
+    credit     at its first serve in a cell, a client that owes less than ADVANCE of a tick may be sent that much more
 """
 
 from __future__ import annotations

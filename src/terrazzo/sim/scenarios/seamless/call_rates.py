@@ -1,13 +1,14 @@
-"""Clients that call too often, or what they may not call (P7): what they do, and how it is judged.
+"""Clients that call too often, or call methods that they may not call (P7): the workload, and the checks.
 
 Some players call methods that have a rate in bursts far above it, and forge calls: of another player's method that is
 exposed to its own client only, of methods that are not exposed, of another player's base part. All of it is drawn from
-streams of their own. A BaseApp reads each message at a moment that the judge sees; from there on everything is exact:
+streams of their own. The judge sees the moment at which a BaseApp reads each message; from there on everything is
+exact:
 
     rate        a bucket for each proxy and method, filled by the clock: the call runs if and only if there is one left
-    base        it has run when the message was read, or it never does
-    cell        what was passed on runs in that order, as long as the body lives; everything else never runs
-    forged      it is refused when it is read, and nothing runs
+    base        the call has run when the message was read, or it never does
+    cell        calls that were passed on run in that order, as long as the body lives; all others never run
+    forged      the call is refused when it is read, and nothing runs
 """
 
 from __future__ import annotations

@@ -1,21 +1,21 @@
-"""Every call of the seamless scenario, from the moment it is made until it has come or is reported (P2).
+"""Every call of the seamless scenario, from the moment it is made until it has arrived or is reported (P2).
 
-    PENDING ──comes──▶ HEARD          once, and in the order in which the caller's life made them
-       │ a later one came first
+    PENDING ──arrives──▶ HEARD        once, and in the order in which the caller's life made them
+       │ a later one arrived first
        ├──────────────▶ SKIPPED       then it must be reported
-       └──reported────▶ REPORTED      it must never come afterwards
+       └──reported────▶ REPORTED      it must never arrive afterwards
 
-A call may miss its callee only if the callee's part was not there at some moment since the call was made. Which life of
-the callee it was meant for is not asked: the caller may have seen a former one, and its call may find the next one, or
-hear of the end.
+A call may miss its callee only if the callee's part was not there at some moment since the call was made. The judge
+does not ask which life of the callee was meant: the caller may have seen a former one, and its call may find the next
+one, or be reported because of the end.
 
-In a swift world every call between parts comes before its sender's resend timer could have repeated it
+In a swift world every call between parts arrives before its sender's resend timer could have repeated it
 (`latency.py`), unless its callee was away meanwhile.
 
-Calls of clients are reported to nobody. All of them come as long as the client's entity has the body that it had; those
-on another entity as long as that one has the body that the client saw, and the client sees it all the time. The BaseApp
-knows that it has left before the client does: so this is judged at rest. What a client had not got through when its
-program vanished may be lost.
+Calls of clients are not reported. All of them arrive as long as the client's entity has the body that it had; calls on
+another entity arrive as long as that entity has the body that the client saw, and the client sees it all the time. The
+BaseApp learns of a leave before the client does: so this is judged at rest. Calls that were not acknowledged when the
+client's program vanished may be lost.
 """
 
 from __future__ import annotations

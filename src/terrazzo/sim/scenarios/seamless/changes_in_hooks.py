@@ -1,7 +1,7 @@
-"""What entities do while they leave a cell or enter one: they change there, and some end there.
+"""What entities do in the hooks of leaving and entering a cell: they change there, and some end there.
 
-What changes in `on_entered_cell` is in no step yet: the next tick closes it. What ends in `on_leaving_cell` does not
-leave. Each is left out of some worlds, and drawn from a stream of its own.
+A change in `on_entered_cell` is in no step yet: the next tick closes it. An entity that ends in `on_leaving_cell` does
+not leave. Each of the two is left out of some worlds, and drawn from a stream of its own.
 """
 
 from __future__ import annotations

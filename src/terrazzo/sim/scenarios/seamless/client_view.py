@@ -1,12 +1,12 @@
-"""The judging of what one client of the seamless scenario is told, message by message (P4).
+"""The checks of what one client of the seamless scenario is sent, message by message (P4).
 
-no message is a violation                 the story fits together (`sync.view`): nothing twice, all in pairs
-a description                             is what the entity was at that number, and nothing older than seen before
-changes and calls                         exactly the next of the entity's story: none missing, twice, early or late
-places                                    one that the entity had in that space, as exact as packing allows; never back
-leaving                                   has a reason: it was far away lately, or ended (without faults)
-a body is lost                            only when the game did that
-at rest                                   everything in the area is there and equal, nothing else is
+no message is a violation      the messages fit together (`sync.view`): nothing twice, all in pairs
+a description                  is what the entity was at that number, and nothing older than was sent before
+changes and calls              exactly the next of the entity's story: none missing, twice, early or late
+places                         one that the entity had in that space, as exact as packing allows; never back
+leaving                        has a reason: the entity was far away lately, or ended (without faults)
+a body is lost                 only when the game did that
+at rest                        everything in the area is there and equal, nothing else is
 """
 
 from __future__ import annotations

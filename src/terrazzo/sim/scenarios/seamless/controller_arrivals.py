@@ -1,10 +1,10 @@
-"""Arrivals of controllers: each is reported where the entity wanted to be, and once (P1).
+"""Arrivals of controllers: each is reported at the goal, and once (P1).
 
-    move_to    on_reached comes at the goal. A movement that takes the place of another, often under the same number,
-               has a goal of its own: an arrival at the former goal is not reported any more
+    move_to    on_reached comes at the goal. A movement that replaces another, often under the same number, has a goal
+               of its own: an arrival at the former goal is not reported any more
     follow     on_reached comes each time that the follower has caught up: between two of them it must have walked
 
-`once.py` judges that each controller ends once; how often an entity changes its mind is drawn here.
+`once.py` judges that each controller ends once. How often an entity replaces a movement is drawn here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ControllerArrivals:
     """The goals of all controllers in one world, and where followers have caught up."""
 
     def __init__(self, world: World, story: Callable[[int], Story | None]) -> None:
-        self.restless = world.rng("errands").choice([0.0, 0.1, 0.3])
+        self.restless = world.rng("errands").choice([0.0, 0.1, 0.3])  # another name would change all worlds
         """How often an entity that is under way changes its mind, each time it lives."""
         self._world = world
         self._story = story

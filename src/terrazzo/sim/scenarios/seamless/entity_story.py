@@ -1,17 +1,18 @@
-"""What an entity did, as the judge wrote it down: the story that clients and ghosts are compared with (P3, P4).
+"""What an entity did, as the judge recorded it: the story that clients and ghosts are compared with (P3, P4).
 
 A story is one life of one cell part. It has a **track** for each audience (the own client; all other clients): the
-changes and calls that this audience is to hear, in order. Where a listener is in a track is one number, how many facts
-it has heard. Values are unique (`entity_types.py`), so a whole description tells between which two facts it was made:
+changes and calls that this audience gets, in order. The progress of a client in a track is one number, how many facts
+it has received. Values are unique (`entity_types.py`), so a whole description shows between which two facts it was
+made:
 
     facts      hp=3   said 1   bag=…   said 2   hp=7          a description with hp=3 and the new bag
     heard   0      1        2       3        4       5        was made at 3 or at 4, before hp=7
 
-After it everything must come as it stands in the track, and nothing else. Only calls between the two ends of that span
-may be missing: whether they were made before the description is not to be seen from it. Descriptions of others bear the
-number of their step, and there is no doubt at all.
+After it everything must come in the order of the track, and nothing else. Only calls between the two ends of that span
+may be missing: the description does not show whether they were made before it. Descriptions of others have the number
+of their step, so their position is exact.
 
-Besides, a story has the row of each numbered step (what a ghost of that number must be), and what that step told.
+A story also has the row of each numbered step (what a ghost of that number must be), and the facts of that step.
 """
 
 from __future__ import annotations

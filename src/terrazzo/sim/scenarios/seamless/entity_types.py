@@ -1,11 +1,11 @@
-"""What lives in the seamless scenario: entity types with a property of every audience, and their client parts.
+"""The entity types of the seamless scenario, with a property for every audience, and their client parts.
 
     Avatar     played by a client                         Giant   is seen from farther than others (appeal)
-    Creature   walks by its own timers, jumps, is reborn   Trap    has no client part; feels who comes near
+    Creature   walks by its own timers, jumps, is reborn  Trap    has no client part; has a proximity trigger
     Runner     walks with controllers
 
-Every change gives a property a value that it has not had before in that life. So a value says when it was: the judge
-finds the place of a description in an entity's story by its values alone (`entity_story.py`).
+Every change gives a property a value that it has not had before in that life. So a value shows when it was set: the
+judge finds the place of a description in an entity's story by its values alone (`entity_story.py`).
 """
 
 from __future__ import annotations

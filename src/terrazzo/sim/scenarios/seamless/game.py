@@ -1,8 +1,8 @@
-"""What those who live in the seamless scenario do: everything a game can do, all the time, wherever they are.
+"""What the entities of the seamless scenario do: everything a game can do, all the time, wherever they are.
 
-Each call carries its number and who makes it; whoever hears one tells the judge, who knows what is due. The classes
-know it as `judge`: each world has a judge of its own, and so classes of its own (`game_of`). What they have in common
-is in `behaviour.py`.
+Each call carries its number and its caller; the callee reports it to the judge, which has the list of expected calls.
+The classes refer to the judge as `judge`: each world has a judge of its own, and so classes of its own (`game_of`).
+What they share is in `behaviour.py`.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class RunnerCell(Being, of=Runner):
 
     def live(self) -> None:
         """Begins something new, if nothing is under way; or gives it up."""
-        rng, mine = self.judge.rng(self.id), self._errands()
+        rng, mine = self.judge.rng(self.id), self._controllers()
         if mine and rng.random() < 0.1:
             self.judge.once.end(self.id, mine[0], "cancelled")
             self.cancel(mine[0])
@@ -236,7 +236,7 @@ class RunnerCell(Being, of=Runner):
         elif mine and self.judge.controller_arrivals.is_restless(self.id):
             self._change_its_mind(mine[0])
 
-    def _errands(self) -> list[int]:
+    def _controllers(self) -> list[int]:
         return [number for (own, number) in self.judge.once.controllers if own[0] == self.id]
 
     def rest(self) -> None:
@@ -252,7 +252,7 @@ class RunnerCell(Being, of=Runner):
 
     def on_boarded(self) -> None:
         """Whatever it was about is given up."""
-        for number in self._errands():
+        for number in self._controllers():
             self.judge.once.end(self.id, number, "cancelled")
 
     def _go(self) -> None:

@@ -1,7 +1,8 @@
-"""The ground of the seamless scenario, and who tears at it: cells are added and retired, borders are moved.
+"""How the cells of the seamless scenario change: cells are added and retired, borders are moved.
 
-It goes through the manager's own methods, as a balancer would; what the manager refuses for the moment is left for the
-next time. Borders move by a little, to the other end of the world, and exactly under somebody's feet.
+The changes go through the manager's own methods, as those of a balancer would; a change that the manager refuses for
+the moment is left for the next time. Borders move by a little, to the other end of the world, and exactly onto an
+entity.
 """
 
 from __future__ import annotations

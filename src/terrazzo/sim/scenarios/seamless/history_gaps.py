@@ -1,12 +1,12 @@
-"""Which numbers of an entity's story a client may miss, since no history has them any more (P4).
+"""Which numbers of an entity's story a client may miss, because no history has them any more (P4).
 
 A cell keeps the latest steps of each entity (`cell/history.py`). A client that has the entity up to a number below the
-floor of that history is told each property that has changed since, as it is now; the calls between are lost for it. So
-what it may miss is what was told between the number that it had and the number at which it was told so. Everything
-before and after it must hear as any other client does.
+floor of that history gets each property that has changed since, with its present value; the calls between are lost for
+it. So a client may miss the facts between the number that it had and the number at which it was caught up so. All facts
+before and after it must get as any other client does.
 
-The numbers are noted when a client is about to be served, by client (its own entity) and by entity; that alone is no
-proof that it was told so, since its next home may have a longer history.
+The numbers are recorded when a client is about to be served, by client (its own entity) and by entity; the record alone
+does not prove that the client was caught up so, since its next home may have a longer history.
 """
 
 from __future__ import annotations

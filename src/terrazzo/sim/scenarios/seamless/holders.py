@@ -1,13 +1,14 @@
-"""At every moment some CellApp holds each entity that lives, and a cell that is said to be empty holds none (P1).
+"""At every moment some CellApp holds each living entity, and a cell that is reported as empty holds none (P1).
 
-    holds      its real; or a real that has come and waits; or the packed real that was sent and is not confirmed
+    holds      its real; or a real that has arrived and waits; or the packed real that was sent and is not confirmed
 
-A copy that was sent is given up when it is confirmed: then its receiver holds the entity, or has sent it on, or ended
-it. If it is given up for any other reason, there is a moment in which no CellApp holds the entity. What is on its way
-then may still arrive; but if its link breaks, the entity is lost, so the moment itself is the failure.
+A copy that was sent is given up when it is confirmed: then its receiver holds the entity, or has sent it on, or has
+destroyed it. If it is given up for any other reason, there is a moment in which no CellApp holds the entity. The
+message on its way then may still arrive; but if its link breaks, the entity is lost, so the moment itself is the
+failure.
 
-A CellApp tells the manager that its cell of a space is empty (`CellEmpty`). The manager relies on that: what the
-CellApp held would come back, or begin, in a space that it has forgotten.
+A CellApp reports to the manager that its cell of a space is empty (`CellEmpty`). The manager relies on that: an entity
+that the CellApp still held would come back, or begin, in a space that the manager has removed.
 """
 
 from __future__ import annotations

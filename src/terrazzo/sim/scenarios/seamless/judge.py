@@ -1,10 +1,11 @@
-"""The judge of the seamless scenario as the game's code knows it: what it is told, and what it decides for them.
+"""The judge of the seamless scenario as the game's code uses it: what entities report, and what it decides for them.
 
-Entities carry no randomness of their own, so that they do the same wherever they are: each has a stream here, and a
-gait. What they do is written down at the moment they do it: stories (`entity_story.py`), calls (`calls.py`),
-and what must happen once (`once.py`).
+Entities have no randomness of their own, so that they act alike wherever they are: each has a random stream and a gait
+here. What they do is recorded at the moment they do it: stories (`entity_story.py`), calls (`calls.py`), and what must
+happen once (`once.py`).
 
-A game's exception is confined to its entity. So what the game's code finds broken is kept, and raised again outside.
+A game's exception is confined to its entity. So a violation that the game's code finds is stored, and raised again
+outside.
 """
 
 from __future__ import annotations

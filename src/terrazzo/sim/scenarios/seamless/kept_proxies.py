@@ -1,16 +1,16 @@
-"""Proxies that keep their body when the client is gone, and get the next one (P4): what happens, and how it is judged.
+"""Proxies that keep their body when the client is gone, and get the next client (P4): the workload, and the checks.
 
-In some worlds a proxy is kept for a while with its body after its client left or fell silent. A player that comes back
-meanwhile is sent to the same proxy: the scenario makes the key, as the BaseApp does for a new proxy, since the engine
-refuses a second log-on of a player that is logged on. Some clients fall silent instead of leaving.
+In some worlds a proxy is kept for a while with its body after its client left or stopped sending. A player that comes
+back meanwhile is sent to the same proxy: the scenario makes the key, as the BaseApp does for a new proxy, since the
+engine refuses a second log-on of a player that is logged on. Some clients stop sending instead of leaving.
 
-    hooks        on the base part on_client_ready and on_client_lost take turns, on the body on_client_attached and
-                 on_client_detached; a body that ends with its client is told nothing
+    hooks        on the base part on_client_ready and on_client_lost alternate, on the body on_client_attached and
+                 on_client_detached; a body that ends with its client gets no hook
     detaching    without faults a body that is kept soon has no client any more
     at rest      a body has a witness if and only if its proxy has a client, with the number that the proxy expects
 
-The next client is judged as any other (`client_view.py`): it has to be told its own body first and everything in its
-area from the start, and whatever was meant for the client before it does not fit.
+The next client is judged as any other (`client_view.py`): it must get its own body first and everything in its area
+from the start, and messages for the client before it do not fit.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Where nothing goes wrong, nobody waits longer than the ways take (P1, P2).
+"""Without faults, no call and no body takes longer than the paths allow (P1, P2).
 
-*Calls.* Half of the worlds without faults are swift: all ways are short. There every call between two parts must come
-before its sender's resend timer could have repeated it: a call that takes longer was lost on its way, and the timer
-healed that. So the bound is `resend_s` of the entity channel, from when the call was made. Within it a stranger may
-have to be sought, and its stream renewed. A base and its own cell part always have a place for each other, or the place
-of a moment ago, from where a frame is passed on: for these two a few ticks are enough.
+*Calls.* Half of the worlds without faults are swift: all paths are short. There every call between two parts must
+arrive before its sender's resend timer could have repeated it: a call that takes longer was lost on its way, and the
+timer repaired that. So the bound is `resend_s` of the entity channel, from when the call was made. Within it a stranger
+may have to be located, and its stream renewed. A base and its own cell part always have a place for each other, or the
+place of a moment ago, from where a frame is forwarded: for these two a few ticks are enough.
 
-*Bodies.* One that ended gets a successor when everybody who had to do with it has heard of its end. Whom it called and
-who is gone by then has to be looked for; between two questions there is a pause of two seconds. Where ways are long, up
-to a second each, a search takes four of them, and those who are looked for may end and be made again meanwhile.
+*Bodies.* A body that ended gets a successor when all its peers have noted its end. A peer that is itself gone by then
+has to be located; between two questions there is a pause of two seconds. Where paths are long, up to a second each, a
+search takes four of them, and the parts that are sought may end and be made again meanwhile.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What is judged at rest, and how long each may take: derived from the timers of the protocol (`sim/liveness.py`).
+"""What is judged at rest, and how long each kind may take, derived from the timers of the protocol (`sim/liveness.py`).
 
-    LINK      5 s of silence, a redial and a greeting                 a broken link is up again, and heard
-    WAYS      the longest ways there and back, and the ticks between
-    CLIENT    what a client that owes no bytes has still to be told, and lost datagrams
-    BACKLOG   what the smallest budget takes for all that is near, in an app that throttles its clients
+    LINK      5 s of silence, a redial and a greeting                 a broken link is up again, and carries messages
+    WAYS      the longest paths there and back, and the ticks between
+    CLIENT    what a client that owes no bytes has still to be sent, and lost datagrams
+    BACKLOG   how long the smallest budget takes for all that is near, in an app that throttles its clients
     QUEUE     where so little may be done in a tick (`sim/limits.py`): one offload, one ghost made or deleted at a time
 
-The table in docs/simulator.md is made of this one: a test compares them.
+The table in docs/simulator.md has the same rows: a test compares them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Kind(Enum):
     GHOSTS = "each ghost is where it is needed, and is as its real"
     HOOKS = "each cell has what its hooks told of"
     AREAS = "areas and triggers have been told what is so"
-    DUTIES = "timers, controllers and teleports have ended"
+    ONCE = "timers, controllers and teleports have ended"
     BASES = "each base has the true state of its cell part"
     CALLS = "each call is delivered or reported"
     CLIENTS = "each witness has its client, and each client its witness"
@@ -57,7 +57,7 @@ QUEUE_S = 10.0
 RESENDS_S = _CHANNEL.resend_s * 7
 """1, 2 and 4 s: then its peer is looked for."""
 TRAVEL_S = 15.0
-"""The longest errand that the game gives a controller."""
+"""The longest movement that the game gives a controller."""
 
 CLIENT_S = 12.0
 """The last descriptions; three losses of a datagram."""
@@ -78,20 +78,20 @@ BOUNDS: dict[Enum, Bound] = {
     Kind.GHOSTS: Bound(
         _GHOSTS_S,
         "haunts.CONFIRM_S, LINGER_S and LOOK_S; mending.GAP_S; QUEUE",
-        (*_ON_ITS_WAY, Kind.REALS, Kind.HELD, Kind.DUTIES),
+        (*_ON_ITS_WAY, Kind.REALS, Kind.HELD, Kind.ONCE),
     ),
     Kind.HOOKS: Bound(WAYS_S, "WAYS", (Kind.GHOSTS, Kind.REALS)),
-    Kind.AREAS: Bound(SEEK_S + WAYS_S, "seeking.SEEK_S; WAYS", (Kind.GHOSTS, Kind.REALS, Kind.DUTIES)),
-    Kind.DUTIES: Bound(TELEPORT_S + TRAVEL_S, "teleport.TELEPORT_S; the longest errand", (*_ON_ITS_WAY, Kind.REALS)),
+    Kind.AREAS: Bound(SEEK_S + WAYS_S, "seeking.SEEK_S; WAYS", (Kind.GHOSTS, Kind.REALS, Kind.ONCE)),
+    Kind.ONCE: Bound(TELEPORT_S + TRAVEL_S, "teleport.TELEPORT_S; the longest movement", (*_ON_ITS_WAY, Kind.REALS)),
     Kind.BASES: Bound(LINK_S + ENTRY_S + 2 * WAYS_S, "LINK; cellside.ENTRY_S; WAYS, twice", _ON_ITS_WAY),
     Kind.CALLS: Bound(
         _CALLS_S, "LINK; three resends; locator.ANSWER_S; locate_s; resend_max_s", (*_ON_ITS_WAY, Kind.BASES)
     ),
     Kind.CLIENTS: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.BASES)),
     Kind.PLAYERS: Bound(_PLAYERS_S, "doubts.AGAIN_S and ANSWER_S; log-on place_s; KEY_S; saving.GATHER_S"),
-    Kind.BUDGETS: Bound(BACKLOG_S, "BACKLOG", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES)),
+    Kind.BUDGETS: Bound(BACKLOG_S, "BACKLOG", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.ONCE)),
     Kind.VIEWS: Bound(
-        CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.DUTIES, Kind.BUDGETS)
+        CLIENT_S + WAYS_S, "CLIENT; WAYS", (Kind.GHOSTS, Kind.AREAS, Kind.PLAYERS, Kind.ONCE, Kind.BUDGETS)
     ),
     Kind.GAME: Bound(_CALLS_S, "as the calls", (*_ON_ITS_WAY, Kind.GHOSTS)),
 }

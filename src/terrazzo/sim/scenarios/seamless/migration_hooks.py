@@ -1,12 +1,12 @@
-"""The hooks of migration come in pairs: what the game was told is in each cell of each entity, by their order alone.
+"""The hooks of migration come in pairs: by their order alone, the game has the state of each entity in each cell.
 
     nothing ──on_ghost_created──▶ a copy ──on_ghost_destroyed──▶ nothing
     nothing ──on_created──▶ the entity
     nothing ──on_entering_cell──▶ coming ──on_entered_cell──▶ the entity
     the entity ──on_leaving_cell──▶ leaving ──on_left_cell──▶ left ──on_ghost_created──▶ a copy
 
-Who is destroyed is told nothing; of a later life what was known of the former one is forgotten. At rest a cell has the
-copies, and the entities, that its hooks told of, and no others (P3).
+A destroyed entity gets no hook; with a later life the state of the former one is dropped. At rest a cell has exactly
+the copies and entities that follow from its hooks (P3).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What must happen exactly once in the seamless scenario, wherever the entity is by then: the judge's list of it.
+"""What must happen exactly once in the seamless scenario, in whichever cell the entity is by then.
 
     timers         each fires once, never early, without faults not late  (story 13)
-    errands        a controller that was begun ends once: done, failed, cancelled or replaced
-    jumps          a teleport ends once: it arrived where it was to go, or it failed and the entity is where it was
-    areas          who is in an area or a proximity trigger: entering and leaving take turns, whoever migrates
+    controllers    a controller that was begun ends once: done, failed, cancelled or replaced
+    jumps          a teleport ends once: the entity arrived at the goal, or the teleport failed and it is where it was
+    areas          for each area and proximity trigger, entering and leaving alternate, whichever entity migrates
 
-Each is kept by entity and life: what ended with a body is over.
+Each is recorded by entity and life: what ended with a body is over.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Area(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """Where a teleport goes: to a place in a space, or so far beside an entity."""
+    """The goal of a teleport: a place in a space, or an offset from an entity."""
 
     space: str
     position: Position
@@ -41,7 +41,7 @@ class Wish(NamedTuple):
 
 
 class Once:
-    """Everything that is expected of the engine."""
+    """The events of one world that must happen exactly once."""
 
     def __init__(self, now: Callable[[], float], life: Callable[[int], int], *, late_s: float = inf) -> None:
         self.timers: dict[tuple[Own, int], float] = {}
@@ -92,7 +92,7 @@ class Once:
         return None
 
     def meet(self, entity: int, number: int) -> Broken | None:
-        """A controller says that it is there; one that follows goes on, and says so each time it has caught up."""
+        """A controller reports its arrival; one that follows goes on, and reports each time it has caught up."""
         if self.controllers.get((self._own(entity), number)) == "follow":
             self._count("caught up")
             return None
@@ -109,7 +109,7 @@ class Once:
         return self._own(entity) in self.jumps
 
     def land(self, entity: int, how: str, is_there: Callable[[Wish], bool] = lambda wish: True) -> Broken | None:
-        """A teleport is over; whether the entity is where it wished to be."""
+        """A teleport is over; checks whether the entity is at the goal."""
         self._count(how)
         wish = self.jumps.pop(self._own(entity), None)
         if wish is None:
@@ -121,7 +121,7 @@ class Once:
     # Areas.
 
     def enter(self, entity: int, number: int, other: int) -> Broken | None:
-        """Somebody came into an area."""
+        """An entity came into an area."""
         inside = self.inside.setdefault(Area(*self._own(entity), number), set())
         self._count("areas entered" if number == 0 else "triggers entered")
         if other in inside:
@@ -130,7 +130,7 @@ class Once:
         return None
 
     def leave(self, entity: int, number: int, other: int) -> Broken | None:
-        """Somebody left an area."""
+        """An entity left an area."""
         inside = self.inside.setdefault(Area(*self._own(entity), number), set())
         self._count("areas left" if number == 0 else "triggers left")
         if other not in inside:
@@ -139,7 +139,7 @@ class Once:
         return None
 
     def left_behind(self, entity: int) -> Broken | None:
-        """It has come into another space, where nothing of the former one is inside its areas: the game was told."""
+        """The entity has come into another space: the game must have been told that all others have left its areas."""
         for area, inside in self.inside.items():
             if area[:2] == self._own(entity) and inside:
                 what = f"entity {entity} came into another space, and {sorted(inside)} have not left area {area.number}"
@@ -149,7 +149,7 @@ class Once:
     # At rest.
 
     def unrest(self, is_over: Callable[[int, int], bool]) -> tuple[str, int] | None:
-        """What should have happened by now."""
+        """An event that should have happened by now."""
         for (own, number), due in self.timers.items():
             if not is_over(*own):
                 return f"timer {number} of entity {own[0]} is due since {due:.1f}", own[0]

@@ -1,12 +1,11 @@
-"""A player of the seamless scenario: comes, walks, does and says things, leaves, and comes again.
+"""A player of the seamless scenario: comes, walks, acts, leaves, and comes again.
 
     OUT ──its time──▶ COMING ──a body──▶ IN ──its time──▶ LEAVING ──the client is over──▶ OUT
 
-Some lie now and then about where they are, or hurry (`speed_limit.py`).
+Some players now and then send false positions, or move too fast (`speed_limit.py`).
 
-When the work is done, each player that is out comes once more, and must get in. What was confirmed as saved is
-compared when it comes again (`saves.py`); without faults gold, name and place are those that its last real
-had.
+When the workload has ended, each player that is out comes once more, and must get in. What was confirmed as saved is
+compared when the player comes again (`saves.py`); without faults gold, name and place are those of its last real.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""What is true about the cell parts of the seamless scenario, and the judging of the CellApps by it (P1, P3).
+"""What is true about the cell parts of the seamless scenario, and the checks of the CellApps against it (P1, P3).
 
-The truth is written down where it is made: each change of a real's property, each numbered step. It is compared with
-what is there after every tick and every frame that a CellApp has heard:
+The truth is recorded where it is made: each change of a real's property, each numbered step. It is compared with the
+state of a CellApp after every tick and every frame that the CellApp has received:
 
-    P1   no entity has two reals; a real that is here no more was sent away or destroyed; one that arrives has every
+    P1   no entity has two reals; a real that is gone was sent away or destroyed; a real that arrives has every
          property, private ones too, as the former home left it
     P3   a ghost is what its real was at the ghost's number (properties, place, space); its number never goes back; and
-         the steps that it went through told the very same: nothing left out, nothing twice
-    P4   a client loses only who is far away in this very cell, ended or is withheld, and knows nobody who is withheld
+         the steps that it took have the same facts: nothing left out, nothing twice
+    P4   a client loses only entities that are far away in this very cell, have ended or are withheld, and has no entity
+         that is withheld
 """
 
 from __future__ import annotations

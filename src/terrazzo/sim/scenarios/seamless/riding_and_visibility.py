@@ -1,12 +1,13 @@
-"""What is shown to clients by hand, and who rides on whom: what the entities of the seamless scenario did about it.
+"""What the game of the seamless scenario decides by hand: which entities a client is shown, and which entity rides
+which.
 
-    withheld     from when the game says so until it says otherwise, or until that entity leaves the area (P4)
-    added        by hand: in the area wherever it is, until it is taken out, or has no body in this cell any more (P4)
-    rides        from boarding until it alights, has been teleported, or is told that its vehicle is lost (P1, P3, P4);
-                 at rest a rider is where its vehicle is, at its seat
+    withheld     from when the game hides an entity until it shows it, or until the entity leaves the area (P4)
+    added        by hand: in the area wherever the entity is, until it is removed, or has no body in this cell (P4)
+    rides        from boarding until the rider alights, was teleported, or loses its vehicle (P1, P3, P4); at rest a
+                 rider is where its vehicle is, at its seat
 
-How often they do so is drawn for each world from a stream of its own; in some worlds never. Each is kept by entity and
-life: what ended with a body is over.
+How often that happens is drawn for each world from a stream of its own; in some worlds never. Each is recorded by
+entity and life: what ended with a body is over.
 """
 
 from __future__ import annotations
@@ -31,37 +32,37 @@ SEAT_M = 1e-3
 
 
 class Added(NamedTuple):
-    """Somebody who is in an area because the game said so."""
+    """An entity that is in an area because the game added it."""
 
     life: int
     space: str
 
 
 class RidingAndVisibility:
-    """Everything that was done of it in one world."""
+    """All such decisions of one world."""
 
     def __init__(self, world: World, life: Callable[[int], int]) -> None:
-        rng = world.rng("whims")
+        rng = world.rng("whims")  # another name would change all worlds
         self.hide = rng.choice([0.0, 0.0, 0.1, 0.5])
-        """How many of those who come into an area are withheld at once."""
+        """The share of entities that are withheld as soon as they come into an area."""
         self.show = rng.choice([0.0, 0.05, 0.2])
-        """How often who has a client hides or shows somebody, adds or removes him; each time it lives."""
+        """How often an entity with a client hides, shows, adds or removes another entity, for each of its pulses."""
         self.ride = rng.choice([0.0, 0.0, 0.02, 0.1])
-        """How often somebody boards or alights."""
+        """How often an entity boards or alights."""
         self.counts: dict[str, int] = {}
         self._world = world
         self._life = life
         self._rngs: dict[int, Random] = {}
         self._withheld: dict[Own, dict[int, float]] = {}
-        """Who is withheld, and since when."""
+        """The withheld entities, and since when."""
         self._added: dict[Own, dict[int, Added]] = {}
         self._touched: dict[tuple[int, int], float] = {}
-        """When something of this was done last, by whom, to whom."""
+        """The time of the last such decision, by the entity that made it and the other entity."""
         self._riding: dict[Own, bytes] = {}
         self._rides: dict[int, set[bytes]] = {}
         """All rides that an entity ever had."""
         self._upset: dict[int, float] = {}
-        """When an entity last boarded or jumped: then those who ride on it lose it."""
+        """When an entity last boarded or jumped: then its riders lose it."""
 
     def rng(self, entity: int) -> Random:
         """The entity's own stream for this."""
@@ -78,15 +79,15 @@ class RidingAndVisibility:
     # Areas.
 
     def withheld(self, entity: int) -> dict[int, float]:
-        """Who is withheld from an entity's client, and since when."""
+        """The entities that are withheld from an entity's client, and since when."""
         return self._withheld.setdefault(self._own(entity), {})
 
     def added(self, entity: int) -> dict[int, Added]:
-        """Who is in its area by hand."""
+        """The entities that the game added to the area of an entity."""
         return self._added.setdefault(self._own(entity), {})
 
     def withhold(self, entity: int, other: int, *, is_withheld: bool) -> None:
-        """The client of an entity is not to know of another, or may."""
+        """Another entity is hidden from the client of an entity, or shown to it."""
         self._touch(entity, other, "withheld" if is_withheld else "shown")
         if is_withheld:
             self.withheld(entity).setdefault(other, self._world.clock.now)
@@ -94,24 +95,24 @@ class RidingAndVisibility:
             self.withheld(entity).pop(other, None)
 
     def add(self, entity: int, other: int, added: Added) -> None:
-        """By hand."""
+        """Another entity is added to the area by hand."""
         self._touch(entity, other, "added")
         self.added(entity)[other] = added
 
     def remove(self, entity: int, other: int) -> None:
-        """No longer by hand."""
+        """Another entity is not in the area by hand any more."""
         self._touch(entity, other, "removed")
         self.added(entity).pop(other, None)
 
     def leave(self, entity: int, other: int) -> Added | None:
-        """It left the area, and with that everything that was said about it is over."""
+        """Another entity left the area, which ends all decisions about it."""
         added = self.added(entity).pop(other, None)
         if self.withheld(entity).pop(other, None) is not None or added is not None:
             self._touch(entity, other, "left")
         return added
 
     def forget_client(self, entity: int) -> None:
-        """Its client is gone: what was said about the area of interest is over."""
+        """The client of an entity is gone, which ends all decisions about its area."""
         self.withheld(entity).clear()
         self.added(entity).clear()
 
@@ -120,35 +121,36 @@ class RidingAndVisibility:
         self._touched[entity, other] = self._world.clock.now
 
     def was_touched(self, entity: int, other: int, since: float) -> bool:
-        """Whether something of this was done since then."""
+        """Whether an entity decided about another since then."""
         return self._touched.get((entity, other), -inf) >= since
 
     def shown(self, entity: int, inside: set[int], there: set[int]) -> set[int]:
-        """Those of whom its client knows at rest, when these are in its area by themselves, and those in its space."""
+        """The entities that its client has at rest: `inside` is in the area by distance, `there` is in the same
+        space."""
         return (inside | (self.added(entity).keys() & there)) - self.withheld(entity).keys()
 
     # Rides.
 
     def board(self, entity: int, ride: bytes) -> None:
-        """It rides, or at another seat."""
+        """The entity rides, or changes its seat."""
         self._count("boarded")
         self._riding[self._own(entity)] = ride
         self._rides.setdefault(entity, set()).add(ride)
         self._upset[entity] = self._world.clock.now
 
     def alight(self, entity: int) -> None:
-        """By itself."""
+        """The entity alights by itself."""
         self._count("alighted")
         self._riding.pop(self._own(entity), None)
 
     def land(self, entity: int) -> None:
-        """A teleport has brought it elsewhere."""
+        """A teleport has moved the entity."""
         self._upset[entity] = self._world.clock.now
         if self._riding.pop(self._own(entity), None) is not None:
             self._count("carried off")
 
     def lose(self, entity: int, *, has_reason: Callable[[int], bool]) -> Broken | None:
-        """It is told that its vehicle is lost."""
+        """The entity gets the report that its vehicle is lost."""
         self._count("vehicles lost")
         ride = self._riding.pop(self._own(entity), None)
         if ride is None:
@@ -159,7 +161,7 @@ class RidingAndVisibility:
         return None
 
     def was_upset(self, entity: int, since: float) -> bool:
-        """Whether it boarded or jumped since then."""
+        """Whether the entity boarded or jumped since then."""
         return self._upset.get(entity, -inf) >= since
 
     def has_ridden(self, entity: int, ride: bytes) -> bool:

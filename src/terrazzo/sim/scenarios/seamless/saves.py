@@ -1,4 +1,4 @@
-"""What was confirmed as saved is found by the next load, and nothing older, whatever goes wrong around (P5).
+"""What was confirmed as saved is found by the next load, and nothing older, under all faults (P5).
 
     BaseApp ──Save──▶ DBApp ──▶ database ──▶ Saved ──▶ BaseApp      the next log-on: database ──▶ DBApp ──▶ proxy
 
@@ -6,7 +6,7 @@ Each record that a BaseApp asks to be saved gets a number, by stored entity. The
 
     when a save is confirmed       the database has this record, or a later one
     when a player logs on again    the record that is loaded is the last confirmed one, or a later one
-    each record that is saved      what only grows (visits, gold) is not less than in any that was confirmed before
+    each record that is saved      values that only grow (visits, gold) are not less than in any confirmed record
     when the client has its body   the visits are those of the record that was loaded, and one for each client that its
                                    proxy has had since (`kept_proxies.py` keeps proxies); the name is its own
 """

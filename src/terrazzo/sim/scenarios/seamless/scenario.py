@@ -1,25 +1,11 @@
-"""The seamless scenario: whole clusters, real clients, a torn ground, and a network that hates them.
+"""The seamless scenario: whole clusters with real clients, cells that change, and a faulty network.
 
-Players and creatures on three to six cells in an awkward tree: they hug borders and corners, jump between spaces, call
-each other and change all the time, while cells are added and retired and borders move. Some ways between apps are much
-longer than others, so that what goes two ways overtakes; with faults they lag, clog, break and are narrow, and apps
-stand still for a while. Nobody dies: that is for the scenarios of recovery.
+Players and creatures live on three to six cells in an awkward tree. They walk along borders and around corners, jump
+between spaces, call each other and change all the time, while cells are added and retired and borders move. Some paths
+between apps are much longer than others, so that messages on two paths overtake each other; with faults, paths lag,
+clog, break and are narrow, and apps stop for a while. No app crashes: crashes belong to the scenarios of recovery.
 
-    shape.py      what is drawn from the seed      judge.py     what the game's code tells
-    entity_types.py      the entities                     entity_story.py     what each entity did
-    game.py       what they do;                    calls.py     P2; latency.py
-    behaviour.py     what they have in common         once.py    what happens once; at_rest.py
-    walking.py       how they walk                    riding_and_visibility.py     what is shown by hand, who rides
-    ground.py     how the ground moves             reals_and_ghosts.py     P1, P3
-    players.py    who plays them                   client_view.py      P4; history_gaps.py
-    saves.py      P5                               allowed_skips.py   P3: what a ghost may skip
-    migration_hooks.py      P3: hooks come in pairs          speed_limit.py      P7: nobody is too fast
-    sightings.py      P4: whatever is near is seen in time
-    timers.py     P1: timers of chosen numbers     controller_arrivals.py   P1: where controllers arrive
-    byte_budget.py     P4: bytes for a client           call_rates.py     P7: call rates, exposure
-    kept_proxies.py    P4: proxies that are kept, and get the next client
-
-`skeleton` is its small form: a ground that stays, no teleports, no faults.
+`__init__.py` lists the modules. `skeleton` is the small form: cells that do not change, no teleports, no faults.
 """
 
 from __future__ import annotations
@@ -76,7 +62,7 @@ class Seamless(Torn):
         yield from self.truth.unrest()
         is_over = self.judge.is_over
         found = {
-            Kind.DUTIES: self.judge.once.unrest(lambda entity, life: is_over("cell", entity, life)),
+            Kind.ONCE: self.judge.once.unrest(lambda entity, life: is_over("cell", entity, life)),
             Kind.CALLS: self.judge.rates.unrest(),
             Kind.CLIENTS: self.judge.clients.unrest(self.cluster.base_apps, self.truth.real_of),
             Kind.HOOKS: self.judge.migration_hooks.unrest(self.cluster.cell_apps),

@@ -1,7 +1,7 @@
-"""How a world of the seamless scenario is made: everything that is drawn from the seed before it begins.
+"""The shape of a world of the seamless scenario: everything that is drawn from the seed before it begins.
 
-Spaces are small, so that everybody is near a border, and near most others. The small form (`skeleton`) has a ground
-that does not move and no teleports, for a network without faults.
+Spaces are small, so that every entity is near a border, and near most others. The small form (`skeleton`) has cells
+that do not change and no teleports, for a network without faults.
 """
 
 from __future__ import annotations

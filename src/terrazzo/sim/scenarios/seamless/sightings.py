@@ -1,21 +1,21 @@
-"""Whatever is near a client for long enough is in its view (P4): a bound on how late an entity appears.
+"""An entity that is near a client for long enough is in its view (P4): a bound on how late an entity appears.
 
 Judged in worlds without faults. The bound is the sum of what the protocol may take, by its own timers:
 
-    LOOK_S            an entity that stands still is looked at so seldom for new ghosts (`cell/haunts.py`)
+    LOOK_S            so seldom a standing entity is looked at for new ghosts (`cell/haunts.py`)
     WANT_S            so long a witness waits for a client that does not want what was announced (`cell/story.py`)
     HOPS              ticks of the apps on the way: made, announced, wanted, described
-    GAP_S             a creation that comes early is held so long (`cell/ghost.py`); only where ways differ in length
-    WAYS              messages one after the other, each over the longest way of this world: the first link between two
+    GAP_S             a creation that comes early is held so long (`cell/ghost.py`); only where paths differ in length
+    WAYS              messages one after the other, each over the longest path of this world: the first link between two
                       CellApps, for the real and for its ghost (3 each), then cell, base and client, three times
 
-In a world with short ways that is 5 s. Where a check makes one ghost, or three (`sim/limits.py`), each ghost that may
-be needed has to wait for its turn. Not judged where it is not the protocol that decides: with CellApps that have less
-time than they need, and with a budget of bytes that is too small for the entities around.
+In a world with short paths that is 5 s. Where a check makes one ghost, or three (`sim/limits.py`), each ghost that may
+be needed has to wait for its turn. Not judged where other limits decide: with CellApps that have less time than they
+need, and with a budget of bytes that is too small for the entities around.
 
-Two are near each other while they are within the radius at each moment, wherever both go meanwhile. A cell has the
-place of a ghost later than its real has it: so each two places are compared that are no more than LAG_TICKS from each
-other, and where ways are long as much more as a gap and a way take.
+Two entities are near each other while they are within the radius at each moment, wherever both go meanwhile. A cell has
+the place of a ghost later than its real has it: so each two places are compared that are no more than LAG_TICKS apart,
+and where paths are long, a gap and a path more.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Who is moved by its client alone goes no faster than the game allows, whatever the client says (P7).
+"""An entity that its client alone moves goes no faster than the game allows, whatever positions the client sends (P7).
 
-Some players cheat now and then: they say that they are far away, or outside the world. The engine allows so much time
-of walking at top speed (`_speed/movers`), and what is left of it goes along when the real goes to another cell. Here
-the same is reckoned from outside, over all the places where an entity was, one after the other: if each cell began
-anew, a border would be the place to cheat at. Who rides, jumps or alights is moved by the server: then it is reckoned
-anew. At rest a client is where its real is, as any other: whoever stands by a lie is put back.
+Some players cheat now and then: they send positions far away, or outside the world. The engine allows so much time of
+walking at top speed (`_speed/movers`), and the rest of it travels along when the real goes to another cell. The judge
+computes the same from outside, over all the places where an entity was, one after the other: if each cell began anew, a
+border would be the place to cheat. The server moves an entity that rides, jumps or alights: then the judge begins anew.
+At rest a client is where its real is: a client that insists on a false position is put back.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """Timers of chosen numbers: what entities do with them, and how they are judged (P1).
 
-An entity has a few numbers of its own. It sets a timer of one of them, once or repeating, sets it again before it is
-due, and cancels it. How often is drawn for each world from a stream of its own; in some worlds never. The rules:
+An entity has a few timer numbers of its own. It sets a timer of one of them, once or repeating, sets it again before it
+is due, and cancels it. How often is drawn for each world from a stream of its own; in some worlds never. The rules:
 
     due         a timer fires in the first round of timers (`cell/clockwork.py`) after it is due, on the CellApp that
                 has the real: not earlier, and in no later round
     repeating   due again one period after it was due, so that delays do not add up; where a whole period was missed,
                 one period after it fired: missed periods are not made up for
     set again   the former timer of that number is gone
-    cancelled   it does not fire any more
+    cancelled   the timer does not fire any more
 
 A timer travels as the seconds that are left, so the time between packing and arrival is added to it. An engine that
-made up for that time would be right as well: `low` is without those times, `high` is with them, and the judge wants the
-timer to fire between the two. Ticks that come late, under faults, need no allowance: rounds are counted, not seconds.
+made up for that time would be right as well: `low` is without those times, `high` is with them, and the timer must fire
+between the two. Ticks that come late, under faults, need no allowance: the judge counts rounds, not seconds.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How those who live in the seamless scenario walk: where it hurts.
+"""How the entities of the seamless scenario walk: where the engine has the most to do.
 
     ROAM     anywhere                                     CORNER   around a point where cells meet
     HUG      along a border, a little to either side      SWAY     to and fro across a border, the same two points
     REST     nowhere
 
-The ground is asked for its borders each time a new goal is chosen: they move. A `Gait` gives goals; who walks with it
-takes strides of a length of its own, so that one stride may cross a border, or a whole cell.
+The borders are read each time a new goal is chosen, since they move. A `Gait` gives goals; each entity walks with
+strides of a length of its own, so that one stride may cross a border, or a whole cell.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""How far one client of the sync scenario is in the story of one entity, and whether the next word fits (P4).
+"""The progress of one client of the sync scenario in the story of one entity, and whether the next fact fits (P4).
 
-Of each property the client has one of the values that it had, and hears only newer ones. What is missing between needs
-a reason, which is in the schema:
+Of each property the client has one of the values that it had, and gets only newer ones. Facts may be missing between
+only for a reason that is in the schema:
 
-    nothing                  none missing: it hears the very next fact of all that are so, in the order of the story
-    latest-only              values that were replaced; but no fact of an earlier step is told after it, and none of a
-                             later one before. (Of a share of a value this is not known: what is told whole because
-                             of something hidden is told later than this audience saw it change.)
-    level of detail          what happened while the entity was too far away; asked of the places (`client_view.py`)
-    not reliable             what was lost
+    nothing                  none missing: it gets the very next fact of all that are so, in the order of the story
+    latest-only              values that were replaced; but no fact of an earlier step is sent after it, and none of a
+                             later one before. (Not judged for a share of a value: a value that is sent whole because
+                             of a hidden change is sent later than this audience saw it change.)
+    level of detail          facts of a time when the entity was too far away; judged by the places (`client_view.py`)
+    not reliable             facts that were lost
 
-and in one case in the engine: history had forgotten what the client missed (`sim/scenarios/seamless/history_gaps.py`).
-Only the facts of those numbers may be missing then.
+and in one case in the engine: the history no longer had what the client missed
+(`sim/scenarios/seamless/history_gaps.py`). Only the facts of those numbers may be missing then.
 """
 
 from __future__ import annotations

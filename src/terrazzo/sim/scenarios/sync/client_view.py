@@ -1,13 +1,13 @@
-"""The judging of what one client of the sync scenario is told of properties and calls (P4).
+"""The checks of what one client of the sync scenario is sent of properties and calls (P4).
 
-    a description      has every property as it was at that number; of those with a level perhaps what was seen before
-    a word             fits what was heard before (`client_progress.py`); a change runs one callback, with what was before
-    from near only     is heard only by who was near lately (or before it heard nothing of that entity for long), and
-                       nothing is missing for who was near all the time; this where nothing goes wrong around, since
-                       then places are nowhere long out of date
+    a description      has every property as it was at that number; of those with a level perhaps an earlier value
+    a fact             fits the client's progress (`client_progress.py`); a change runs one callback, with the old value
+    from near only     arrives only at clients that were near lately (or before a long time without facts of that
+                       entity), and none is missing for a client that was near all the time; judged without faults,
+                       since then no place is long out of date
     at rest            each property is what its flags and level allow: as it is, or as it was seen last, or the default
 
-Who is in the area, where, and why it left is judged as in `sim/scenarios/seamless/client_view.py`.
+Which entities are in the area, where, and why they leave is judged as in `sim/scenarios/seamless/client_view.py`.
 """
 
 from __future__ import annotations

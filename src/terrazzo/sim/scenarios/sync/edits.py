@@ -1,9 +1,9 @@
 """Edits of the sync scenario: one change of one property, anywhere inside it, to a value that it has not had before.
 
-    set      the whole property, an element, a field          slice    elements added, taken away, replaced
+    set      the whole property, an element, a field          slice    elements added, removed, replaced
 
-An edit is drawn first and tried on a copy: so what is done to the property is sure to be new for every audience that
-sees anything of it, and a value says when it was (`sim/scenarios/seamless/entity_story.py`).
+An edit is drawn first and tried on a copy: so its result is new for every audience that sees any part of the property,
+and a value shows when it was set (`sim/scenarios/seamless/entity_story.py`).
 """
 
 from __future__ import annotations

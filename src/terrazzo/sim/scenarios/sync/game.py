@@ -1,8 +1,8 @@
-"""What those who live in the sync scenario do: they change all the time, and walk and jump as in
+"""What the entities of the sync scenario do: they change all the time, and walk and jump as in
 `sim/scenarios/seamless/game.py`.
 
-Each pulse is a few edits (`edits.py`), some of them of one property in one tick, client calls between them, and a
-step. The types are drawn (`entity_types.py`), so the parts are made for each world.
+Each pulse is a few edits (`edits.py`), some of them of one property in one tick, client calls between them, and a step.
+The types are drawn (`entity_types.py`), so the parts are made for each world.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
     cell ──ClientUpdates──▶ BaseApp ──datagram──▶ client's view
               │ from a former home of the cell part, or           │ sent before a name began, or after it
-              │ before the client has its body: dropped            │ (`sync.turns`): passed over
+              │ before the client has its body: dropped            │ (`sync.turns`): skipped
               ▼                                                   ▼
             lost                     overtaken, dropped: lost    lost
 
-Even without faults some are lost in these ways. What was lost about an entity excuses an old value of an unreliable
+Even without faults some are lost in these ways. A lost message about an entity excuses an old value of an unreliable
 property of that entity, for that client, until the entity is described to it anew. It excuses nothing of another
 entity, and nothing for another client.
 """

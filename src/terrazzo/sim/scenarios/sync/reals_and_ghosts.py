@@ -1,5 +1,5 @@
-"""What is true about the cell parts of the sync scenario: as in `sim/scenarios/seamless/reals_and_ghosts.py`; and which
-clients may have missed something, since history did not reach back to what they had
+"""What is true about the cell parts of the sync scenario, as in `sim/scenarios/seamless/reals_and_ghosts.py`; and which
+clients may have missed facts because the history did not reach back to what they had
 (`sim/scenarios/seamless/history_gaps.py`).
 """
 

@@ -1,11 +1,7 @@
 """The sync scenario: properties that travel, in worlds of which no two have the same schema.
 
-It is the seamless scenario (`seamless.py`: the same ground, walks, players, faults, and the judges of reals and ghosts)
-with other inhabitants and another judge of clients:
-
-    entity_types.py     the schema, drawn from the seed        client_progress.py   what a client may hear next of an entity
-    edits.py     changes anywhere inside a property      client_view.py      what it is told, and has at rest
-    game.py      who lives there, and what they do       reals_and_ghosts.py     what a ghost's history must be
+It is the seamless scenario (`sim/scenarios/seamless/scenario.py`: the same ground, walks, players, faults, and the
+judges of reals and ghosts) with other entities and another judge of clients. `__init__.py` lists the modules.
 """
 
 from __future__ import annotations
