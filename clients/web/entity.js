@@ -1,30 +1,30 @@
 // An entity in a client's view, and the rides of entities on other entities.
 
-import { OWN } from "./messages.js";
+import { OWN_ALIAS } from "./messages.js";
 import { splitName } from "./schema.js";
 
-/** An entity as this client knows it. */
+/** An entity as this client sees it: the player's own entity or a neighbour. */
 export class Entity {
   position = [0, 0, 0];
   direction = [0, 0, 0]; // yaw, pitch, roll
-  alias = OWN;
+  alias = OWN_ALIAS;
   number = 0n; // of its description
-  turn = 0; // in which its alias became its own, or it rode no longer
-  ride = null; // what it stands on: {vehicle, position, direction}, the place being relative to that entity
-  part = null; // the page's own object for it, if its type has a class
+  turn = 0; // the turn in which the alias became the entity's, or in which the entity last stopped riding
+  ride = null; // {vehicle, position, direction}: the id of the entity below it, and the place relative to that entity
+  part = null; // the page's own object for the entity, if the page has a class for its type
 
-  /** `send(message, reliable, needsBody)` gives false when it cannot be sent. */
+  /** `send(message, reliable, needsBody)` returns false when the message cannot be sent. */
   constructor(id, type, isPlayer, send) {
     this.id = id;
     this.type = type.name;
     this.isPlayer = isPlayer;
     this.properties = type.newProperties();
-    /** The exposed methods that this client may call: entity.cell.say("hi"). Each gives true when it was sent. */
+    /** The exposed methods that this client may call: entity.cell.say("hi"). Each returns whether the call was sent. */
     this.cell = {};
     this.base = {};
-    const add = (part, method, needsBody) => {
+    const add = (side, method, needsBody) => {
       const [name, component] = splitName(method.name);
-      const owner = component === null ? part : (part[component] ??= {});
+      const owner = component === null ? side : (side[component] ??= {});
       owner[name] = (...args) => send(method.encodeCall(id, args), method.reliable, needsBody);
     };
     for (const method of type.cellMethods) if (isPlayer || method.allClients) add(this.cell, method, true);
@@ -36,27 +36,34 @@ export class Entity {
   }
 }
 
-/** Who rides on whom; src/terrazzo/sync/riding.py draws it. Each act gives the entities whose place it changed. */
+/**
+ * The riders of each vehicle; `sync/riding.py` has the picture. Each method returns the entities that it moved.
+ *
+ * While the vehicle of a rider is present, this client computes the place of the rider from the place of the vehicle.
+ * While the vehicle is not present, the rider is at the place that the server sent.
+ */
 export class Rides {
-  #riders = new Map(); // vehicle's id: its riders, by id; the vehicle need not be there
+  #riders = new Map(); // by the id of the vehicle: its riders by id; the vehicle need not be present
   #find;
 
+  /** `find(id)` returns the present entity with this id, or undefined. */
   constructor(find) {
     this.#find = find;
   }
 
-  /** The server says where an entity is. Of one whose vehicle is there this client knows better. */
+  /** Puts an entity at the place that the server sent, unless its place comes from a present vehicle. */
   put(entity, position, direction) {
     if (entity.ride && this.#find(entity.ride.vehicle)) return [];
     return [Object.assign(entity, { position, direction }), ...this.carry(entity)];
   }
 
-  /** An entity is somewhere else, or has entered: those who ride on it are there, too. */
+  /** Moves the riders of an entity that has moved or has become present. */
   carry(vehicle) {
     const riders = [...(this.#riders.get(vehicle.id)?.values() ?? [])];
     return riders.map((rider) => Object.assign(rider, placeOn(vehicle, rider.ride)));
   }
 
+  /** The entity rides on `ride.vehicle` from now on; with the vehicle 0 it stops riding. */
   ride(entity, ride) {
     this.leave(entity);
     if (!ride.vehicle) return this.put(entity, ride.position, ride.direction);
@@ -67,6 +74,7 @@ export class Rides {
     return vehicle ? [Object.assign(entity, placeOn(vehicle, ride)), ...this.carry(entity)] : [];
   }
 
+  /** The entity stops riding, and stays where it is. */
   leave(entity) {
     if (!entity.ride) return;
     const riders = this.#riders.get(entity.ride.vehicle);
@@ -76,12 +84,13 @@ export class Rides {
   }
 }
 
+/** The place in the world of a place relative to a vehicle. */
 function placeOn(vehicle, { position: [x, y, z], direction: [yaw, pitch, roll] }) {
-  const [east, north] = [Math.sin(vehicle.yaw), Math.cos(vehicle.yaw)];
+  const [sinYaw, cosYaw] = [Math.sin(vehicle.yaw), Math.cos(vehicle.yaw)];
   const [fromX, fromY, fromZ] = vehicle.position;
   const turned = vehicle.yaw + yaw;
   return {
-    position: [fromX + x * north + z * east, fromY + y, fromZ - x * east + z * north],
+    position: [fromX + x * cosYaw + z * sinYaw, fromY + y, fromZ - x * sinYaw + z * cosYaw],
     direction: [turned - 2 * Math.PI * Math.floor(turned / (2 * Math.PI) + 0.5), pitch, roll],
   };
 }

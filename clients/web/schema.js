@@ -102,4 +102,10 @@ export class Schema {
     const methods = this.types.flatMap((type) => type.clientMethods);
     this.idsWithSub = new Set(methods.filter((each) => each.subId !== null).map((each) => each.messageId));
   }
+
+  /** The type of an entity, as this client sees it. */
+  typeOf(entity) {
+    const type = this.byName.get(entity.type);
+    return entity.isPlayer ? type : type.forOthers;
+  }
 }
