@@ -1,12 +1,13 @@
 // Bytes: the Reader and the Writer of all encodings, hexadecimal text, and the errors of a wrong encoding and a wrong
 // value.
 
-/** Bytes from outside that are not an encoding of what they should be. */
+/** Bytes from outside are not a valid encoding. */
 export class DecodeError extends Error {}
 
-/** A value that does not fit its declared type, or a call that cannot be made: the page's own mistake. */
+/** The page made a mistake: a value does not fit its declared type, or a call cannot be made. */
 export class UsageError extends Error {}
 
+/** The largest packed length: three bytes. */
 export const LENGTH_MAX = 0xffffff;
 export const utf8 = { encoder: new TextEncoder(), decoder: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }) };
 
@@ -15,7 +16,7 @@ export function refuse(expected, value) {
   throw new UsageError(`expected ${expected}, got ${shown} (${typeof value})`);
 }
 
-/** Takes values off the front of some bytes. */
+/** Reads values from bytes, from front to back. `what` names the value in the error of a read that fails. */
 export class Reader {
   constructor(data, at = 0) {
     this.data = data;
@@ -27,7 +28,7 @@ export class Reader {
     return this.data.length - this.at;
   }
 
-  /** Where the next `size` bytes begin; they are taken. */
+  /** Moves past the next `size` bytes; returns the offset where they begin. */
   skip(size, what) {
     if (size > this.left) {
       throw new DecodeError(`${what} needs ${size} more bytes, ${this.left} are left (at byte ${this.at})`);
@@ -66,7 +67,7 @@ export class Reader {
     return this.data.slice(at, at + size);
   }
 
-  /** One byte, or FF and three. */
+  /** A packed length is one byte, or FF and three bytes. */
   packedLength(what) {
     const short = this.u8(what);
     if (short < 255) return short;
@@ -83,12 +84,13 @@ export class Reader {
     }
   }
 
+  /** Checks that no bytes are left after the last value, `what`. */
   end(what) {
     if (this.left) throw new DecodeError(`${this.left} bytes too many after ${what} (at byte ${this.at})`);
   }
 }
 
-/** Collects bytes. */
+/** Collects bytes. Its methods return the writer itself, so that calls can be chained. */
 export class Writer {
   constructor() {
     this.size = 0;
@@ -96,7 +98,7 @@ export class Writer {
     this.view = new DataView(this.data.buffer);
   }
 
-  /** Where the next `size` bytes go. */
+  /** Makes room for the next `size` bytes; returns the offset where they go. */
   grow(size) {
     if (this.size + size > this.data.length) {
       const larger = new Uint8Array(Math.max(2 * this.data.length, this.size + size));
@@ -110,7 +112,7 @@ export class Writer {
 
   /** One number, by the name of its DataView method: put("Uint16", 2, 7). */
   put(kind, size, value) {
-    const at = this.grow(size); // first, for it may replace the view
+    const at = this.grow(size); // comes first, because it may replace the view
     this.view[`set${kind}`](at, value, true);
     return this;
   }
@@ -164,7 +166,7 @@ export function toHex(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export function join(...pieces) {
+export function joinBytes(...pieces) {
   const writer = new Writer();
   for (const piece of pieces) writer.bytes(piece);
   return writer.done();

@@ -2,10 +2,10 @@
 //
 //     0 index                       the whole property
 //     1 index (1 index)* 0 leaf     one child of the container that the indexes lead to
-//     1 index (1 index)* 0 start end   a slice of that list; the message says that it is one
+//     1 index (1 index)* 0 start end   a slice of that list; the number of the message is SLICE
 //
-// An index among n children takes ceil(log2 n) bits, a slice bound ceil(log2 (n + 1)), most significant bit first; then
-// comes padding to a whole byte, and the new value or elements.
+// An index among n children takes ceil(log2 n) bits, a bound of a slice takes ceil(log2 (n + 1)), most significant bit
+// first. Padding to a whole byte follows, then the new value or the new elements.
 
 import { DecodeError, LENGTH_MAX, Reader } from "./bytes.js";
 import { HiddenCodec, SequenceCodec } from "./codec.js";
@@ -30,19 +30,20 @@ const bitLength = (number) => (number > 0 ? 32 - Math.clz32(number) : 0);
 export const indexBits = (count) => bitLength(count - 1);
 
 /**
- * Reads a change of an entity's properties; changes nothing.
+ * Reads a change of an entity's properties, without applying it.
  *
- * Gives {kind: "whole" | "nested" | "slice", property, path, old, trail} and value or, for a slice, values, start, end.
- * `path` leads from the property to what changes: field names and list indexes. `trail` has the containers on the way.
+ * Returns {kind: "whole" | "nested" | "slice", property, path, old, trail} and also `value` or, for a slice, `values`,
+ * `start` and `end`. `path` leads from the property to the changed child: field names and list indexes. `trail` has the
+ * containers on this path.
  */
 export function readChange(type, properties, data, isSlice) {
   const bits = new BitReader(data);
   const trail = [];
   const path = [];
-  let codec = null; // of the value that the path has led to; null: still at the properties
+  let codec = null; // the codec of `value`, at the present end of the path; null: `value` is the properties
   let value = properties;
   const count = () => (codec === null ? type.properties.length : codec.count(value));
-  const down = (index) => {
+  const descend = (index) => {
     if (index >= count()) throw new DecodeError(`a change names child ${index} of ${codec?.name ?? type.name}`);
     trail.push({ codec, value, index, count: count() });
     if (codec === null) {
@@ -55,7 +56,7 @@ export function readChange(type, properties, data, isSlice) {
     }
     if (codec instanceof HiddenCodec) throw new DecodeError(`a change of ${codec.name}, which is hidden here`);
   };
-  while (bits.read(1)) down(bits.read(indexBits(count())));
+  while (bits.read(1)) descend(bits.read(indexBits(count())));
   if (isSlice) {
     const width = bitLength(count());
     const bounds = { start: bits.read(width), end: bits.read(width) };
@@ -63,7 +64,7 @@ export function readChange(type, properties, data, isSlice) {
     const old = value.slice(bounds.start, bounds.end);
     return { kind: "slice", property: trail[0].index, path, old, trail, values, ...bounds };
   }
-  down(bits.read(indexBits(count())));
+  descend(bits.read(indexBits(count())));
   const reader = new Reader(data, (bits.at + 7) >> 3);
   const change = { kind: trail.length === 1 ? "whole" : "nested", property: trail[0].index, path, trail, old: value };
   change.value = codec.read(reader);
@@ -83,7 +84,7 @@ function readSlice(codec, value, { start, end }, reader) {
   return values;
 }
 
-/** Makes a change that readChange gave. */
+/** Applies a change that readChange has read. */
 export function applyChange(type, properties, change) {
   const name = type.properties[change.property].name;
   if (change.kind === "slice") {
@@ -91,11 +92,11 @@ export function applyChange(type, properties, change) {
     for (const step of change.path) list = list[step];
     const rest = list.slice(change.end);
     list.length = change.start;
-    for (const each of change.values) list.push(each); // splice(…, ...values) takes only so many
+    for (const each of change.values) list.push(each); // splice(…, ...values) fails for long lists
     for (const each of rest) list.push(each);
     return;
   }
-  const inward = change.trail.slice(1); // the first container is the properties themselves
+  const containers = change.trail.slice(1); // without the first, which is the properties themselves
   const put = (value, { codec, value: container, index }) => codec.replace(container, index, value);
-  properties[name] = inward.reduceRight(put, change.value);
+  properties[name] = containers.reduceRight(put, change.value);
 }

@@ -6,20 +6,21 @@
 // direction has a chain of promises: packets are opened one after the other in the order of their arrival, and sent one
 // after the other in the order of their numbers.
 
-import { DecodeError, Reader, UsageError, Writer, join } from "./bytes.js";
+import { DecodeError, Reader, UsageError, Writer, joinBytes } from "./bytes.js";
 import { Assembly, CODES, ChannelError, FRAME, PACKET, REASONS, expand, parseBody } from "./frames.js";
 import { Handshake, TAG_BYTES, seal, unseal } from "./handshake.js";
+import { Outbox } from "./outbox.js";
 
 const PACKET_BYTES_MAX = 16384;
 const HEADER_BYTES = 9;
-const UNRELIABLE_BYTES_MAX = 1024;
-const UNRELIABLE_QUEUE_BYTES_MAX = 65536;
-const SEND_BYTES_MAX = 65536;
+const UNRELIABLE_BYTES_MAX = 1024; // of one unreliable message
+const RELIABLE_BYTES_MAX = 65536; // of one reliable message
 const SEND_QUEUE_BYTES_MAX = 4 << 20;
 const STREAM_WINDOW_BYTES = 262144;
 const WINDOW_PACKETS = { first: 32, most: 256 };
+const ACK_AFTER_PACKETS = 8;
 const PACKETS_MAX = 2 ** 28 - 512;
-const MS = { ack: 120, keepAlive: 5000, silence: 30000, lastCall: 1000, end: 5000, handshake: 10000, watch: 250 };
+const MS = { ack: 120, keepAlive: 5000, silence: 30000, finalPing: 1000, end: 5000, handshake: 10000, watch: 250 };
 
 /**
  * One session over one WebSocket.
@@ -29,39 +30,35 @@ const MS = { ack: 120, keepAlive: 5000, silence: 30000, lastCall: 1000, end: 500
  */
 export class Channel {
   state = "OPEN";
-  reason = null;
-  drops = 0;
+  reason = null; // of REASONS, once the state is CLOSED
+  drops = 0; // packets that were not of this session, or not new
   roundTripMs = null;
   #socket;
   #keys;
   #onMessage;
   #onClosed;
   #now;
-  #sealing = Promise.resolve();
-  #nextNumber = 0;
+  #sealing = Promise.resolve(); // the chain of packets that are being sealed and sent
+  #nextNumber = 0; // of the next packet to send
   #newestReceived = -1;
+  #newestReceivedAt = 0;
   #assembly = new Assembly();
-  #stream = []; // whole messages with their lengths, not sent yet
-  #streamBytes = 0;
-  #sent = 0; // offsets of the own stream: sent, and acknowledged by the peer
-  #acknowledged = 0;
-  #unreliable = [];
-  #unreliableBytes = 0;
-  #inFlight = new Map(); // packet number to {sentAt, end}
-  #window = WINDOW_PACKETS.first;
-  #ping = true; // the server opens the session with the first packet
-  #answer = null;
-  #ownEnd = "no"; // "sent", "acknowledged"
-  #peerEnd = null;
-  #acksWaiting = 0;
-  #newestAt = 0;
+  #outbox = new Outbox();
+  #acknowledged = 0; // the offset of the own stream up to which the peer has acknowledged
+  #inFlight = new Map(); // sent packets without an acknowledgement: number to {sentAt, end}
+  #window = WINDOW_PACKETS.first; // packets that may be in flight
+  #pingIsDue = true; // at first, because the server opens the session at the first packet
+  #challenge = null; // the bytes of a CHALLENGE that is to be answered
+  #ownEnd = "no"; // then "sent", then "acknowledged"
+  #peerEnd = null; // the offset at which the peer's stream ends
+  #unacknowledged = 0; // received packets that are to be acknowledged
   #lastSentAt;
-  #lastHeardAt;
-  #lastCallAt = null;
-  #endBy = Infinity;
+  #lastReceivedAt;
+  #finalPingAt = null; // when the ping was sent whose missing answer ends a silent session
+  #endDeadline = Infinity;
   #ackTimer = null;
-  #watch;
-  #pumpWaits = false;
+  #watchTimer;
+  #isSendQueued = false;
 
   /** Opens a session, or throws ChannelError. Options: WebSocket, agreement, random, now, onMessage, onClosed. */
   static async connect(url, serverKey, appData, options) {
@@ -70,7 +67,7 @@ export class Channel {
     socket.binaryType = "arraybuffer";
     return new Promise((resolve, reject) => {
       let channel = null;
-      let opening = Promise.resolve();
+      let opening = Promise.resolve(); // the chain of received packets that are being opened
       const giveUp = (error) => {
         clearTimeout(timer);
         reject(error);
@@ -82,7 +79,6 @@ export class Channel {
       socket.onerror = socket.onclose;
       socket.onmessage = ({ data }) => {
         if (!(data instanceof ArrayBuffer)) return;
-        // Packets that come while one is being opened wait their turn in this chain.
         opening = opening.then(async () => {
           if (channel) return channel.#onPacket(new Uint8Array(data));
           const keys = await handshake.answer(new Uint8Array(data));
@@ -101,48 +97,36 @@ export class Channel {
     this.#onMessage = onMessage;
     this.#onClosed = onClosed;
     this.#now = now;
-    this.#lastSentAt = this.#lastHeardAt = now();
-    this.#watch = setInterval(() => this.#onTime(), MS.watch);
-    this.#pump();
+    this.#lastSentAt = this.#lastReceivedAt = now();
+    this.#watchTimer = setInterval(() => this.#onTime(), MS.watch);
+    this.#sendPending();
   }
 
-  /** Queues one message; false when the session is over or ending. */
+  /** Queues one message; returns false when the session is closed or ending. */
   send(message, { reliable = true } = {}) {
     if (this.state !== "OPEN") return false;
-    const most = reliable ? SEND_BYTES_MAX : UNRELIABLE_BYTES_MAX;
-    if (message.length > most) {
-      throw new UsageError(`a message of ${message.length} bytes; at most ${most}: send it in parts`);
+    const bytesMax = reliable ? RELIABLE_BYTES_MAX : UNRELIABLE_BYTES_MAX;
+    if (message.length > bytesMax) {
+      throw new UsageError(`a message of ${message.length} bytes; at most ${bytesMax}: send it in parts`);
     }
-    if (reliable) this.#queueReliable(message);
-    else this.#queueUnreliable(message);
-    this.#pumpSoon();
+    if (reliable) this.#outbox.addReliable(message);
+    else this.#outbox.addUnreliable(message);
+    if (this.#outbox.streamBytes > SEND_QUEUE_BYTES_MAX) this.#finish("SLOW_READER");
+    this.#sendSoon();
     return this.state === "OPEN";
   }
 
-  /** Ends gracefully: both ends get everything that was sent. */
+  /** Ends gracefully: each side receives all reliable messages of the other. */
   close() {
     if (this.state !== "OPEN") return;
     this.state = "ENDING";
-    this.#endBy = this.#now() + MS.end;
-    this.#pumpSoon();
+    this.#endDeadline = this.#now() + MS.end;
+    this.#sendSoon();
   }
 
   /** Ends at once. */
   abort() {
     this.#finish("ABORTED");
-  }
-
-  #queueReliable(message) {
-    const piece = new Writer().packedLength(message.length).bytes(message).done();
-    this.#stream.push(piece);
-    this.#streamBytes += piece.length;
-    if (this.#streamBytes > SEND_QUEUE_BYTES_MAX) this.#finish("SLOW_READER");
-  }
-
-  #queueUnreliable(message) {
-    this.#unreliable.push(message);
-    this.#unreliableBytes += message.length;
-    while (this.#unreliableBytes > UNRELIABLE_QUEUE_BYTES_MAX) this.#unreliableBytes -= this.#unreliable.shift().length;
   }
 
   // Receiving.
@@ -158,12 +142,12 @@ export class Channel {
       return;
     }
     this.#newestReceived = number;
-    this.#newestAt = this.#lastHeardAt = this.#now();
-    this.#lastCallAt = null;
+    this.#newestReceivedAt = this.#lastReceivedAt = this.#now();
+    this.#finalPingAt = null;
     if (this.state !== "CLOSED") this.#onBody(parseBody(body));
   }
 
-  /** The number of a DATA packet for this session; -1 for anything else. */
+  /** The number of a DATA packet of this session; -1 for other packets. */
   #numberOf(data) {
     if (data[0] !== PACKET.DATA || data.length <= HEADER_BYTES + TAG_BYTES || data.length > PACKET_BYTES_MAX) return -1;
     const reader = new Reader(data, 1);
@@ -171,41 +155,42 @@ export class Channel {
   }
 
   #onBody(frames) {
-    if (frames.wantsAck) this.#acksWaiting += 1;
+    if (frames.wantsAck) this.#unacknowledged += 1;
     if (frames.ack) this.#onAck(frames.ack);
     for (const chunk of frames.chunks) this.#assembly.add(chunk);
     const messages = [...this.#assembly.take(), ...frames.messages];
     if (frames.end !== null) this.#onEnd(expand(frames.end, this.#assembly.received));
-    const goesOn = this.#peerEnd !== null && this.#assembly.received > this.#peerEnd;
-    if (goesOn) throw new DecodeError("the stream goes on behind its end");
-    if (frames.challenge) this.#answer = frames.challenge;
+    const isPastEnd = this.#peerEnd !== null && this.#assembly.received > this.#peerEnd;
+    if (isPastEnd) throw new DecodeError("the stream continues after its end");
+    if (frames.challenge) this.#challenge = frames.challenge;
     for (const message of messages) this.#onMessage(message);
     if (frames.close !== null) this.#onClose(frames.close);
     else this.#afterBody();
   }
 
   #afterBody() {
-    const isSaid = this.#ownEnd === "acknowledged" && this.#acknowledged === this.#sent;
-    if (this.state === "ENDING" && isSaid && this.#assembly.received === this.#peerEnd) this.#finish("ENDED");
-    else if (this.#acksWaiting >= 8) this.#pump();
+    const isOwnStreamDone = this.#ownEnd === "acknowledged" && this.#acknowledged === this.#outbox.sent;
+    const isPeerStreamDone = this.#assembly.received === this.#peerEnd;
+    if (this.state === "ENDING" && isOwnStreamDone && isPeerStreamDone) this.#finish("ENDED");
+    else if (this.#unacknowledged >= ACK_AFTER_PACKETS) this.#sendPending();
     else {
-      if (this.#acksWaiting) this.#ackTimer ??= setTimeout(() => this.#pump(), MS.ack);
-      this.#pumpSoon();
+      if (this.#unacknowledged) this.#ackTimer ??= setTimeout(() => this.#sendPending(), MS.ack);
+      this.#sendSoon();
     }
   }
 
-  #onAck({ newest: low, delayMs, received: lowReceived }) {
-    const newest = expand(low, this.#nextNumber);
+  #onAck({ newest: lowNewest, delayMs, received: lowReceived }) {
+    const newest = expand(lowNewest, this.#nextNumber);
     const received = expand(lowReceived, this.#acknowledged);
-    const wasSent = newest < this.#nextNumber && received <= this.#sent;
-    if (!wasSent) throw new DecodeError("an acknowledgement of what was never sent");
+    const wasSent = newest < this.#nextNumber && received <= this.#outbox.sent;
+    if (!wasSent) throw new DecodeError("an acknowledgement of a packet or a byte that was never sent");
     this.#acknowledged = Math.max(this.#acknowledged, received);
     const sample = this.#inFlight.get(newest);
     if (sample) {
       const roundTrip = Math.max(this.#now() - sample.sentAt - Math.min(delayMs, MS.ack), 0);
       this.roundTripMs = this.roundTripMs === null ? roundTrip : this.roundTripMs + (roundTrip - this.roundTripMs) / 8;
     }
-    const isUsed = 2 * this.#inFlight.size >= this.#window; // a window that is not used says nothing about the path
+    const isUsed = 2 * this.#inFlight.size >= this.#window; // only a window in use may grow
     for (const [number, { end }] of this.#inFlight) {
       if (number > newest) break;
       this.#inFlight.delete(number);
@@ -227,84 +212,55 @@ export class Channel {
 
   // Sending.
 
-  #pumpSoon() {
-    if (this.#pumpWaits) return;
-    this.#pumpWaits = true;
+  /** Sends after the present task, so that all messages of the task share packets. */
+  #sendSoon() {
+    if (this.#isSendQueued) return;
+    this.#isSendQueued = true;
     queueMicrotask(() => {
-      this.#pumpWaits = false;
-      this.#pump({ acksWait: true });
+      this.#isSendQueued = false;
+      this.#sendPending({ acksWait: true });
     });
   }
 
-  /** Sends what may be sent now. With `acksWait` an acknowledgement alone is left to its timer. */
-  #pump({ acksWait = false } = {}) {
+  /** Sends all that the windows allow now. With `acksWait`, a packet of only an acknowledgement waits for its timer. */
+  #sendPending({ acksWait = false } = {}) {
     while (this.state !== "CLOSED") {
-      const frames = this.#nextFrames(acksWait);
-      if (frames === null) return;
+      const packet = this.#nextPacket(acksWait);
+      if (packet === null) return;
       if (this.#nextNumber >= PACKETS_MAX) return void this.#finish("KEYS_WORN");
-      this.#transmit(frames);
+      this.#transmit(packet);
     }
   }
 
-  #nextFrames(acksWait) {
-    const mayEnd = this.state === "ENDING" && this.#ownEnd === "no" && !this.#stream.length;
-    const streamRoom = Math.min(STREAM_WINDOW_BYTES - (this.#sent - this.#acknowledged), this.#streamBytes);
-    const hasContent = (streamRoom > 0 || this.#unreliable.length > 0) && this.#inFlight.size < this.#window;
-    if (!(mayEnd || this.#ping || this.#answer || hasContent || (this.#acksWaiting && !acksWait))) return null;
+  /** The body of the next packet, and whether it wants an acknowledgement; null if there is nothing to send. */
+  #nextPacket(acksWait) {
+    const mayEnd = this.state === "ENDING" && this.#ownEnd === "no" && !this.#outbox.streamBytes;
+    const windowLeft = STREAM_WINDOW_BYTES - (this.#outbox.sent - this.#acknowledged);
+    const streamRoom = Math.min(windowLeft, this.#outbox.streamBytes);
+    const hasContent = (streamRoom > 0 || this.#outbox.hasUnreliable) && this.#inFlight.size < this.#window;
+    const ackIsDue = this.#unacknowledged && !acksWait;
+    if (!(mayEnd || this.#pingIsDue || this.#challenge || hasContent || ackIsDue)) return null;
     const writer = new Writer();
-    if (this.#acksWaiting) this.#writeAck(writer);
-    const acked = writer.size;
-    if (mayEnd) writer.u8(FRAME.END).u32(this.#sent % 2 ** 32);
-    if (this.#ping) writer.bytes(new Uint8Array(9).fill(FRAME.PING)); // docs/wire.md says why nine
-    const wantsAck = writer.size > acked || hasContent;
-    if (this.#answer) writer.u8(FRAME.ANSWER).bytes(this.#answer);
-    this.#ping = false;
-    this.#answer = null;
+    if (this.#unacknowledged) this.#writeAck(writer);
+    const ackBytes = writer.size;
+    if (mayEnd) writer.u8(FRAME.END).u32(this.#outbox.sent % 2 ** 32);
+    if (this.#pingIsDue) writer.bytes(new Uint8Array(9).fill(FRAME.PING)); // docs/wire.md has the reason for nine
+    const wantsAck = writer.size > ackBytes || hasContent;
+    if (this.#challenge) writer.u8(FRAME.ANSWER).bytes(this.#challenge);
+    this.#pingIsDue = false;
+    this.#challenge = null;
     if (mayEnd) this.#ownEnd = "sent";
-    if (hasContent) this.#writeContent(writer, streamRoom);
+    const room = PACKET_BYTES_MAX - HEADER_BYTES - TAG_BYTES - writer.size;
+    if (hasContent) this.#outbox.writeContent(writer, room, streamRoom);
     return { body: writer.done(), wantsAck, end: mayEnd };
   }
 
   #writeAck(writer) {
-    const delay = Math.min(Math.round(10 * (this.#now() - this.#newestAt)), 0xffff);
+    const delay = Math.min(Math.round(10 * (this.#now() - this.#newestReceivedAt)), 0xffff);
     writer.u8(FRAME.ACK).u32(this.#newestReceived % 2 ** 32).u16(delay).u32(this.#assembly.received % 2 ** 32).u8(0);
-    this.#acksWaiting = 0;
+    this.#unacknowledged = 0;
     clearTimeout(this.#ackTimer);
     this.#ackTimer = null;
-  }
-
-  /** STREAM, then MESSAGE frames. While the stream waits, messages get half of the room, or one that is larger. */
-  #writeContent(writer, streamRoom) {
-    let room = PACKET_BYTES_MAX - HEADER_BYTES - TAG_BYTES - writer.size;
-    const share = streamRoom > 0 ? room >> 1 : room;
-    const messages = [];
-    let used = 0;
-    while (this.#unreliable.length) {
-      used += this.#unreliable[0].length + (this.#unreliable[0].length < 255 ? 2 : 5);
-      if (used > room || (messages.length && used > share)) break;
-      messages.push(this.#unreliable.shift());
-    }
-    for (const message of messages) {
-      this.#unreliableBytes -= message.length;
-      room -= message.length + (message.length < 255 ? 2 : 5);
-    }
-    const size = Math.min(streamRoom, room - 7);
-    if (size > 0) writer.u8(FRAME.STREAM).u32(this.#sent % 2 ** 32).u16(size).bytes(this.#takeStream(size));
-    for (const message of messages) writer.u8(FRAME.MESSAGE).packedLength(message.length).bytes(message);
-  }
-
-  #takeStream(size) {
-    const writer = new Writer();
-    while (writer.size < size) {
-      const [piece] = this.#stream;
-      const part = piece.subarray(0, size - writer.size);
-      writer.bytes(part);
-      if (part.length === piece.length) this.#stream.shift();
-      else this.#stream[0] = piece.subarray(part.length);
-    }
-    this.#streamBytes -= size;
-    this.#sent += size;
-    return writer.done();
   }
 
   #transmit({ body, wantsAck, end = false }) {
@@ -315,7 +271,7 @@ export class Channel {
     const header = new Writer().u8(PACKET.DATA).u32(this.#keys.serverId).u32(number % 2 ** 32).done();
     const sealed = seal(this.#keys.sendKey, number, body, header);
     this.#sealing = this.#sealing.then(async () => {
-      const packet = join(header, await sealed);
+      const packet = joinBytes(header, await sealed);
       if (this.#socket.readyState === 1) this.#socket.send(packet);
     });
   }
@@ -324,15 +280,16 @@ export class Channel {
 
   #onTime() {
     const now = this.#now();
-    if (now >= this.#endBy) return void this.#finish("END_TIMEOUT");
-    if (now >= this.#lastHeardAt + MS.silence) {
-      // One last call first: it may be this page that stood still.
-      if (this.#lastCallAt !== null && now >= this.#lastCallAt + MS.lastCall) return void this.#finish("SILENT");
-      this.#ping ||= this.#lastCallAt === null;
-      this.#lastCallAt ??= now;
+    if (now >= this.#endDeadline) return void this.#finish("END_TIMEOUT");
+    if (now >= this.#lastReceivedAt + MS.silence) {
+      // The channel sends a final ping before it ends: perhaps it was this page that did not run.
+      const isUnanswered = this.#finalPingAt !== null && now >= this.#finalPingAt + MS.finalPing;
+      if (isUnanswered) return void this.#finish("SILENT");
+      this.#pingIsDue ||= this.#finalPingAt === null;
+      this.#finalPingAt ??= now;
     }
-    if (now >= this.#lastSentAt + MS.keepAlive) this.#ping = true;
-    this.#pump({ acksWait: true });
+    if (now >= this.#lastSentAt + MS.keepAlive) this.#pingIsDue = true;
+    this.#sendPending({ acksWait: true });
     return undefined;
   }
 
@@ -345,7 +302,7 @@ export class Channel {
     if (this.state === "CLOSED") return;
     this.state = "CLOSED";
     this.reason = reason;
-    clearInterval(this.#watch);
+    clearInterval(this.#watchTimer);
     clearTimeout(this.#ackTimer);
     const code = CODES[reason];
     if (!byPeer && code < 128) this.#transmit({ body: Uint8Array.of(FRAME.CLOSE, code), wantsAck: false });

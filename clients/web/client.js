@@ -1,37 +1,37 @@
-// The client: one player's connection to the world.
+// The client: one player's connection to the world. `terrazzo.js` describes it for pages.
 
 import { UsageError, Writer, fromHex, utf8 } from "./bytes.js";
 import { Channel } from "./channel.js";
 import { webAgreement } from "./handshake.js";
-import { ANSWER_MS, LoginError, WHY_OVER, askLogin, explained, readReply, replaceHost } from "./login.js";
+import { ANSWER_MS, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
 import { STOPPING, TO_SERVER } from "./messages.js";
-import { confined, partEvents } from "./parts.js";
+import { partEvents, runConfined } from "./parts.js";
 import { Schema } from "./schema.js";
 import { View } from "./view.js";
 
 const TICK_MS = 100;
 const MOVE_REPEAT_MS = 1000;
-const LEAVE_MS = 10000; // how long a client that leaves waits for the server's last word
+const LEAVE_MS = 10000; // how long leave() waits for LOGGED_OFF
 
 const HANDLERS = [
   "onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall", "onViolation", "onLoggedOff",
   "onClosed",
 ];
 
-/** One player's connection to the world; see the top of this file. It logs in once: make a new one for another time. */
+/** One player's connection to the world. A client logs in once; the page makes a new client for another login. */
 export class Client {
   #events = {};
   #view = null;
   #channel = null;
-  #mayReturn = true; // whether the player was neither sent away nor left
-  #farewell = null; // what the page is told when the connection ends: set by leave() and by the server's last word
-  #answering = false;
-  #moveWaits = false;
+  #mayReturn = true; // false after leave(), and after a LOGGED_OFF that is not for a stop of the server
+  #closingSentence = null; // the sentence for onClosed, if leave() or LOGGED_OFF has set one
+  #isAnswerQueued = false;
+  #isMoveUnsent = false;
   #moveSentAt = 0;
-  #ticking = null;
+  #tickTimer = null;
   #now;
-  #onPlayer = () => {}; // ends the wait of login()
-  #leaveBy = null; // the timer of leave(), once the server was told
+  #resolveLogin = () => {}; // ends the wait of login()
+  #leaveTimer = null; // runs from the sending of BYE by leave()
   #resolveLeft; // ends the wait of leave()
   #left = new Promise((resolve) => {
     this.#resolveLeft = resolve;
@@ -41,7 +41,7 @@ export class Client {
     const unknown = Object.keys(handlers).filter((name) => !HANDLERS.includes(name));
     if (unknown.length) throw new UsageError(`a client has no ${unknown.join(", ")}; it has ${HANDLERS.join(", ")}`);
     const events = {};
-    for (const name of HANDLERS) events[name] = (...args) => confined(name, () => handlers[name]?.(...args));
+    for (const name of HANDLERS) events[name] = (...args) => runConfined(name, () => handlers[name]?.(...args));
     this.#events = { ...events, ...partEvents(parts, events) };
   }
 
@@ -49,7 +49,7 @@ export class Client {
     return this.#view?.player ?? null;
   }
 
-  /** The others in the area, by id. */
+  /** The present entities except the player's own, by id. */
   get entities() {
     return this.#view?.entities ?? new Map();
   }
@@ -66,91 +66,91 @@ export class Client {
     return this.#channel?.roundTripMs ?? null;
   }
 
-  /** Whether the player has a body that can move and call. */
+  /** Whether the player has a body, so that it can move and call methods of its cell part. */
   get hasBody() {
     return this.space !== null && this.#channel?.state === "OPEN";
   }
 
   /**
-   * Logs in and joins the world; gives the player's entity when it is there (its body follows with onEnter).
+   * Logs in and joins the world; resolves with the player's entity. The entity has a body from onEnter on.
    *
-   * `gameUrl(reply)` makes the address of the game server from what the login server said, {host, ws_port}; by default
-   * it is the login server's address with these two replaced. `agreement` replaces WebCrypto's X25519 where that is
-   * missing.
+   * `gameUrl(reply)` returns the address of the game server, from {host, ws_port} in the reply of the login server. By
+   * default it is the login server's address with this host and this port. `agreement` replaces the X25519 of
+   * WebCrypto, for browsers without it.
    */
   async login({ url, serverKey, name, password, schema, gameUrl, ...options }) {
     if (this.#view) throw new UsageError("this client has logged in before: make a new one");
-    const known = schema instanceof Schema ? schema : new Schema(schema);
+    const types = schema instanceof Schema ? schema : new Schema(schema);
     const key = typeof serverKey === "string" ? fromHex(serverKey) : serverKey;
-    const outside = { WebSocket: globalThis.WebSocket, agreement: webAgreement, random: randomBytes, now: pageTime };
-    const how = { ...outside, ...options };
-    this.#now = how.now;
-    this.#view = new View(known, this.#viewEvents(), (...call) => this.#call(...call));
-    const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: known.digest }));
-    const reply = readReply(await askLogin(url, key, request, how), url);
-    const address = (gameUrl ?? ((said) => replaceHost(url, said)))(reply);
-    return this.#join(address, key, fromHex(reply.key), how);
+    const defaults = { WebSocket: globalThis.WebSocket, agreement: webAgreement, random: randomBytes, now: pageTime };
+    const environment = { ...defaults, ...options };
+    this.#now = environment.now;
+    this.#view = new View(types, this.#viewEvents(), (...call) => this.#call(...call));
+    const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: types.digest }));
+    const reply = readReply(await askLogin(url, key, request, environment), url);
+    const address = gameUrl ? gameUrl(reply) : replaceHost(url, reply);
+    return this.#join(address, key, fromHex(reply.key), environment);
   }
 
   /**
-   * The player goes here; the server hears of the latest place once per tick. False without a body, and while it rides
-   * on another entity: then it goes where that goes.
+   * Moves the player at once; the client sends the latest place to the server once per tick. Returns false, and does
+   * nothing, while the player has no body or rides on another entity.
    */
   move(x, z, yaw = 0, y = this.player?.position[1] ?? 0, { pitch = 0, roll = 0 } = {}) {
     const isPlace = [x, y, z, yaw, pitch, roll].every((each) => Number.isFinite(Math.fround(each)));
     if (!isPlace) throw new UsageError("expected a place in finite numbers");
     if (!this.hasBody || this.player.ride) return false;
     this.#view.moveOwn([x, y, z], [yaw, pitch, roll]);
-    this.#moveWaits = true;
+    this.#isMoveUnsent = true;
     return true;
   }
 
   /**
-   * Leaves the world; resolves when the server has confirmed with its last word that everything is saved, or the
-   * connection is gone. Without that word `onClosed` is told that nothing is confirmed.
+   * Leaves the world; resolves when the server has confirmed with LOGGED_OFF that everything is saved, or when the
+   * connection is closed. Without that confirmation, the sentence of `onClosed` says so.
    */
   async leave() {
     if (this.#channel?.state === "CLOSED") return;
-    this.#farewell ??= "";
+    this.#closingSentence ??= "";
     this.#mayReturn = false;
-    if (!this.#channel) return; // still logging in: the server is told as soon as there is a session
-    if (!this.#leaveBy && this.#channel.send(Uint8Array.of(TO_SERVER.BYE))) {
-      this.#farewell ||= "The game server did not confirm that everything is saved: log in again, and check.";
-      this.#leaveBy = setTimeout(() => this.#channel.close(), LEAVE_MS);
+    if (!this.#channel) return; // during login: #join calls leave() again when the session is open
+    if (!this.#leaveTimer && this.#channel.send(Uint8Array.of(TO_SERVER.BYE))) {
+      this.#closingSentence ||= "The game server did not confirm that everything is saved: log in again, and check.";
+      this.#leaveTimer = setTimeout(() => this.#channel.close(), LEAVE_MS);
     }
     await this.#left;
   }
 
-  #join(url, serverKey, loginKey, how) {
+  #join(url, serverKey, loginKey, environment) {
     return new Promise((resolve, reject) => {
       const fail = (sentence) => reject(new LoginError(sentence));
       const timer = setTimeout(() => {
         fail(`The game server at ${url} was reached but took too long to answer: try again later.`);
         this.#channel?.abort();
       }, ANSWER_MS);
-      this.#onPlayer = (player) => {
+      this.#resolveLogin = (player) => {
         clearTimeout(timer);
         resolve(player);
       };
       const onClosed = (reason) => {
         clearTimeout(timer);
         const why = WHY_OVER[reason] ?? "ended the session: log in again";
-        const sentence = this.#farewell ?? `The game server at ${url} ${why}.`;
-        fail(sentence || "The player left before the world was there."); // does nothing once the player is there
+        const sentence = this.#closingSentence ?? `The game server at ${url} ${why}.`;
+        fail(sentence || "The player left before the world was there."); // has no effect after the login
         this.#stop(sentence, this.#mayReturn && reason !== "PROTOCOL");
       };
       const onMessage = (message) => {
         this.#view.apply(message);
         this.#answerSoon();
       };
-      Channel.connect(url, serverKey, loginKey, { ...how, onMessage, onClosed }).then(
+      Channel.connect(url, serverKey, loginKey, { ...environment, onMessage, onClosed }).then(
         (channel) => {
           this.#channel = channel;
-          if (this.#farewell !== null) this.leave();
+          if (this.#closingSentence !== null) this.leave();
         },
         (error) => {
           clearTimeout(timer);
-          reject(explained(error, "game", url));
+          reject(toLoginError(error, "game", url));
         },
       );
     });
@@ -161,13 +161,13 @@ export class Client {
       ...this.#events,
       onPlayer: (player) => {
         this.#channel.send(Uint8Array.of(TO_SERVER.READY));
-        this.#ticking = setInterval(() => this.#tick(), TICK_MS);
-        this.#onPlayer(player);
+        this.#tickTimer = setInterval(() => this.#tick(), TICK_MS);
+        this.#resolveLogin(player);
         this.#events.onPlayer(player);
       },
       onLoggedOff: (text, reason) => {
-        if (this.#leaveBy) this.#farewell = "";
-        else this.#farewell ??= text || "The game server logged this player off.";
+        if (this.#leaveTimer) this.#closingSentence = "";
+        else this.#closingSentence ??= text || "The game server logged this player off.";
         this.#mayReturn &&= reason === STOPPING;
         this.#events.onLoggedOff(text);
         this.#channel.close();
@@ -175,12 +175,12 @@ export class Client {
     };
   }
 
-  /** What the view has to answer, once for all messages of a packet. */
+  /** Sends the view's answers after the present task: once for all messages of a packet. */
   #answerSoon() {
-    if (this.#answering) return;
-    this.#answering = true;
+    if (this.#isAnswerQueued) return;
+    this.#isAnswerQueued = true;
     queueMicrotask(() => {
-      this.#answering = false;
+      this.#isAnswerQueued = false;
       const answers = this.#view.answers();
       if (this.#channel?.state === "OPEN") for (const each of answers) this.#channel.send(each);
     });
@@ -191,10 +191,10 @@ export class Client {
     return this.#channel.send(message, { reliable });
   }
 
-  /** Moves are unreliable, so the latest one is repeated. A place that the server gave replaces one not sent yet. */
+  /** Sends the player's place. MOVE is unreliable, so it repeats. A place from the server replaces an unsent one. */
   #tick() {
-    if (!this.hasBody || !(this.#moveWaits || this.#now() >= this.#moveSentAt + MOVE_REPEAT_MS)) return;
-    this.#moveWaits = false;
+    if (!this.hasBody || !(this.#isMoveUnsent || this.#now() >= this.#moveSentAt + MOVE_REPEAT_MS)) return;
+    this.#isMoveUnsent = false;
     this.#moveSentAt = this.#now();
     const writer = new Writer().u8(TO_SERVER.MOVE);
     for (const each of [...this.player.position, ...this.player.direction]) writer.f32(each);
@@ -202,18 +202,20 @@ export class Client {
   }
 
   #stop(sentence, mayReturn) {
-    clearInterval(this.#ticking);
-    clearTimeout(this.#leaveBy);
+    clearInterval(this.#tickTimer);
+    clearTimeout(this.#leaveTimer);
     this.#resolveLeft();
     this.#events.onClosed(sentence, mayReturn);
   }
 }
 
 /**
- * Calls `attempt` until it succeeds, and gives what it gave. Before each try there is a pause: it doubles from `firstMs`
- * to `mostMs`, and differs by chance from page to page, so that the players of a world that has restarted do not come
- * back all in the same moment. `onWait(ms, tries, error)` is called before each pause, with what the try before it threw
- * (null at first). It ends with null as soon as `isWanted()` is false, and with an error that has `isFinal`.
+ * Calls `attempt` until it succeeds; resolves with its result.
+ *
+ * A pause comes before each attempt. The pauses double from `firstMs` to `mostMs`, and have a random part, so that the
+ * players of a restarted world do not all log in at the same moment. Before each pause, `comeBack` calls
+ * `onWait(ms, tries, error)` with the error of the attempt before (null at first). It resolves with null as soon as
+ * `isWanted()` returns false, and rejects with an error that has `isFinal`.
  */
 export async function comeBack(attempt, options = {}) {
   const { onWait = () => {}, isWanted = () => true, firstMs = 500, mostMs = 15000 } = options;

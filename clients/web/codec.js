@@ -6,7 +6,7 @@ import {
   BoolCodec, BytesCodec, Codec, FloatCodec, IntCodec, RefCodec, TextCodec, VectorCodec, checkLength,
 } from "./scalars.js";
 
-/** ARRAY and TUPLE. */
+/** The codec of ARRAY and TUPLE. */
 export class SequenceCodec extends Codec {
   constructor(type) {
     super();
@@ -14,19 +14,20 @@ export class SequenceCodec extends Codec {
     this.name = type.alias ?? (this.isTuple ? "TUPLE" : "ARRAY");
     this.element = makeCodec(type.of);
     this.size = type.size;
-    this.least = this.size === null ? 1 : this.size * this.element.least;
+    this.bytesMin = this.size === null ? 1 : this.size * this.element.bytesMin;
   }
 
-  made(items) {
+  /** A list as it is, or a tuple: a frozen array. */
+  finished(items) {
     return this.isTuple ? Object.freeze(items) : items;
   }
 
   read(reader) {
     const count = this.size ?? reader.packedLength(this.name);
-    if (count * this.element.least > reader.left) {
+    if (count * this.element.bytesMin > reader.left) {
       throw new DecodeError(`${this.name} of ${count} elements in ${reader.left} bytes (at byte ${reader.at})`);
     }
-    return this.made(Array.from({ length: count }, () => this.element.read(reader)));
+    return this.finished(Array.from({ length: count }, () => this.element.read(reader)));
   }
 
   write(writer, value) {
@@ -36,11 +37,11 @@ export class SequenceCodec extends Codec {
     for (const item of value) this.element.write(writer, item);
   }
 
-  /** The elements that the rest of the data is made of. */
-  readElements(reader, most) {
+  /** Reads elements until the end of the data; at most `countMax`. */
+  readElements(reader, countMax) {
     const items = [];
     while (reader.left) {
-      if (items.length === most) throw new DecodeError(`more than ${most} new elements for ${this.name}`);
+      if (items.length === countMax) throw new DecodeError(`more than ${countMax} new elements for ${this.name}`);
       items.push(this.element.read(reader));
     }
     return items;
@@ -50,26 +51,27 @@ export class SequenceCodec extends Codec {
     return value.length;
   }
 
+  /** One child: its codec, its value, and the step that leads to it in a path. */
   child(value, index) {
     return { codec: this.element, value: value[index], step: index };
   }
 
-  /** The value with one child replaced: the same list, or a new tuple. */
+  /** Replaces one child; returns the same list, or a new tuple. */
   replace(value, index, child) {
-    if (this.isTuple) return this.made(value.map((item, at) => (at === index ? child : item)));
+    if (this.isTuple) return this.finished(value.map((item, at) => (at === index ? child : item)));
     value[index] = child;
     return value;
   }
 }
 
-/** FIXED_DICT. */
+/** The codec of FIXED_DICT. */
 class RecordCodec extends Codec {
   constructor(type) {
     super();
     this.name = type.alias ?? "FIXED_DICT";
     this.allowNone = type.allow_none;
     this.fields = type.fields.map((field) => ({ name: field.name, codec: makeCodec(field.type) }));
-    this.least = this.allowNone ? 1 : this.fields.reduce((sum, field) => sum + field.codec.least, 0);
+    this.bytesMin = this.allowNone ? 1 : this.fields.reduce((sum, field) => sum + field.codec.bytesMin, 0);
   }
 
   read(reader) {
@@ -88,8 +90,8 @@ class RecordCodec extends Codec {
   write(writer, value) {
     if (this.allowNone) writer.u8(value === null ? 0 : 1);
     if (this.allowNone && value === null) return;
-    const has = value instanceof Object && Object.keys(value).length === this.fields.length;
-    if (!has || !this.fields.every(({ name }) => Object.hasOwn(value, name))) {
+    const hasCount = value instanceof Object && Object.keys(value).length === this.fields.length;
+    if (!hasCount || !this.fields.every(({ name }) => Object.hasOwn(value, name))) {
       refuse(`${this.name} with the fields ${this.fields.map(({ name }) => name).join(", ")}`, value);
     }
     for (const { name, codec } of this.fields) codec.write(writer, value[name]);
@@ -110,9 +112,9 @@ class RecordCodec extends Codec {
   }
 }
 
-/** What this client may not see: it takes no bytes, and has its default. */
+/** The codec of a value that is hidden from this client: the encoding has no bytes, and the value is the default. */
 export class HiddenCodec extends Codec {
-  least = 0;
+  bytesMin = 0;
 
   constructor(type) {
     super();
@@ -145,7 +147,7 @@ const CODECS = {
   hidden: (type) => new HiddenCodec(type),
 };
 
-/** The codec of a type tree, as export_schema writes it. */
+/** Makes the codec of a type, from the type tree that export_schema writes. */
 export function makeCodec(type) {
   const make = CODECS[type.kind];
   if (!make) throw new UsageError(`the schema has a type of kind ${type.kind}: use the terrazzo.js that belongs to it`);

@@ -1,19 +1,19 @@
 // The frames inside the packets of the client channel, and the reliable stream that STREAM frames carry: docs/wire.md.
 
-import { DecodeError, Reader, join } from "./bytes.js";
+import { DecodeError, Reader, joinBytes } from "./bytes.js";
 
 export const PACKET = { OPEN: 3, WELCOME: 4, REFUSE: 5, DATA: 6 };
 export const FRAME = { ACK: 1, STREAM: 2, MESSAGE: 3, PING: 4, END: 5, CLOSE: 6, CHALLENGE: 7, ANSWER: 8 };
 const RECEIVE_BYTES_MAX = 1 << 20;
 
-/** Why a channel ended; codes from 128 on never travel. */
+/** The reasons for the end of a channel. The codes from 128 on are this client's own and are never sent. */
 export const REASONS = {
   1: "ENDED", 2: "ABORTED", 3: "SILENT", 4: "SLOW_READER", 5: "PROTOCOL", 6: "KEYS_WORN", 7: "END_TIMEOUT",
   8: "SERVER_FULL", 9: "WRONG_VERSION", 10: "WRONG_SUITE", 128: "NO_ANSWER", 129: "PATH_LOST",
 };
 export const CODES = Object.fromEntries(Object.entries(REASONS).map(([code, name]) => [name, Number(code)]));
 
-/** A channel that could not be opened; `reason` is one of REASONS. */
+/** The channel could not be opened; `reason` is one of REASONS. */
 export class ChannelError extends Error {
   constructor(reason) {
     super(`no channel: ${reason}`);
@@ -21,17 +21,17 @@ export class ChannelError extends Error {
   }
 }
 
-/** The full value whose low 32 bits are `low` and which is nearest to `near`. */
+/** Of the numbers whose low 32 bits are `low`, the one nearest to `near`. */
 export function expand(low, near) {
   const value = near - (near % 2 ** 32) + low;
   if (value > near + 2 ** 31 && value >= 2 ** 32) return value - 2 ** 32;
   return value + 2 ** 31 < near ? value + 2 ** 32 : value;
 }
 
-/** The frames of a body; DecodeError for one that the standard does not allow. */
+/** Reads the frames of a packet's body. Throws DecodeError for a body that docs/wire.md does not allow. */
 export function parseBody(body) {
   const found = { wantsAck: false, chunks: [], messages: [] };
-  for (const name of ["ack", "end", "close", "challenge", "answer"]) found[name] = null; // these stand once
+  for (const name of ["ack", "end", "close", "challenge", "answer"]) found[name] = null; // each at most once
   const reader = new Reader(body);
   if (!body.length) throw new DecodeError("an empty body");
   const once = (name, value) => {
@@ -52,7 +52,7 @@ export function parseBody(body) {
       const size = reader.u16("STREAM");
       if (size === 0) throw new DecodeError("a STREAM of no bytes");
       found.chunks.push({ offset, bytes: reader.bytes(size, "STREAM") });
-    } else if (kind === FRAME.MESSAGE) found.messages.push(reader.bytes(strictLength(reader), "MESSAGE"));
+    } else if (kind === FRAME.MESSAGE) found.messages.push(reader.bytes(readStrictLength(reader), "MESSAGE"));
     else if (kind === FRAME.END) once("end", reader.u32("END"));
     else if (kind === FRAME.CLOSE) once("close", reader.u8("CLOSE"));
     else if (kind === FRAME.CHALLENGE) once("challenge", reader.bytes(8, "CHALLENGE"));
@@ -62,33 +62,34 @@ export function parseBody(body) {
   return found;
 }
 
-/** A packed length in the channel: the long form of a short length is malformed. */
-function strictLength(reader) {
+/** Reads a packed length of the channel, where the long form of a short length is malformed. */
+function readStrictLength(reader) {
   const isLong = reader.data[reader.at] === 255;
   const size = reader.packedLength("a length");
   if (isLong && size < 255) throw new DecodeError("a packed length is longer than it need be");
   return size;
 }
 
-/** Puts the reliable stream together again and cuts it into messages. */
+/** Joins the chunks of the reliable stream, and cuts the stream into messages. */
 export class Assembly {
-  received = 0; // every byte before this offset has come
-  #bytes = new Uint8Array(0);
+  received = 0; // the offset before which every byte was received
+  #bytes = new Uint8Array(0); // received, but not a complete message yet
 
   add({ offset: low, bytes }) {
     const offset = expand(low, this.received);
     if (offset > this.received) throw new DecodeError("a gap in the stream of an ordered connection");
     const fresh = bytes.slice(this.received - offset);
     this.received += fresh.length;
-    this.#bytes = join(this.#bytes, fresh);
+    this.#bytes = joinBytes(this.#bytes, fresh);
   }
 
+  /** Takes the complete messages. */
   take() {
     const messages = [];
     const reader = new Reader(this.#bytes);
     let done = 0;
     while (reader.left && (this.#bytes[reader.at] < 255 || reader.left >= 4)) {
-      const size = strictLength(reader);
+      const size = readStrictLength(reader);
       if (size > RECEIVE_BYTES_MAX) throw new DecodeError(`a message of ${size} bytes is over the limit`);
       if (size > reader.left) break;
       messages.push(reader.bytes(size, "a message"));

@@ -1,7 +1,7 @@
 // The handshake of the client channel and its cryptography: docs/wire.md. OPEN and WELCOME agree on the keys of a
-// session; X25519, HKDF and AES-256-GCM are those of WebCrypto.
+// session. WebCrypto does X25519, HKDF and AES-256-GCM.
 
-import { Reader, UsageError, Writer, join, sameBytes, utf8 } from "./bytes.js";
+import { Reader, UsageError, Writer, joinBytes, sameBytes, utf8 } from "./bytes.js";
 import { ChannelError, PACKET, REASONS } from "./frames.js";
 
 const VERSION = 1;
@@ -12,6 +12,7 @@ const COOKIE_BYTES = 24;
 const WELCOME_HEAD_BYTES = 42;
 const APP_DATA_BYTES_MAX = 1024;
 
+/** The nonce of a packet, from its number. */
 function nonce(number) {
   const bytes = new Uint8Array(12);
   const view = new DataView(bytes.buffer);
@@ -20,7 +21,7 @@ function nonce(number) {
   return bytes;
 }
 
-/** X25519 by WebCrypto. A page for a browser without it passes another implementation of the same shape to `login`. */
+/** X25519 of WebCrypto. A page for browsers without it passes an object with the same methods to `login`. */
 export const webAgreement = {
   async generate() {
     const { subtle } = globalThis.crypto ?? {};
@@ -36,6 +37,7 @@ export const webAgreement = {
   },
 };
 
+/** The shared secret of an own private key and the public key of the peer. */
 export async function webAgree(privateKey, peer) {
   const { subtle } = globalThis.crypto;
   const key = await subtle.importKey("raw", peer, { name: "X25519" }, false, []);
@@ -43,36 +45,39 @@ export async function webAgree(privateKey, peer) {
 }
 
 async function hash(...pieces) {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", join(...pieces)));
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", joinBytes(...pieces)));
 }
 
-/** Keys of 32 bytes for AES-256-GCM, by HKDF. */
+/** Derives `count` keys for AES-256-GCM from a secret, with HKDF. */
 async function deriveKeys(secret, salt, info, count) {
   if (secret.every((byte) => byte === 0)) throw new ChannelError("PROTOCOL");
   const from = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
-  const how = { name: "HKDF", hash: "SHA-256", salt, info: utf8.encoder.encode(info) };
-  const bits = new Uint8Array(await crypto.subtle.deriveBits(how, from, 256 * count));
+  const algorithm = { name: "HKDF", hash: "SHA-256", salt, info: utf8.encoder.encode(info) };
+  const bits = new Uint8Array(await crypto.subtle.deriveBits(algorithm, from, 256 * count));
   const pieces = Array.from({ length: count }, (_, at) => bits.slice(32 * at, 32 * at + 32));
   const uses = ["encrypt", "decrypt"];
   return Promise.all(pieces.map((key) => crypto.subtle.importKey("raw", key, "AES-GCM", false, uses)));
 }
 
-export async function seal(key, number, plain, header) {
-  const how = { name: "AES-GCM", iv: nonce(number), additionalData: header, tagLength: 8 * TAG_BYTES };
-  return new Uint8Array(await crypto.subtle.encrypt(how, key, plain));
+function aesGcm(number, header) {
+  return { name: "AES-GCM", iv: nonce(number), additionalData: header, tagLength: 8 * TAG_BYTES };
 }
 
-/** What was sealed, or null if this is not what was sealed. */
+/** Encrypts and authenticates a packet; `header` is authenticated only. */
+export async function seal(key, number, plain, header) {
+  return new Uint8Array(await crypto.subtle.encrypt(aesGcm(number, header), key, plain));
+}
+
+/** Decrypts a sealed packet; returns null if key, number, header or bytes are not those of the sealing. */
 export async function unseal(key, number, sealed, header) {
-  const how = { name: "AES-GCM", iv: nonce(number), additionalData: header, tagLength: 8 * TAG_BYTES };
   try {
-    return new Uint8Array(await crypto.subtle.decrypt(how, key, sealed));
+    return new Uint8Array(await crypto.subtle.decrypt(aesGcm(number, header), key, sealed));
   } catch {
     return null;
   }
 }
 
-/** The client's side of the handshake: makes OPEN, reads what answers it. */
+/** The client's side of the handshake: makes OPEN and reads WELCOME or REFUSE. `es` and `ee` are the two secrets. */
 export class Handshake {
   static async start(serverKey, appData, { agreement, random }) {
     if (appData.length > APP_DATA_BYTES_MAX) {
@@ -81,15 +86,17 @@ export class Handshake {
     const own = await agreement.generate();
     const clientId = new DataView(random(4).buffer).getUint32(0, true);
     const hello = new Writer().u8(PACKET.OPEN).u8(VERSION).u32(clientId).u8(AES_256_GCM).bytes(own.publicKey);
-    const head = hello.bytes(new Uint8Array(COOKIE_BYTES)).done(); // all zeros: the connection proves the address
+    // The cookie is all zeros: a WebSocket proves the client's address without one.
+    const head = hello.bytes(new Uint8Array(COOKIE_BYTES)).done();
     const openHash = await hash(LABEL, serverKey, head);
     const es = await own.agree(serverKey);
     const [openKey] = await deriveKeys(es, openHash, "open", 1);
     const openSeal = await seal(openKey, 0, appData, head);
-    return Object.assign(new Handshake(), { own, clientId, es, openHash, openSeal, openPacket: join(head, openSeal) });
+    const openPacket = joinBytes(head, openSeal);
+    return Object.assign(new Handshake(), { own, clientId, es, openHash, openSeal, openPacket });
   }
 
-  /** {serverId, sendKey, receiveKey} of a WELCOME, null for what is to be dropped; a REFUSE is a ChannelError. */
+  /** Returns {serverId, sendKey, receiveKey} of a WELCOME, or null for a packet to drop. Throws for a REFUSE. */
   async answer(data) {
     if (data[0] === PACKET.REFUSE && data.length >= 18) this.#onRefuse(data);
     if (data[0] !== PACKET.WELCOME || data.length !== WELCOME_HEAD_BYTES + TAG_BYTES) return null;
@@ -100,11 +107,11 @@ export class Handshake {
     try {
       const ee = await this.own.agree(reader.bytes(32, "WELCOME"));
       const sessionHash = await hash(this.openHash, this.openSeal, head);
-      const [sendKey, receiveKey, welcomeKey] = await deriveKeys(join(this.es, ee), sessionHash, "session", 3);
+      const [sendKey, receiveKey, welcomeKey] = await deriveKeys(joinBytes(this.es, ee), sessionHash, "session", 3);
       const proof = await unseal(welcomeKey, 0, data.slice(WELCOME_HEAD_BYTES), head);
       return proof === null || ee.every((byte) => byte === 0) ? null : { serverId, sendKey, receiveKey };
     } catch {
-      return null; // a key that leads nowhere
+      return null; // the server's key is not a valid one
     }
   }
 

@@ -6,8 +6,10 @@ import { ChannelError } from "./frames.js";
 
 export const ANSWER_MS = 15000;
 
-/** Why a player is not in the world, in one sentence. */
+/** The player is not in the world; the message is one sentence for the player. */
 export class LoginError extends Error {}
+
+// The rest of a sentence that begins with the server; `client/failures.py` has the same sentences.
 
 const WHY_NOT_OPEN = {
   NO_ANSWER: "does not answer: check the address, its public key, and that it runs",
@@ -16,6 +18,7 @@ const WHY_NOT_OPEN = {
   WRONG_SUITE: "does not allow AES-256-GCM, which browsers need",
   PATH_LOST: "cannot be reached, or closed the connection: check the address and that it runs",
 };
+
 export const WHY_OVER = {
   SILENT: "has not been heard for too long: check the network and log in again",
   SLOW_READER: "has more to say than this connection takes: try a faster one",
@@ -24,8 +27,8 @@ export const WHY_OVER = {
   PATH_LOST: "lost the connection: check the network and log in again",
 };
 
-/** One question to the login server: the bytes of its answer. */
-export async function askLogin(url, serverKey, request, how) {
+/** Sends a request to the login server; resolves with the bytes of the answer, or rejects with a LoginError. */
+export async function askLogin(url, serverKey, request, options) {
   return new Promise((resolve, reject) => {
     const fail = (why) => reject(new LoginError(`The login server at ${url} ${why}.`));
     let channel;
@@ -39,21 +42,23 @@ export async function askLogin(url, serverKey, request, how) {
     };
     const onClosed = (reason) => {
       clearTimeout(timer);
-      fail(WHY_OVER[reason] ?? "ended the session without an answer: try again later"); // nothing, once it is there
+      // This has no effect after an answer.
+      fail(WHY_OVER[reason] ?? "ended the session without an answer: try again later");
     };
-    Channel.connect(url, serverKey, new Uint8Array(0), { ...how, onMessage, onClosed }).then(
+    Channel.connect(url, serverKey, new Uint8Array(0), { ...options, onMessage, onClosed }).then(
       (opened) => {
         channel = opened;
         channel.send(request);
       },
       (error) => {
         clearTimeout(timer);
-        reject(explained(error, "login", url));
+        reject(toLoginError(error, "login", url));
       },
     );
   });
 }
 
+/** Reads the answer of the login server: {key, host, ws_port}. */
 export function readReply(data, url) {
   let reply;
   try {
@@ -67,6 +72,7 @@ export function readReply(data, url) {
   return reply;
 }
 
+/** The address of the game server: that of the login server, with the host and the port of the reply. */
 export function replaceHost(url, { host, ws_port: port }) {
   const address = new URL(url);
   if (host) address.hostname = host;
@@ -74,8 +80,9 @@ export function replaceHost(url, { host, ws_port: port }) {
   return address.href;
 }
 
-export function explained(error, who, url) {
+/** The LoginError for a channel that could not be opened; another error as it is. `server` is "login" or "game". */
+export function toLoginError(error, server, url) {
   if (!(error instanceof ChannelError)) return error;
   const why = WHY_NOT_OPEN[error.reason] ?? "refused the connection: try again later";
-  return new LoginError(`The ${who} server at ${url} ${why}.`);
+  return new LoginError(`The ${server} server at ${url} ${why}.`);
 }

@@ -3,9 +3,9 @@
 //     ANNOUNCE an alias ──DESCRIBE──► present: changes, calls, places ──LEAVE, SPACE, CELL_LOST──► gone
 //             └───────────── LEAVE, SPACE, CELL_LOST: the page never sees the entity ──────────────────┘
 //
-// The rules are those of `sync/neighbours.py`. An alias is the short name of an entity between one server and one client.
-// The client answers each announcement with WANT, and the end of each alias with RELEASED; until RELEASED is sent, the
-// server must not give the alias to another entity.
+// The rules are those of `sync/neighbours.py`. An alias is the short name of an entity between the server and one
+// client. The client answers each announcement with WANT, and the end of each alias with RELEASED; until RELEASED is
+// sent, the server must not give the alias to another entity.
 //
 // Memory. The client keeps the properties of an entity that left, with the number of its description, and puts this
 // number into the next WANT: the server then describes only the properties that may have changed since. CELL_LOST ends

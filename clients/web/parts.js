@@ -1,56 +1,56 @@
-// Parts: the page's own objects for entities, and the calls of their methods.
+// Parts: the page's own objects for entities, and the calls of their methods. `terrazzo.js` describes them for pages.
 
 import { splitName } from "./schema.js";
 
-/** What the page's own code throws is shown, with what it was called for, and ends nothing. */
-export function confined(what, act) {
+/** Runs code of the page. An error in it goes to the browser's console, with `what` in front, and no further. */
+export function runConfined(what, code) {
   try {
-    act();
+    code();
   } catch (error) {
     console.error(`${what}:`, error);
   }
 }
 
-/** The events that are about an entity: first its part hears of them, then the page's handlers, `after`. */
-export function partEvents(classes, after) {
+/** The handlers of the events about an entity. Each runs a method of the entity's part, then a handler of the page. */
+export function partEvents(classes, pageHandlers) {
   const run = (entity, name, ...args) => {
     const [method, component] = splitName(name);
     const owner = component === null ? entity.part : entity.part?.[component];
     if (!hasMethod(owner, method)) return;
-    confined(`${entity.type} ${entity.id}: ${name}`, () => owner[method](...args));
+    runConfined(`${entity.type} ${entity.id}: ${name}`, () => owner[method](...args));
   };
-  const make = (entity) => {
+  const makePart = (entity) => {
     if (!Object.hasOwn(classes, entity.type)) return;
-    confined(`${entity.type} ${entity.id}: constructor`, () => {
+    runConfined(`${entity.type} ${entity.id}: constructor`, () => {
       entity.part = new classes[entity.type](entity);
     });
   };
-  const plain = (name) => (entity) => {
-    if (name === (entity.isPlayer ? "onPlayer" : "onEnter")) make(entity);
+  const handlerOf = (name) => (entity) => {
+    if (name === (entity.isPlayer ? "onPlayer" : "onEnter")) makePart(entity);
     run(entity, name);
-    after[name](entity);
+    pageHandlers[name](entity);
   };
   const names = ["onPlayer", "onEnter", "onLeave", "onSpace", "onMoved"];
   return {
-    ...Object.fromEntries(names.map((name) => [name, plain(name)])),
+    ...Object.fromEntries(names.map((name) => [name, handlerOf(name)])),
     onChange: (entity, name, change) => {
-      run(entity, ...setter(entity, name, change));
-      after.onChange(entity, name, change);
+      run(entity, ...callbackOf(entity, name, change));
+      pageHandlers.onChange(entity, name, change);
     },
     onCall: (entity, name, args) => {
       run(entity, name, ...args);
-      after.onCall(entity, name, args);
+      pageHandlers.onCall(entity, name, args);
     },
   };
 }
 
-/** Whether a part has a method of its own class by this name. */
+/** Whether a part, or the object of a component in it, has a method of this name that not every object has. */
 function hasMethod(part, name) {
   return typeof part?.[name] === "function" && !(name in Object.prototype);
 }
 
-/** The name and the arguments of the callback that a change becomes. */
-function setter(entity, property, change) {
+/** The name and the arguments of the part's method for a change. */
+function callbackOf(entity, property, change) {
   const { kind, path, old, start, end } = change;
   const name = property.replaceAll(".", "_");
   const plain = `set_${name}`;
@@ -62,7 +62,7 @@ function setter(entity, property, change) {
   return [special, kind === "slice" ? [...path, [start, end]] : path, old];
 }
 
-/** A copy of a value that has changed, as it was before; `path` leads to the change from here. */
+/** A copy of a changed value as it was before the change; `path` leads from the value to the change. */
 function valueBefore(value, path, change) {
   if (!path.length) {
     if (change.kind === "nested") return change.old;
@@ -71,12 +71,12 @@ function valueBefore(value, path, change) {
   return copyOf(value, (child, step) => (step === path[0] ? valueBefore(child, path.slice(1), change) : copyOf(child)));
 }
 
-/** A copy, with a copy of everything inside that a change can reach. */
-function copyOf(value, inside = (child) => copyOf(child)) {
+/** A copy of a value with copies of the arrays and records inside; `copyChild` copies the children. */
+function copyOf(value, copyChild = (child) => copyOf(child)) {
   if (Array.isArray(value)) {
-    const copy = value.map((child, step) => inside(child, step));
+    const copy = value.map((child, step) => copyChild(child, step));
     return Object.isFrozen(value) ? Object.freeze(copy) : copy;
   }
   if (value?.constructor !== Object) return value;
-  return Object.fromEntries(Object.entries(value).map(([step, child]) => [step, inside(child, step)]));
+  return Object.fromEntries(Object.entries(value).map(([step, child]) => [step, copyChild(child, step)]));
 }

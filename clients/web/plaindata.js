@@ -1,9 +1,9 @@
 // The codec of PYTHON values: tagged plain data behind the byte C1. `schema/plaindata.py` has the table of the tags.
 
 import { DecodeError, Reader, UsageError, Writer, refuse, toHex } from "./bytes.js";
-import { Codec, checkLength, encodeText, smallest } from "./scalars.js";
+import { Codec, checkLength, encodeText, numberIfSafe } from "./scalars.js";
 
-/** Bytes of a PYTHON value that another program wrote in its own way: kept and sent back as they are. */
+/** A PYTHON value in the encoding of another program: the client keeps the bytes and sends them back unchanged. */
 export class Opaque {
   constructor(bytes) {
     this.bytes = bytes;
@@ -13,12 +13,11 @@ export class Opaque {
 const PLAIN_MARK = 0xc1;
 const PLAIN_DEPTH_MAX = 32;
 const PLAIN_INT_BYTES_MAX = 255;
-const tag = (letter) => letter.charCodeAt(0);
+const tagByte = (letter) => letter.charCodeAt(0);
 
-/** PYTHON: tagged plain data behind the byte C1; src/terrazzo/schema/plaindata.py has the table. */
 export class PlainCodec extends Codec {
   name = "PYTHON";
-  least = 1;
+  bytesMin = 1;
 
   read(reader) {
     const data = reader.bytes(reader.packedLength(this.name), this.name);
@@ -77,7 +76,7 @@ export class PlainCodec extends Codec {
     const size = reader.u8(this.name);
     if (size === 0) throw new DecodeError("an integer of no bytes in a PYTHON value");
     const digits = toHex(reader.bytes(size, this.name).reverse());
-    return smallest(BigInt.asIntN(8 * size, BigInt(`0x${digits}`)));
+    return numberIfSafe(BigInt.asIntN(8 * size, BigInt(`0x${digits}`)));
   }
 
   #writeCount(writer, count) {
@@ -88,13 +87,13 @@ export class PlainCodec extends Codec {
   #writeOne(writer, value, depth) {
     if (depth === 0) throw new UsageError(`expected plain data nested at most ${PLAIN_DEPTH_MAX} deep, got deeper`);
     const each = (letter, items, count) => {
-      this.#writeCount(writer.u8(tag(letter)), count);
+      this.#writeCount(writer.u8(tagByte(letter)), count);
       for (const item of items) this.#writeOne(writer, item, depth - 1);
     };
-    if (value === null) writer.u8(tag("N"));
-    else if (typeof value === "boolean") writer.u8(tag(value ? "T" : "F"));
+    if (value === null) writer.u8(tagByte("N"));
+    else if (typeof value === "boolean") writer.u8(tagByte(value ? "T" : "F"));
     else if (typeof value === "bigint" || isWhole(value)) this.#writeInt(writer, BigInt(value));
-    else if (typeof value === "number") writer.u8(tag("d")).put("Float64", 8, value);
+    else if (typeof value === "number") writer.u8(tagByte("d")).put("Float64", 8, value);
     else if (typeof value === "string" || value instanceof Uint8Array) this.#writeBytes(writer, value);
     else if (Array.isArray(value)) each(Object.isFrozen(value) ? "t" : "l", value, value.length);
     else if (value instanceof Map) each("m", [...value].flat(1), value.size);
@@ -106,24 +105,24 @@ export class PlainCodec extends Codec {
     let size = 1;
     while (BigInt.asIntN(8 * size, value) !== value) size += 1;
     if (size > PLAIN_INT_BYTES_MAX) refuse(`an integer of at most ${PLAIN_INT_BYTES_MAX} bytes`, value);
-    writer.u8(tag("i")).u8(size);
+    writer.u8(tagByte("i")).u8(size);
     for (let left = BigInt.asUintN(8 * size, value); size > 0; size -= 1, left >>= 8n) writer.u8(Number(left & 255n));
   }
 
   #writeBytes(writer, value) {
     const data = typeof value === "string" ? encodeText(value, this.name) : value;
-    this.#writeCount(writer.u8(tag(typeof value === "string" ? "s" : "b")), data.length);
+    this.#writeCount(writer.u8(tagByte(typeof value === "string" ? "s" : "b")), data.length);
     writer.bytes(data);
   }
 
-  /** The elements stand in the order of their encodings: a set has one encoding, whatever order it was made in. */
+  /** Writes the elements in the order of their encodings, so that equal sets have equal encodings. */
   #writeSet(writer, value, depth) {
     const parts = [...value].map((item) => {
       const inner = new Writer();
       this.#writeOne(inner, item, depth - 1);
       return inner.done();
     });
-    this.#writeCount(writer.u8(tag("S")), parts.length);
+    this.#writeCount(writer.u8(tagByte("S")), parts.length);
     const before = (a, b) => (toHex(a) < toHex(b) ? -1 : 1);
     for (const part of parts.sort(before)) writer.bytes(part);
   }
@@ -134,10 +133,10 @@ function isWhole(value) {
   return Number.isSafeInteger(value) && !Object.is(value, -0);
 }
 
-/** What a Python dict or set can have as a key: nothing that can change, and nothing with such a thing inside. */
+/** Checks that a value can be a key of a Python dict or set: neither the value nor a value inside may be mutable. */
 function asKey(value) {
-  const changes = value instanceof Map || value instanceof Set || (Array.isArray(value) && !Object.isFrozen(value));
-  if (changes) throw new DecodeError("a list, dict or set as a key in a PYTHON value");
+  const isMutable = value instanceof Map || value instanceof Set || (Array.isArray(value) && !Object.isFrozen(value));
+  if (isMutable) throw new DecodeError("a list, dict or set as a key in a PYTHON value");
   if (Array.isArray(value)) value.forEach(asKey);
   return value;
 }

@@ -1,14 +1,16 @@
 // Codecs of the values that have no other values inside: numbers, vectors, text, bytes, refs.
 //
-// A codec reads and writes the values of one type. `codec.js` has the codecs of arrays and records, and makes the codec
-// of any type.
+// `codec.js` has the codecs of arrays and records, and makes the codec of any type.
 
 import { DecodeError, LENGTH_MAX, Reader, UsageError, Writer, refuse, utf8 } from "./bytes.js";
 
-// A codec reads and writes the values of one type; `least` is its shortest encoding, so that a count can be checked
-// against the bytes that are left before anything is made. Those with something inside (sequences, records) also say
-// how many children a value has and which, for changes that name a place inside a value.
-
+/**
+ * Reads and writes the values of one type.
+ *
+ * `bytesMin` is the size of the type's shortest encoding. A reader compares a count of elements with the bytes that are
+ * left before it makes the elements. Codecs of containers (sequences, records) also have the methods `count`, `child`
+ * and `replace`, for changes inside a value.
+ */
 export class Codec {
   decode(data) {
     const reader = new Reader(data);
@@ -23,33 +25,35 @@ export class Codec {
     return writer.done();
   }
 
-  /** How many children the value has. */
+  /** The number of children of the value. */
   count() {
     throw new DecodeError(`a change goes inside a value of type ${this.name}, which has nothing inside`);
   }
 }
 
-export const smallest = (number) => (Number.isSafeInteger(Number(number)) ? Number(number) : number);
+/** A number if the integer is safe, otherwise the BigInt itself. */
+export const numberIfSafe = (number) => (Number.isSafeInteger(Number(number)) ? Number(number) : number);
 
 export class IntCodec extends Codec {
   constructor({ bits, signed }) {
     super();
     this.name = `${signed ? "INT" : "UINT"}${bits}`;
-    this.least = bits / 8;
+    this.bytesMin = bits / 8;
     this.low = signed ? -(2n ** BigInt(bits - 1)) : 0n;
     this.high = signed ? 2n ** BigInt(bits - 1) - 1n : 2n ** BigInt(bits) - 1n;
     this.method = `${bits === 64 ? "Big" : ""}${signed ? "Int" : "Uint"}${bits}`;
   }
 
   read(reader) {
-    const value = reader.view[`get${this.method}`](reader.skip(this.least, this.name), true);
-    return this.least === 8 ? smallest(value) : value;
+    const value = reader.view[`get${this.method}`](reader.skip(this.bytesMin, this.name), true);
+    return this.bytesMin === 8 ? numberIfSafe(value) : value;
   }
 
   write(writer, value) {
-    const isNumber = Number.isInteger(value) || typeof value === "bigint";
-    if (!isNumber || value < this.low || value > this.high) refuse(`${this.name} (${this.low} … ${this.high})`, value);
-    writer.put(this.method, this.least, this.least === 8 ? BigInt(value) : Number(value));
+    const isInteger = Number.isInteger(value) || typeof value === "bigint";
+    const fits = isInteger && value >= this.low && value <= this.high;
+    if (!fits) refuse(`${this.name} (${this.low} … ${this.high})`, value);
+    writer.put(this.method, this.bytesMin, this.bytesMin === 8 ? BigInt(value) : Number(value));
   }
 }
 
@@ -65,7 +69,7 @@ export class FloatCodec extends Codec {
     super();
     this.name = `FLOAT${bits}`;
     this.bits = bits;
-    this.least = bits / 8;
+    this.bytesMin = bits / 8;
   }
 
   read(reader) {
@@ -79,7 +83,7 @@ export class FloatCodec extends Codec {
 
 export class BoolCodec extends Codec {
   name = "BOOL";
-  least = 1;
+  bytesMin = 1;
 
   read(reader) {
     const byte = reader.u8(this.name);
@@ -98,7 +102,7 @@ export class VectorCodec extends Codec {
     super();
     this.name = `VECTOR${dimensions}`;
     this.dimensions = dimensions;
-    this.least = 4 * dimensions;
+    this.bytesMin = 4 * dimensions;
   }
 
   read(reader) {
@@ -126,7 +130,7 @@ export function checkLength(size, what) {
 
 export class TextCodec extends Codec {
   name = "UNICODE_STRING";
-  least = 1;
+  bytesMin = 1;
 
   read(reader) {
     return reader.text(reader.packedLength(this.name), this.name);
@@ -138,13 +142,13 @@ export class TextCodec extends Codec {
   }
 }
 
-/** STRING, BLOB and USER_TYPE with a packed length; UDO_REF with a fixed size. */
+/** The codec of STRING, BLOB and USER_TYPE, which have a packed length, and of UDO_REF, which has a fixed size. */
 export class BytesCodec extends Codec {
   constructor(name, size = null) {
     super();
     this.name = name;
     this.size = size;
-    this.least = size ?? 1;
+    this.bytesMin = size ?? 1;
   }
 
   read(reader) {
@@ -161,7 +165,7 @@ export class BytesCodec extends Codec {
 
 export class RefCodec extends Codec {
   name = "MAILBOX";
-  least = 12;
+  bytesMin = 12;
 
   read(reader) {
     const data = reader.bytes(12, this.name);
@@ -178,8 +182,8 @@ export class RefCodec extends Codec {
     const parts = String(ip).split(".").map(Number);
     const fits = (number, low, high) => Number.isInteger(number) && number >= low && number <= high;
     const hasNumbers = fits(id, -(2 ** 31), 2 ** 31 - 1) && fits(component, 0, 7) && fits(typeId, 0, 0x1fff);
-    const hasPlace = fits(port, 0, 0xffff) && parts.length === 4 && parts.every((part) => fits(part, 0, 255));
-    if (!hasNumbers || !hasPlace) refuse("a ref {id, component, typeId, ip, port} or null", value);
+    const hasAddress = fits(port, 0, 0xffff) && parts.length === 4 && parts.every((part) => fits(part, 0, 255));
+    if (!hasNumbers || !hasAddress) refuse("a ref {id, component, typeId, ip, port} or null", value);
     writer.i32(id).bytes(Uint8Array.from([...parts, port >> 8, port & 255])).u16((component << 13) | typeId);
   }
 }

@@ -3,7 +3,8 @@
 import { DecodeError, UsageError, Writer, fromHex } from "./bytes.js";
 import { makeCodec } from "./codec.js";
 
-export const METHODS_FROM = 59; // message ids of client methods, then those of client properties
+/** The first message number of a client method, and of a client property; 255 is none. */
+export const METHODS_FROM = 59;
 export const PROPERTIES_FROM = 158;
 
 class Method {
@@ -31,7 +32,7 @@ class Method {
   }
 }
 
-/** "health.heal" as the name and the component that has it; null: the entity itself. */
+/** Splits "health.heal" into the name and its component; the component is null for a name of the entity itself. */
 export function splitName(name) {
   const at = name.indexOf(".");
   return at < 0 ? [name, null] : [name.slice(at + 1), name.slice(0, at)];
@@ -50,7 +51,7 @@ class EntityType {
       otherClients: each.other_clients,
       default: fromHex(isForOwn || !differs(each) ? each.default : each.other_default),
     }));
-    /** The type as it is for entities that are not the player's own: there, more may be hidden. */
+    /** The same type for entities that are not the player's own; more of their fields may be hidden. */
     this.forOthers = isForOwn && exported.properties.some(differs) ? new EntityType(exported, false) : this;
     this.basePlayer = exported.base_player;
     this.cellPlayer = exported.cell_player;
@@ -59,27 +60,27 @@ class EntityType {
     this.baseMethods = exported.base_methods.map((each) => new Method(each));
   }
 
-  /** New properties by name, with their default values, in the order of their indexes. */
+  /** An object with the default values of all properties by name, in the order of their indexes. */
   newProperties() {
     const properties = Object.create(null);
     for (const { name, codec, default: data } of this.properties) properties[name] = codec.decode(data);
     return properties;
   }
 
-  /** The values of a row of properties, by index, which take the rest of the bytes. */
+  /** Reads the values of these properties until the end of the data: pairs of index and value. */
   readRow(reader, indexes) {
     const values = indexes.map((index) => [index, this.properties[index].codec.read(reader)]);
     reader.end("the last property");
     return values;
   }
 
-  /** A count, then index and value of each. */
+  /** Reads a count, then the index and the value of so many properties, until the end of the data. */
   readSome(reader) {
     const values = new Map();
     for (let left = reader.u8("a number of properties"); left > 0; left -= 1) {
       const index = reader.u8("the index of a property");
       if (index >= this.properties.length || values.has(index)) {
-        throw new DecodeError(`${this.name} has no property ${index}, or has had it`);
+        throw new DecodeError(`${this.name} has no property ${index}, or the message has it twice`);
       }
       values.set(index, this.properties[index].codec.read(reader));
     }
@@ -98,7 +99,7 @@ export class Schema {
     this.types = exported.entities.map((each) => new EntityType(each));
     this.byId = new Map(this.types.map((type) => [type.id, type]));
     this.byName = new Map(this.types.map((type) => [type.name, type]));
-    // Which ids have a sub id is the same for every type: where the type with the most methods ran out of them.
+    // A message id has a sub id in all types or in none; the type with the most methods decides.
     const methods = this.types.flatMap((type) => type.clientMethods);
     this.idsWithSub = new Set(methods.filter((each) => each.subId !== null).map((each) => each.messageId));
   }

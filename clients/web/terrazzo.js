@@ -1,4 +1,4 @@
-// Terrazzo for browsers: logs a player in, keeps a view of the world around the player, and calls methods on the server.
+// Terrazzo for browsers: logs a player in, keeps a view of the world around the player, calls methods on the server.
 //
 // A page imports this module. The other modules of the folder come with it by relative imports, so a copy of the folder
 // is a complete client; there is no build step.
@@ -21,8 +21,8 @@
 // Login. `schema` is the JSON of terrazzo.schema.export.export_schema, `serverKey` the cluster's public key (hex or
 // bytes). A failed login rejects with one sentence for the player.
 //
-// Parts. A part is the page's own object for one entity. The client makes it with `new AvatarPart(entity)` and stores it
-// as entity.part. Each method of the part runs just before the handler above for the same event. The client skips
+// Parts. A part is the page's own object for one entity. The client makes it with `new AvatarPart(entity)` and stores
+// it as entity.part. Each method of the part runs just before the handler above for the same event. The client skips
 // methods that the class does not have.
 //
 //     class AvatarPart {
@@ -30,31 +30,31 @@
 //       onEnter() {}                       onPlayer, onLeave, onSpace and onMoved likewise
 //       set_health(old) {}                 a property has a new value
 //       set_nested_bag(path, old) {}       one thing inside a value has changed; path: field names and list indexes
-//       set_slice_bag(path, old) {}        elements of a list were replaced; path ends with [start, end] of the new ones
+//       set_slice_bag(path, old) {}        elements of a list were replaced; path ends with [start, end] of the new
 //       on_said(words) {}                  the server calls a client method; the name is the schema's
 //     }
 //
-// If the class has no set_nested_bag or set_slice_bag, the client calls set_bag instead, with a copy of the whole former
-// value. A property hp of the component health calls set_health_hp. A call of the component's method on_hurt runs
-// part.health.on_hurt, and onCall with the name "health.on_hurt"; entity.cell.health.heal(5) calls a method of the
-// component on the server.
+// If the class has no set_nested_bag or set_slice_bag, the client calls set_bag instead, with a copy of the whole
+// former value. A change of the property hp of the component health calls set_health_hp. A call of the component's
+// method on_hurt runs part.health.on_hurt, and onCall with the name "health.on_hurt"; entity.cell.health.heal(5) calls
+// a method of the component on the server.
 //
 // Return. `mayReturn` is true when the connection was lost or the server is stopping. The player may then log in again
 // as soon as the world is running. `comeBack` repeats the login, with pauses that grow:
 //
 //     onClosed: (sentence, mayReturn) => mayReturn && comeBack(logInWithANewClient, { onWait: showPause });
 //
-// The modules, each of which imports only modules above it:
+// The modules; each imports only modules before it, down the left column and then down the right one:
 //
-//     bytes.js        reading and writing bytes, errors       frames.js       frames of a packet, the reliable stream
-//     scalars.js      codecs of numbers, text, bytes          handshake.js    the keys of a session
-//     plaindata.js    the codec of PYTHON values              channel.js      a session over a WebSocket
-//     codec.js        the codec of every type                 messages.js     numbers, aliases and places in messages
-//     schema.js       entity types                            entity.js       an entity; rides on other entities
-//     changes.js      changes of properties                   view.js         what the server's messages do
-//                                                             parts.js        the page's objects for entities
-//                                                             login.js        the question to the login server
-//                                                             client.js       one player's connection
+//     bytes.js        reading and writing bytes, errors       channel.js      a session over a WebSocket
+//     scalars.js      codecs of numbers, text, bytes          messages.js     numbers, aliases and places in messages
+//     plaindata.js    the codec of PYTHON values              entity.js       an entity; rides on other entities
+//     codec.js        the codec of every type                 neighbours.js   the entities around the player
+//     schema.js       entity types                            view.js         what the server's messages do
+//     changes.js      changes of properties                   parts.js        the page's objects for entities
+//     frames.js       frames of a packet, reliable stream     login.js        the request to the login server
+//     handshake.js    the keys of a session                   client.js       one player's connection
+//     outbox.js       messages that are not sent yet
 //
 // Values of properties and arguments in JavaScript:
 //
