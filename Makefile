@@ -12,8 +12,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 LIBRARIES := $(VENV)/.libraries
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
-TYPED := $(wildcard src/terrazzo/*/*.pxd)
-KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
+TYPED := $(wildcard src/terrazzo/*/*.pxd src/terrazzo/*/*/*.pxd)
+KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx src/terrazzo/*/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
 
 .PHONY: run test browser check bench coverage attack clean setup traces traces-compare hints

@@ -105,14 +105,16 @@ class BuildWhatCanBeBuilt(build_ext):
 
 
 class PackWebClient(build_py):
-    """Puts the browser client, which lives outside of the package, beside the console's pages."""
+    """Copies the modules of the browser client, which are outside of the package, into the package of the console."""
 
     def run(self) -> None:
-        """Build, then copy; an editable install finds the file in its clone."""
+        """Build, then copy; an editable install serves the modules from its clone."""
         super().run()
         if not self.editable_mode:
-            pages = Path(self.build_lib) / "terrazzo" / "console" / "static"
-            self.copy_file("clients/web/terrazzo.js", str(pages / "terrazzo.js"))
+            packed = Path(self.build_lib) / "terrazzo" / "console" / "client"
+            self.mkpath(str(packed))
+            for module in Path("clients/web").glob("*.js"):
+                self.copy_file(str(module), str(packed / module.name))
 
 
 if __name__ == "__main__":  # Cython's own processes may import this file

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "terrazzo"
-CORE = ("schema", "wire", "world", "sync", "cell", "base", "managers", "login", "db", "client")
+CORE = ("schema", "wire", "cluster", "world", "sync", "cell", "base", "managers", "login", "db", "client")
 FORBIDDEN = {"time", "random", "asyncio", "socket", "threading", "os", "multiprocessing", "subprocess", "selectors"}
 MODULES = sorted(SOURCE.rglob("*.py"))
 

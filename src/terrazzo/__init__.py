@@ -6,7 +6,7 @@ What a game needs to say what its entities are can be imported from here; `terra
 
 from terrazzo._speed.values import UserValue
 from terrazzo.base.api import Base, Proxy, Server
-from terrazzo.cell.api import Cell
+from terrazzo.cell.api.cell import Cell
 from terrazzo.client.parts import Client
 from terrazzo.errors import CallFailed, CallRaised, CallTimeout, CallUndelivered, EntityGone, EntityMoved
 from terrazzo.game import Game, Space

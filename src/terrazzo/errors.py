@@ -7,7 +7,7 @@
     │   ├── CopyRefused         another entity, of which there is only a view here, was to be changed or to do something
     │   ├── HeldElsewhere       a property was read or assigned on a part that does not hold it (also an AttributeError)
     │   ├── OwnershipError      a value that belongs to one owner was given to a second
-    │   └── ChannelFull         more was sent to one part than its channel may hold (`wire.channel`)
+    │   └── ChannelFull         more was sent to one part than its channel may hold (`wire.entity.channel`)
     ├── CallFailed              an awaited call brings no result; raised in the game's code that awaits it
     │   ├── CallTimeout         no answer in time (also a TimeoutError)
     │   ├── CallUndelivered     it was not and will not be delivered

@@ -28,7 +28,7 @@ from terrazzo import (
     prop,
     remote,
 )
-from terrazzo.base import Base, Proxy
+from terrazzo.base import Base, Proxy, Server
 from terrazzo.base.baseapp import Address, BaseApp
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import ValueRejected
@@ -36,18 +36,18 @@ from terrazzo.game import Game, LoadedGame, Space, parts_of
 from terrazzo.schema.model import Side
 from terrazzo.schema.record import encode_record
 from terrazzo.sync import protocol
-from terrazzo.wire.app import Outbox
 from terrazzo.wire.client import Closed, Connected, Reason, Received
 from terrazzo.wire.common import Reply, Request, RequestRefused
-from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, life_of
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.base_cell import CellData, CreateReal, RealCreated
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, LogOffRecorded, Save, Saved, WantIds
 from terrazzo.wire.pairs.basemgr_base import CreateProxy, Home, Locate, Located, ProxyCreated
-from terrazzo.wire.switchboard import Switchboard
 from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
@@ -400,6 +400,11 @@ class Town:
         """The session is over."""
         self.endpoint.queue.append(event(Closed, session, Reason.SILENT, False))
         self.step()
+
+    @property
+    def server(self) -> Server:
+        """What the game's `on_ready` gets."""
+        return Server(self.app.game, self.app.factory.create)
 
     def proxy(self, id: int) -> ProxyEntity:
         proxy = self.app.bases[EntityId(id)]

@@ -107,7 +107,7 @@ class Office:
 
     def base(self, number: int) -> Any:
         return next(
-            each for app in self.cluster.base_apps for each in app.bases.values() if each.draft.cell["number"] == number
+            each for app in self.cluster.base_apps for each in app.bases.values() if each.data.cell["number"] == number
         )
 
     def ref(self, number: int, component: Component) -> Ref:
@@ -121,7 +121,7 @@ class Office:
     def act_cell(self, number: int, name: str, *args: Any) -> None:
         entity = self.base(number).id
         [app] = [app for app in self.cluster.cell_apps if entity in app.reals]
-        app.run(app.bodies[entity], name, getattr(app.reals[entity].part, name), *args)
+        app.core.run(app.bodies[entity], name, getattr(app.reals[entity].part, name), *args)
 
 
 @pytest.fixture
@@ -189,11 +189,10 @@ def test_nobody_is_there(office):
 
 
 def test_no_answer_in_time(office):
-    entity = office.base(1)
     office.act(1, "ask", office.ref(2, Component.BASE), "count", 1, timeout=0.01)
     office.wait(3.0)
     assert office.heard == [(CallTimeout, f"count of {office.base(2).id}.base: no answer in time")]
-    assert entity.app.late_answers == 1
+    assert sum(app.counts.late_answers for app in office.cluster.base_apps) == 1
 
 
 def test_the_waiting_method_ends_with_its_base(office):
@@ -228,4 +227,4 @@ def test_a_call_that_cannot_be_sent_is_not_waited_for(office, monkeypatch):
     monkeypatch.setattr(Method, "encode_args", lambda method, *args: bytes(950_000))
     office.act(1, "ask", office.ref(2, Component.BASE), "count", 1)
     assert len(office.errors) == 1
-    assert not entity.app.awaiting._replies
+    assert not entity._services.awaiting._replies

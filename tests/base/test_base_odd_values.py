@@ -32,10 +32,10 @@ USES: dict[str, Use] = {
     "ref: component": lambda town, part, odd: part.ref(ref(component=odd)).give(1),
     "ref: type_id": lambda town, part, odd: part.ref(ref(type_id=odd)).give(1),
     "disconnect: reason": lambda town, part, odd: part.disconnect(odd),
-    "create: type_name": lambda town, part, odd: Server(town.app).create(odd),
-    "create: space": lambda town, part, odd: Server(town.app).create("Creature", space=odd, position=(0.0, 0.0, 0.0)),
-    "create: position": lambda town, part, odd: Server(town.app).create("Creature", space="plaza", position=odd),
-    "create: mood": lambda town, part, odd: Server(town.app).create("Creature", mood=odd),
+    "create: type_name": lambda town, part, odd: town.server.create(odd),
+    "create: space": lambda town, part, odd: town.server.create("Creature", space=odd, position=(0.0, 0.0, 0.0)),
+    "create: position": lambda town, part, odd: town.server.create("Creature", space="plaza", position=odd),
+    "create: mood": lambda town, part, odd: town.server.create("Creature", mood=odd),
     "gold": lambda town, part, odd: setattr(part, "gold", odd),
     "letters": lambda town, part, odd: part.letters.append(odd),
     "on_welcome: count": lambda town, part, odd: part.client.on_welcome(odd),
@@ -76,6 +76,6 @@ def test_odd_value_is_refused_by_name_or_the_base_goes_on_and_is_saved(name, wha
         part.save()
     town.step(70)  # a cell part that does not answer is waited for
     assert town.told(Save), "it was saved, or was when it left"
-    assert town.app.failures == 0
+    assert town.app.confinement.failures == 0
     created = town.log_on(dbid=6)
     assert not isinstance(created, str), "the BaseApp goes on"

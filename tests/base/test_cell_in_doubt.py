@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError
 from terrazzo.wire.ids import AppId, AppKind
@@ -31,7 +31,7 @@ def in_doubt(town: Town, *, is_made: bool) -> ProxyEntity:
     town.cell.is_reachable = False
     town.app.on_link_lost(CELL_ID)
     town.step(12, 0.5)
-    assert proxy.cell.state is Body.CREATING
+    assert proxy.cell.state is CellPartState.CREATING
     assert told() == []
     return proxy
 
@@ -107,7 +107,7 @@ def test_no_answer_comes_in_time_and_it_is_asked_again():
     town.cell.answer = lambda request: None
     proxy, _ = town.ready()
     town.step(120)
-    assert proxy.cell.state is Body.CREATING
+    assert proxy.cell.state is CellPartState.CREATING
     assert len(town.cell.created) > 1
     town.cell.answer_late()
     town.step(60)
@@ -158,8 +158,8 @@ def test_it_has_ended_meanwhile():
     town.cell.end(proxy.id, hp=3)
     mend(town)
     assert told() == ["on_cell_created", "on_cell_lost"]
-    assert proxy.cell.state is Body.NONE
-    assert proxy.draft.cell["hp"] == 3
+    assert proxy.cell.state is CellPartState.NONE
+    assert proxy.data.cell["hp"] == 3
     check_next_life(town, proxy)
 
 
@@ -181,7 +181,7 @@ def test_it_is_not_wanted_any_more_meanwhile(is_made):
     proxy = in_doubt(town, is_made=is_made)
     proxy.part.destroy_cell()
     town.step(10)
-    assert proxy.cell.state is Body.CREATING
+    assert proxy.cell.state is CellPartState.CANCELLED
     mend(town)
     assert town.cell.got(DestroyReal) == [DestroyReal()]
     assert told() == []
@@ -228,7 +228,7 @@ def test_the_cell_app_that_was_asked_is_gone_for_good():
     proxy = in_doubt(town, is_made=False)
     town.app.on_link_up(CELL_ID._replace(incarnation=2))
     assert EVENTS[-1] == ("on_cell_failed", f"{CELL_ID} is dead")
-    assert proxy.cell.state is Body.LOST
+    assert proxy.cell.state is CellPartState.LOST
     town.cell.is_reachable = True
     check_next_life(town, proxy)
 
@@ -238,7 +238,7 @@ def test_the_cell_app_that_was_asked_is_gone_for_good_and_the_cell_part_had_move
     proxy = in_doubt(town, is_made=True)
     other = offload(town, proxy)
     town.app.on_app_dead(CELL_ID)
-    assert proxy.cell.state is Body.LOST
+    assert proxy.cell.state is CellPartState.LOST
     other.say(proxy.id, CallBase(GIVE, AVATAR.base_methods[GIVE].encode_args(3)))
     speak(town, other)
     assert proxy.cell.where == OTHER_ID

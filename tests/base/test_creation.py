@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from terrazzo import BASE, EntityType, Int32, build, prop
-from terrazzo.base import Server
 from terrazzo.base.baseapp import Address, BaseApp
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import KEYS_MAX
@@ -44,7 +43,7 @@ def test_the_stock_of_ids_is_filled_up_before_it_is_empty():
     town = Town()
     assert [each.count for each in town.told(WantIds)] == [512]
     town.answers[WantIds] = lambda request: Ids(5000, request.count)
-    server = Server(town.app)
+    server = town.server
     for _ in range(600):
         server.create("Creature")
     town.step()
@@ -55,7 +54,7 @@ def test_the_stock_of_ids_is_filled_up_before_it_is_empty():
 
 def test_creation_waits_for_ids_in_order():
     town = Town(linked=False)
-    server = Server(town.app)
+    server = town.server
     server.create("Creature", mood=1)
     server.create("Creature", mood=2)
     town.step()
@@ -118,7 +117,7 @@ def test_a_saved_value_that_no_longer_fits_is_reported_and_gets_its_default():
     created = town.log_on(record=msgspec.msgpack.encode({**fields, "gold": b"xx"}))
     assert isinstance(created, ProxyCreated)
     proxy = town.proxy(created.entity)
-    assert (proxy.part.gold, proxy.draft.cell["name"], proxy.part.last_place) == (0, "Ann", None)
+    assert (proxy.part.gold, proxy.data.cell["name"], proxy.part.last_place) == (0, "Ann", None)
     assert [each["name"] for each in town.logs("bad saved value")] == ["gold", "@position"]
 
 
@@ -153,7 +152,7 @@ def test_the_game_populates_its_world_once_it_is_asked():
 
 
 def test_mistakes_in_create_are_told_at_once():
-    server = Server(Town().app)
+    server = Town().server
     with pytest.raises(UsageError, match="no entity type 'Dragon'; the game has Avatar, Creature"):
         server.create("Dragon")
     with pytest.raises(UsageError, match="no property 'wings'; it has mood, species, home"):
@@ -180,8 +179,8 @@ def test_a_type_without_a_base_class_gets_the_engines():
     game = LoadedGame(schema, Game(player=Hero, spaces=[Space("plaza")]), {})
     host = FakeHost()
     app = BaseApp(BASE_ID, host, game, [], entropy=bytes, address=Address("", 0, 0))
-    assert app.nursery._classes["Hero"].__mro__[1].__name__ == "Proxy"
-    assert app.nursery._classes["Rock"].__mro__[1].__name__ == "Base"
+    assert app.factory._classes["Hero"].__mro__[1].__name__ == "Proxy"
+    assert app.factory._classes["Rock"].__mro__[1].__name__ == "Base"
     game = LoadedGame(schema, game.policy, {"Rock": {Side.BASE: OldBase}})
     with pytest.raises(UsageError, match=r"OldBase must derive from terrazzo\.Base"):
         BaseApp(BASE_ID, host, game, [], entropy=bytes, address=Address("", 0, 0))
@@ -224,7 +223,7 @@ def test_a_client_lost_callback_that_raises_does_not_keep_the_player_logged_on()
 def test_a_stop_tells_clients_takes_bodies_down_and_saves():
     town = Town()
     proxy, session = town.playing()
-    Server(town.app).create("Creature", space="plaza", position=(0, 0, 0))
+    town.server.create("Creature", space="plaza", position=(0, 0, 0))
     town.settle()
     town.app.stop()
     town.settle()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from terrazzo.base.drafts import checked_place
+from terrazzo.base.entity_data import checked_place
 from terrazzo.errors import UsageError
 from terrazzo.game import Space
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from terrazzo.base import Server
 from terrazzo.base.limits import KEY_S
 from terrazzo.base.saving import RETRY_MAX_S
 from terrazzo.errors import UsageError
@@ -46,7 +45,7 @@ def test_a_cell_part_that_does_not_answer_does_not_stop_a_save():
 def test_a_first_save_that_is_tried_again_says_of_which_entity():
     town = Town()
     proxy, _ = town.attached()
-    proxy.draft.dbid = 0
+    proxy.data.dbid = 0
     asked: list[tuple[int, int]] = []
 
     def answer(request: Save) -> Message | None:
@@ -57,7 +56,7 @@ def test_a_first_save_that_is_tried_again_says_of_which_entity():
     proxy.part.save()
     town.step(40, 1.0)
     assert asked[:2] == [(0, proxy.id)] * 2
-    assert proxy.draft.dbid == 77
+    assert proxy.data.dbid == 77
 
 
 def test_saves_asked_for_meanwhile_are_one_more():
@@ -81,7 +80,7 @@ def test_saves_asked_for_meanwhile_are_one_more():
 def test_a_new_entity_gets_its_number_in_the_database():
     town = Town()
     proxy, _ = town.attached(dbid=5)
-    proxy.draft.dbid = 0
+    proxy.data.dbid = 0
     proxy.part.save()
     town.settle()
     assert [each.dbid for each in town.told(Save)] == [0]
@@ -118,19 +117,19 @@ def test_a_failed_save_is_tried_again_and_nobody_goes_before_it_succeeded(way):
 def test_what_is_too_large_is_not_lost_silently():
     town = Town()
     proxy, _ = town.attached()
-    proxy.draft.cell["name"] = "x" * (1 << 20)
+    proxy.data.cell["name"] = "x" * (1 << 20)
     proxy.part.save()
     town.settle()
     [failure] = town.logs("save failed")
     assert "over its limit" in str(failure["why"])
-    proxy.draft.cell["name"] = "short"
+    proxy.data.cell["name"] = "short"
     town.step(2, 1.0)
     assert len(town.told(Save)) == 1
 
 
 def test_entities_that_were_never_stored_go_without_a_word():
     town = Town()
-    Server(town.app).create("Creature", space="plaza", position=(0, 0, 0))
+    town.server.create("Creature", space="plaza", position=(0, 0, 0))
     town.settle()
     creature = town.app.bases[EntityId(2000)]
     assert creature.schema is CREATURE

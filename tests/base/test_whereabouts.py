@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.wire.common import Request
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallCell
@@ -51,7 +51,7 @@ def test_of_a_cell_part_that_is_being_made_nothing_is_said():
     town.cell.answer = lambda request: None
     proxy, _ = town.ready()
     town.step(2)
-    assert proxy.cell.state is Body.CREATING
+    assert proxy.cell.state is CellPartState.CREATING
     assert where(town, proxy.id) == UNSETTLED
 
 
@@ -99,7 +99,7 @@ def test_and_so_it_is_while_the_next_one_waits_for_that():
     town.settle()
     proxy.part.create_cell("plaza", (0, 0, 0))
     town.settle()
-    assert proxy.cell.state is Body.FINDING
+    assert proxy.cell.state is CellPartState.FINDING
     assert where(town, proxy.id) == Located(Home(0, BASE_ID), Home(0, CELL_ID))
     town.cell.answer = lambda request: None
     town.cell.board.destroy(proxy.cell.part)

@@ -34,18 +34,18 @@ def plaza(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout is not None
     said: list[str] = []
-    for line in process.stdout:
-        said.append(line)
-        if "ready" in line:
-            break
-    found = re.search(r"http://[\d.:]+/", "".join(said))
-    assert found, "".join(said)
     try:
+        for line in process.stdout:
+            said.append(line)
+            if "The world is ready" in line:
+                break
+        found = re.search(r"http://[\d.:]+/", "".join(said))
+        assert found, "".join(said)
         yield found.group()
     finally:
         process.send_signal(signal.SIGTERM)
         rest, _ = process.communicate(timeout=30)
-        assert process.returncode == 0, "".join(said) + rest
+    assert process.returncode == 0, "".join(said) + rest
 
 
 @pytest.fixture

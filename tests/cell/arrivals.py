@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrazzo.cell.witness import Witness
+from terrazzo.cell.client.witness import Witness
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from tests.cell.land import MANAGER, Land
 from tests.cell.screen import Screen
@@ -31,10 +31,11 @@ def arrive(land: Land, cell: int = 0, *, change=lambda packed: packed, jump_from
     real = land[cell].reals[1]
     packed = change(land.witness(1).pack())
     land.witness(1).end()
-    real.witness = Witness.unpack(real.body, packed, land.host.now)
+    land[cell].clients.unpack(real, packed)
+    witness = land.witness(1)
     if jump_from is not None:
-        real.witness.jump(jump_from)
-    return real.witness
+        witness.jump(jump_from)
+    return witness
 
 
 def with_seen(entity: int, **changes):

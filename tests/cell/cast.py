@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.state import State
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.common import Request
-from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import (
@@ -24,7 +25,6 @@ from terrazzo.wire.pairs.base_cell import (
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
 from terrazzo.wire.requests import Question
-from terrazzo.wire.switchboard import Switchboard
 from terrazzo.world.bsp import BspTree
 from tests.cell.plain import AVATAR
 from tests.cell.screen import Screen

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import copies, ghost
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.ghosts import copies, receiver
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
 
@@ -19,7 +19,7 @@ def strict_app(monkeypatch) -> CellApp:
         assert message.number == body.number + 1, "a step was left out, or taken twice"
         apply_step(body, message)
 
-    monkeypatch.setattr(ghost, "apply_step", checked)
+    monkeypatch.setattr(receiver, "apply_step", checked)
     return Land(1)[0]
 
 

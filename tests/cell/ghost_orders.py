@@ -31,7 +31,7 @@ def deliver(app: CellApp, order: list[tuple[AppId, Message]], entity: int) -> No
 def wipe(app: CellApp) -> None:
     """Room for the next: entities are never used twice."""
     for body in list(app.bodies.values()):
-        app.remove_body(body)
+        app.core.remove_body(body)
     app.spaces[1].area.step()
     app.outbox.drain()
 
@@ -48,7 +48,7 @@ def check_word(app: CellApp, word: str, entity: int) -> int:
         script = Script(word, entity)
         deliver(app, in_order(script, order), entity)
         assert found(app, entity) == script.expected, (word, order)
-        assert entity not in app.ghosts.held, (word, order)
+        assert entity not in app.receiver.held, (word, order)
         entity += 1
     wipe(app)
     return entity

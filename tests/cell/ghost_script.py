@@ -13,11 +13,11 @@ from functools import cache
 
 import msgspec
 
-from terrazzo.cell.moves import FRESH_MOVER
-from terrazzo.cell.timers import DRAWN
+from terrazzo.cell.core.real import FRESH_MOVER
+from terrazzo.cell.core.timers import DRAWN
 from terrazzo.schema.changes import encode_internal
 from terrazzo.schema.state import State
-from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.cell_cell import (

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from terrazzo.cell.feed import Feed
+from terrazzo.cell.client.scheduler import ClientScheduler
 from terrazzo.wire.pairs.base_cell import ToClient
 
 
-def overhear(feed: Feed, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
+def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
     """Each time that a client is served: `hear(entity, reliable bytes, bytes that may be lost)`. Gives its end."""
-    serve, tell_base = feed.serve, feed.tell_base
+    serve, send_to_base = feed.serve, feed.send_to_base
     reliable = 0
 
     def served(real):
@@ -21,15 +21,15 @@ def overhear(feed: Feed, hear: Callable[[int, int, int], None]) -> Callable[[], 
         loose = sum(len(message) for updates in mine.values() for update in updates for message in update.messages)
         hear(real.body.id, reliable, loose)
 
-    def told_base(real, message):
+    def sent_to_base(real, message):
         nonlocal reliable
         if isinstance(message, ToClient):
             reliable += sum(map(len, message.messages))
-        tell_base(real, message)
+        send_to_base(real, message)
 
-    vars(feed).update(serve=served, tell_base=told_base)
+    vars(feed).update(serve=served, send_to_base=sent_to_base)
 
     def end():
-        del vars(feed)["serve"], vars(feed)["tell_base"]
+        del vars(feed)["serve"], vars(feed)["send_to_base"]
 
     return end

@@ -17,16 +17,17 @@ from math import dist, inf
 
 from terrazzo._speed.movers import Row, pack_row
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.history import PLACE
-from terrazzo.cell.kind import ranges_of
-from terrazzo.cell.real import Real
-from terrazzo.cell.witness import Witness
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.client.witness import Witness
+from terrazzo.cell.core.history import PLACE
+from terrazzo.cell.core.kind import ranges_of
+from terrazzo.cell.core.real import Real
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Volatile
 from terrazzo.schema.shares import share_of_value
 from terrazzo.schema.state import State
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import Moves
@@ -226,7 +227,7 @@ class Land:
         return self[home].reals[entity]
 
     def witness(self, entity: int) -> Witness:
-        witness = self.real(entity).witness
+        witness = witness_of(self.real(entity))
         assert witness is not None
         return witness
 
@@ -237,18 +238,18 @@ class Land:
             return None
         real = self[home].reals[entity]
         function = partial(getattr(real.part, name), **named)
-        return self[home].run(real.body, name, function, *args)
+        return self[home].core.run(real.body, name, function, *args)
 
     def do(self, entity: int, function):
         """A piece of code runs as the entity's own."""
         home = self.home(entity)
         assert home is not None
         real = self[home].reals[entity]
-        before, self[home].acting = self[home].acting, real.body
+        before, self[home].core.acting = self[home].core.acting, real.body
         try:
             return function(real.part)
         finally:
-            self[home].acting = before
+            self[home].core.acting = before
 
     def walk(self, entity: int, x: float, z: float = 0.0, to: int | None = None) -> None:
         """The entity's client says that it is there; the BaseApp may have an old idea of where the real is."""
@@ -278,7 +279,7 @@ class Land:
     def check_rest(self) -> None:
         """At rest: one real in the right cell, ghosts equal to it, and screens that show what is."""
         for app in self.cells:
-            assert not app.ghosts.held
+            assert not app.receiver.held
             assert not app.offloads.kept
             assert not len(app.offloads.answers), "an answer is forgotten when it was noted"
             for body in app.bodies.values():
@@ -361,7 +362,7 @@ def volatile_land(volatile: Volatile, *args, **options) -> Land:
     """In which this is volatile of avatars."""
     land = Land(*args, **options)
     for app in land.cells:
-        kind = app.kinds.get(AVATAR.type_id)
+        kind = app.core.kinds.get(AVATAR.type_id)
         assert kind is not None
         kind.ranges, kind.ranges_of_vehicles = ranges_of(replace(kind.schema, volatile=volatile), 0)
         kind.is_eventful = volatile.position is None
@@ -372,7 +373,7 @@ def eventful_land(*args, **options) -> Land:
     """In which the positions of avatars are not volatile."""
     land = volatile_land(Volatile(), *args, **options)
     for app in land.cells:
-        kind = app.kinds.get(AVATAR.type_id)
+        kind = app.core.kinds.get(AVATAR.type_id)
         assert kind is not None
         kind.beside = [*kind.beside, PLACE]
     return land

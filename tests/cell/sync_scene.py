@@ -34,10 +34,10 @@ from terrazzo import (
     prop,
 )
 from terrazzo._speed.values import NESTED, SLICE, WHOLE
-from terrazzo.cell import copies, ghost
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.ghosts import copies, receiver
 from terrazzo.game import LoadedGame
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Side
@@ -165,7 +165,7 @@ class Scene:
         self.cluster = Cluster(self.world, self._game(), cells=4, bases=1, offload_margin_m=1.0)
         self.seats: dict[str, Seat] = {}
         self._round = 10
-        with mock.patch.object(ghost, "apply_step", self._on_ghost_step):
+        with mock.patch.object(receiver, "apply_step", self._on_ghost_step):
             self._begin()
             self._play(moment)
 
@@ -179,8 +179,8 @@ class Scene:
 
     def _begin(self) -> None:
         self.run(3.0)
-        for name, receiver in (("subject", Receiver.OWN), ("near", Receiver.NEAR), ("far", Receiver.BEYOND)):
-            self.seats[name] = self.cluster.client(name, "secret", listener=self._listener(receiver))
+        for name, hearer in (("subject", Receiver.OWN), ("near", Receiver.NEAR), ("far", Receiver.BEYOND)):
+            self.seats[name] = self.cluster.client(name, "secret", listener=self._listener(hearer))
             self.run(3.0)
         assert all(len(seat.app.view.others) == 2 for seat in self.seats.values())
         self.former = self.app_of("subject")
@@ -195,8 +195,8 @@ class Scene:
         return listen
 
     def _on_ghost_step(self, body: Body, message: UpdateGhost) -> None:
-        if body.id == self.subject and body.app in self.watchers:
-            layout, log = SUBJECT.ghost_layout, self.ghosts.setdefault(str(body.app.me), Log())
+        if body.id == self.subject and body.core.me in {app.me for app in self.watchers}:
+            layout, log = SUBJECT.ghost_layout, self.ghosts.setdefault(str(body.core.me), Log())
             copy = State(layout, None, layout.row.decode(layout.row.encode(body.state.values())))
             for item in message.items:
                 applied = copy.apply_internal(item.data)
@@ -251,7 +251,7 @@ class Scene:
             if each.flag.value.base:
                 self._change(base, each)
             elif each.flag.value.cell and app is not None and cell is not None:
-                app.run(cell.body, "edit", self._change, cell.part, each)
+                app.core.run(cell.body, "edit", self._change, cell.part, each)
 
     def change(self, name: str) -> str:
         """One property of the cell part is changed."""
@@ -259,7 +259,7 @@ class Scene:
         real = self.real("subject")
         assert real is not None
         column = next(each for each in COLUMNS if each.name == name)
-        real.body.app.run(real.body, "edit", self._change, real.part, column)
+        real.body.core.run(real.body, "edit", self._change, real.part, column)
         return name
 
     def value(self, name: str) -> object:
@@ -298,7 +298,7 @@ class Scene:
 
     def app_of(self, name: str) -> CellApp | None:
         real = self.real(name)
-        return None if real is None else real.body.app
+        return next((app for app in self.cluster.cell_apps if real is not None and app.core is real.body.core), None)
 
     def is_away(self, name: str) -> bool:
         return self.real(name) is None
@@ -311,7 +311,7 @@ class Scene:
     def put(self, name: str, position: tuple[float, float, float]) -> None:
         real = self.real(name)
         assert real is not None
-        real.body.app.run(real.body, "put", setattr, real.part, "position", position)
+        real.body.core.run(real.body, "put", setattr, real.part, "position", position)
 
     def walk(self, name: str, x: float, z: float) -> dict[Receiver, Log]:
         """Somebody goes there; what clients hear until all is quiet again."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.story import CARRY_TICKS
-from terrazzo.cell.witness import ADVANCE
+from terrazzo.cell.client.budget import ADVANCE, CARRY_TICKS
 from tests.cell.hearing import overhear
 from tests.cell.land import TICK_S, Land
 
@@ -26,7 +25,7 @@ def crossing_land(others: int) -> Land:
 def bytes_over_borders(land: Land, others: int, every: int) -> int:
     """What the client is sent in TICKS ticks, while it crosses the border each time that `every` ticks are over."""
     sent: list[int] = []
-    ends = [overhear(land[n].feed, lambda entity, *both: sent.append(sum(both))) for n in (0, 1)]
+    ends = [overhear(land[n].scheduler, lambda entity, *both: sent.append(sum(both))) for n in (0, 1)]
     for tick in range(TICKS):
         if tick % every == 0:
             land.put(1, -8.0 if tick // every % 2 else 8.0)
@@ -48,9 +47,10 @@ def test_client_that_crosses_a_border_in_each_tick_gets_no_more_than_its_budget(
 def test_client_that_is_served_again_at_the_same_time_is_granted_nothing(has_come):
     """A witness that has just come gets something on credit, and owes it then."""
     land = crossing_land(others=1)
-    real = land.real(1)
-    assert real.witness is not None
-    real.witness._story.deficit = 0.0  # it has saved nothing, and owes nothing
-    real.witness.has_come = has_come
-    real.body.app.feed.serve(real)
-    assert real.witness.pack().deficit >= 0.0
+    witness = land.witness(1)
+    witness.sent.budget.deficit = 0.0  # it has saved nothing, and owes nothing
+    witness.sent.budget.has_come = has_come
+    home = land.home(1)
+    assert home is not None
+    land[home].scheduler.serve(land.real(1))
+    assert witness.pack().deficit >= 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.tally import Tally
-from terrazzo.cell.account import Account, To, name_of
-from terrazzo.cell.history import PLACE, RIDE
+from terrazzo.cell.core.account import Account, To, name_of
+from terrazzo.cell.core.history import PLACE, RIDE
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostPlaces, Parcel, UpdateGhost
 from tests.cell.hearing import overhear
@@ -40,7 +40,7 @@ def scene():
     land.create(2, 9.0, 9.0, is_seen=True)
     land.create(3, -9.0, -9.0, is_seen=True)
     land.settle()
-    assert len(land.real(1).haunts) == 3
+    assert len(land.real(1).ghosts) == 3
     return land
 
 
@@ -79,12 +79,12 @@ def test_who_lacks_more_than_the_headline_is_counted_as_well():
     land = scene()
     before = account_of(land)
     for app in land.cells:
-        app.feed.serve_all = lambda: None
+        app.scheduler.serve_all = lambda: None
     for number in (1, 2, 3):
         land.do(1, lambda part, number=number: setattr(part, "steps", number))
         land.step()
     for app in land.cells:
-        del app.feed.serve_all
+        del app.scheduler.serve_all
     land.step(5)
     assert grown(land, before)["steps", "other clients"] == (6, 36)
 
@@ -107,7 +107,7 @@ def test_the_sums_are_what_was_sent(seed, monkeypatch):
             heard["clients"] += reliable + loose
 
         monkeypatch.setattr(app.outbox, "send", sent)
-        overhear(app.feed, hear)
+        overhear(app.scheduler, hear)
 
     for app in land.cells:
         listen(app)

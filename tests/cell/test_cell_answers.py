@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import EntityId, Part, PartId, next_move
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Jump, OffloadNoted, OffloadRefused, Onloaded, Past
@@ -21,7 +21,7 @@ CELL = PartId(EntityId(1), Part.CELL)
 def send_off(land: Land, to: int, jump: Jump | None = None) -> None:
     home = land.home(1)
     assert home is not None
-    land[home].haunts.close_steps()
+    land[home].steps.close_all()
     assert land[home].offloads.offload(land[home].reals[1], land[to].me, jump)
 
 
@@ -219,7 +219,7 @@ def test_cell_is_not_empty_while_a_real_that_has_come_waits():
     message = land[0].offloads.kept[1].message
     ahead = message.number + 5
     land[1].on_message(land[0].me, msgspec.structs.replace(message, number=ahead, past=Past(ahead, (), ())))
-    assert land[1].ghosts.has_arrivals(1)
+    assert land[1].receiver.has_arrivals(1)
     assert not land[1].reals
     retire(land, 1)
     assert not has_said_empty(land, 1)

@@ -124,7 +124,7 @@ def test_one_that_was_added_leaves_when_it_is_destroyed(hooks):
 def test_types_that_the_game_adds_by_itself(hooks):
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
-    kind = land[0].kinds.get(AVATAR.type_id)
+    kind = land[0].core.kinds.get(AVATAR.type_id)
     assert kind is not None
     kind.schema = replace(AVATAR, is_manual_aoi=True)
     land.create(2, 10.0)
@@ -283,7 +283,7 @@ def test_hooks_of_the_area_are_not_repeated_by_a_migration(hooks):
 @contextmanager
 def unserved(land):
     """No client has its turn."""
-    feed = land[0].feed
+    feed = land[0].scheduler
     vars(feed)["serve"] = lambda real: None
     yield
     del vars(feed)["serve"]
@@ -344,7 +344,7 @@ def test_another_life_whose_copy_takes_the_place_of_the_first(hooks, ticks):
 def test_one_that_waits_to_come_in_may_be_added_and_removed(hooks):
     """It is near, and behind what the client has seen of it before."""
     land, screen = watched_land(200.0)
-    land.witness(1)._story.left[2] = (land[0].bodies[2].number + 5, land.host.now + 10)
+    land.witness(1).sent.left[2] = (land[0].bodies[2].number + 5, land.host.now + 10)
     land.put(2, 10.0)
     land.step()
     assert land.witness(1).entities() == []
@@ -424,5 +424,5 @@ def test_a_late_word_about_a_former_client_does_not_end_the_present_one():
     land.create(1, -20.0, is_seen=True)
     land.settle()
     real = land[0].reals[1]
-    real.set_witness(0, False)
+    land[0].clients.set_witness(real, 0, False)
     assert real.witness is not None

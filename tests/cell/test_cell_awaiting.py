@@ -10,7 +10,7 @@ from terrazzo.errors import CallRaised, CallTimeout, CallUndelivered, EntityGone
 from terrazzo.schema.model import Method
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import awaiting
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import Answer
 from tests.cell.land import Land
@@ -45,7 +45,7 @@ def test_a_call_brings_what_the_method_returns(land, other):
     land.settle()
     assert land.part(1).events == [12]
     assert land.part(other).events == ["asked"]
-    assert len(land[0].awaiting) == 0
+    assert len(land[0].core.awaiting) == 0
 
 
 def test_several_values_come_as_a_tuple(land):
@@ -142,10 +142,10 @@ def test_an_answer_that_does_not_decode_or_that_nobody_asked_for(land):
     land.block(1, 0)
     land.act(1, "ask", 3, "tell_luck", 5)
     land.step(2)
-    [question] = land[0].awaiting._replies[land.real(1).body.part]
+    [question] = land[0].core.awaiting._replies[land.real(1).body.part]
     for source, values in ((2, b"\0\0\0\0"), (3, b"odd")):
         part = PartId(EntityId(source), Part.CELL)
-        land[0].awaiting.on_answer(land.real(1).body.part, part, Answer(question, values))
+        land[0].core.awaiting.on_answer(land.real(1).body.part, part, Answer(question, values))
     assert "its answer does not decode" in failed(land, 1, CallRaised)
 
 
@@ -184,10 +184,10 @@ def test_a_call_that_cannot_be_sent_is_not_waited_for(land, monkeypatch):
     def full(*_: object) -> None:
         raise ChannelFull("too much waits")
 
-    monkeypatch.setattr(land[0], "switchboard", SimpleNamespace(send=full))
+    monkeypatch.setattr(land[0].core, "switchboard", SimpleNamespace(send=full))
     land.act(1, "ask", 3, "tell_luck", 5)
     assert "too much waits" in str(land.host.words("game error")[-1]["error"])
-    assert not land[0].awaiting._replies
+    assert not land[0].core.awaiting._replies
 
 
 def test_there_is_a_limit_to_what_is_waited_for(land, monkeypatch):
@@ -240,7 +240,7 @@ def test_the_waiting_method_ends_when_its_entity_moves(land):
     assert land.part(1).gold == 13, "what it changed on its way out went along"
     assert land.part(3).events == ["asked"], "the call went on"
     assert land[1].counts["late answer"] == 1
-    assert len(land[0].awaiting) == len(land[1].awaiting) == 0
+    assert len(land[0].core.awaiting) == len(land[1].core.awaiting) == 0
     land.act(1, "ask", 3, "tell_luck", 5)
     land.settle()
     assert land.part(1).events[-1] == 12
@@ -272,7 +272,7 @@ def test_the_waiting_method_ends_when_its_entity_is_destroyed(land):
     land.do(1, lambda part: part.destroy())
     land.step(2)
     assert type(before.events[-1]) is EntityGone
-    assert len(land[0].awaiting) == 0
+    assert len(land[0].core.awaiting) == 0
 
 
 def test_who_waits_again_after_a_move_is_ended(land, monkeypatch):

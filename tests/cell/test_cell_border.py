@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from terrazzo.cell import history
 from terrazzo.cell.cellapp import OFFLOAD_MARGIN_M
+from terrazzo.cell.core import history
 from tests.cell.forms import IS_PLAIN
 from tests.cell.land import Land, cornered
 

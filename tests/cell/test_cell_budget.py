@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.sight import REFRESH
-from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.feed import SCALE_S, THROTTLE_MIN
-from terrazzo.cell.story import CARRY_TICKS, STARVED_TICKS
+from terrazzo.cell.client.aliases import Aliases
+from terrazzo.cell.client.budget import CARRY_TICKS, STARVED_TICKS
+from terrazzo.cell.client.scheduler import SCALE_S, THROTTLE_MIN
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ALIAS_MAX, split_message
 from tests.cell.hearing import overhear
@@ -21,7 +21,7 @@ class Meter:
     def __init__(self, land: Land, entity: int) -> None:
         self.reliable: list[int] = []
         self.places: list[int] = []
-        self._feed = land[0].feed
+        self._feed = land[0].scheduler
         self._entity = entity
 
     def __enter__(self) -> Meter:
@@ -132,8 +132,8 @@ def test_what_is_looked_up_in_history_keeps_to_the_budget():
         real = land[0].reals[entity]
         for letter in "ab":
             land.do(entity, lambda part, letter=letter: setattr(part, "name", letter * 200))
-            land[0].haunts.close_step(real)
-    land.witness(1)._story.deficit = 0.0
+            land[0].core.close_step(real)
+    land.witness(1).sent.budget.deficit = 0.0
     with Meter(land, 1) as meter:
         land.step()
         assert 0 < max(meter.reliable) < 1000
@@ -147,10 +147,12 @@ def test_places_and_what_is_looked_up_keep_to_the_budget_together():
     for entity in range(2, 77):
         for letter in "ab":
             land.do(entity, lambda part, letter=letter: setattr(part, "name", letter * 50))
-            land[0].haunts.close_step(land[0].reals[entity])
+            land[0].core.close_step(land[0].reals[entity])
     shuffle(land, 150, 0)
-    land.witness(1)._story.deficit = 0.0
-    told = land.witness(1).update(land.host.now, land[0].tick, 1000.0, 1000.0)
+    sent = land.witness(1).sent
+    sent.budget.deficit, sent.budget.served_at = 0.0, land.host.now - TICK_S
+    sent.budget.grant(land.host.now, TICK_S, 1000.0)
+    told = sent.update(land.host.now, land[0].core.tick, 500.0)
     reliable, loose = (sum(map(len, each)) for each in told)
     assert reliable > 400
     assert loose > 400
@@ -174,7 +176,7 @@ def test_aliases_beyond_one_byte():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.step(2)
-    land.witness(1)._story.aliases = Aliases(range(1, 250))  # as if so many others were there
+    land.witness(1).sent.aliases = Aliases(range(1, 250))  # as if so many others were there
     for entity in range(2, 12):
         land.base.create(land[0].me, entity, (float(entity), 0.0, 0.0))
     land.settle()
@@ -195,7 +197,7 @@ def test_aliases_beyond_one_byte():
 
 def test_without_an_alias_nobody_is_announced_until_the_client_gives_one_back():
     land, screen = watched_land(10.0)
-    story = land.witness(1)._story
+    story = land.witness(1).sent
     story.aliases = Aliases([ALIAS_MAX, 1])
     story.aliases._free.clear()
     land.create(3, 11.0)
@@ -210,7 +212,7 @@ def test_without_an_alias_nobody_is_announced_until_the_client_gives_one_back():
 def test_an_app_that_is_behind_tells_less_and_recovers():
     land = Land(1)
     land.step(20)
-    feed = land[0].feed
+    feed = land[0].scheduler
     assert feed.throttle == 1.0
     seen = []
     for _ in range(10):
@@ -229,17 +231,17 @@ def test_one_long_pause_is_no_reason_to_starve_everybody():
     land.step(5)
     land.host.now += 60.0
     land[0].on_tick()
-    assert 0.9 < land[0].feed.throttle < 1.0
+    assert 0.9 < land[0].scheduler.throttle < 1.0
     land.step()
-    assert land[0].feed.throttle == 1.0
+    assert land[0].scheduler.throttle == 1.0
 
 
 def test_a_throttled_app_tells_its_clients_less():
     land, _ = crowd(40)
     totals = []
     for throttle in (1.0, THROTTLE_MIN):
-        land[0].feed.throttle = throttle
-        vars(land[0].feed)["_set_throttle"] = lambda aim: None
+        land[0].scheduler.throttle = throttle
+        vars(land[0].scheduler)["_set_throttle"] = lambda aim: None
         land.step(CARRY_TICKS)
         with Meter(land, 1) as meter:
             for tick in range(40):

@@ -6,7 +6,7 @@ from math import isclose, pi
 
 import pytest
 
-from terrazzo.cell.controllers import LOST_S
+from terrazzo.cell.motion.controllers import LOST_S
 from terrazzo.errors import UsageError
 from tests.cell.land import TICK_S, Land
 from tests.cell.plain import AvatarCell

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from terrazzo.cell import offload
-from terrazzo.cell.controllers import Walk
-from terrazzo.cell.real import Real
-from terrazzo.cell.timers import Timers
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.timers import Timers
+from terrazzo.cell.migration import offload
+from terrazzo.cell.motion.controllers import Walk
 from terrazzo.schema.state import State
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Offload, OffloadUnreadable, Timer
@@ -118,16 +118,16 @@ def break_for_one(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, entity
 
 
 PHASES = {
-    "mail": lambda app: (Real, "set_witness", lambda real, *_: real.body.id),
+    "mail": lambda app: (type(app.clients), "set_witness", lambda clients, real, *_: real.body.id),
     "move of its client": lambda app: (type(app.moves), "_see", lambda moves, real, *_: real.body.id),
     "controller": lambda app: (Walk, "step", lambda walk, real, *_: real.body.id),
     "timers": lambda app: (type(app.clockwork), "_fire", lambda clockwork, real, *_: real.body.id),
     "riding": lambda app: (type(app.riding), "_follow", lambda riding, real, *_: real.body.id),
     "step": lambda app: (Real, "close_step", lambda real, *_: real.body.id),
-    "ghosts": lambda app: (type(app.haunts), "_missing", lambda haunts, real, *_: real.body.id),
+    "ghosts": lambda app: (type(app.placement), "_missing", lambda haunts, real, *_: real.body.id),
     "offload": lambda app: (type(app.offloads), "_take_leave", lambda offloads, real, *_: real.body.id),
     "teleport": lambda app: (type(app.teleports), "_seek", lambda teleports, wish, *_: wish.real.body.id),
-    "what its client is told": lambda app: (type(app), "base_of", lambda app, body: body.id),
+    "what its client is told": lambda app: (type(app.core), "base_of", lambda core, body: body.id),
     "end": lambda app: (Real, "data", lambda real, *_: real.body.id),
 }
 

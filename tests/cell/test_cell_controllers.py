@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from terrazzo._speed.area import Area
-from terrazzo.cell.controllers import LOST_S, Category, Controllers, Outcome, Turn, Walk, category_named
+from terrazzo.cell.core.controllers import Category, Controllers, Outcome
+from terrazzo.cell.motion.controllers import LOST_S, Turn, Walk, category_named, unpack_controllers
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.wire.pairs.cell_cell import PackedController
 
@@ -19,7 +20,7 @@ class Stage(Any):  # type: ignore[misc]
 
     def __init__(self) -> None:
         self.area = Area()
-        self.space = self.app = self.moves = self.body = self
+        self.space = self.core = self.moves = self.body = self
         self.slot = self.area.add(1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, 0, 0)
         self.bodies: dict[int, SimpleNamespace] = {}
         self.controllers = Controllers()
@@ -116,7 +117,7 @@ def test_a_goal_out_of_sight_is_looked_for_at_its_last_place_and_then_lost(how, 
     elif how == "elsewhere":
         goal.space = object()
     else:
-        goal.real = SimpleNamespace(is_doomed=True)
+        goal.real = SimpleNamespace(is_destroyed=True)
     for _ in range(int(LOST_S / 0.5) - 1):
         assert chase.step(stage, 0.5) is Outcome.GOES_ON
     assert stage.position == (2.0, 0.0, 0.0)
@@ -173,7 +174,7 @@ def test_at_rest_and_on_again():
     several.start(Turn(8, 1.5, 0.25))
     packed = several.pack()
     there = Controllers()
-    there.unpack(packed)
+    unpack_controllers(there, packed)
     assert there.pack() == packed
     again = there.running[Category.MOVEMENT]
     assert isinstance(again, Walk)
@@ -185,7 +186,7 @@ def test_at_rest_and_on_again():
 @pytest.mark.parametrize("packed", [PackedController(1, 99, b""), PackedController(1, 2, b"short")])
 def test_what_does_not_decode_is_refused(packed):
     with pytest.raises(DecodeError):
-        Controllers().unpack([packed])
+        unpack_controllers(Controllers(), [packed])
 
 
 def test_categories_have_names():

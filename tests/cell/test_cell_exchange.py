@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import history
+from terrazzo.cell.core import history
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import calls
 from terrazzo.wire.ids import EntityId, Part, PartId
@@ -88,7 +88,7 @@ def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
 
 def test_what_is_remembered_of_the_called_is_bounded(land, monkeypatch):
     monkeypatch.setattr(calls, "CALLED_MAX", 2)
-    callees = land[0].exchange.callees
+    callees = land[0].core.callees
     for entity in (1, 2, 3):
         callees.note(entity, AVATAR)
     assert callees.method_name(part(1), 0) == "cell method 0", "the oldest is forgotten"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import kind
+from terrazzo.cell.api import classes
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
 from terrazzo.world.bsp import BspTree, CellId, Leaf
 from tests.cell.ghost_script import A, create, update
@@ -24,7 +24,7 @@ class WatchedCell(AvatarCell):
 @pytest.fixture
 def watched(monkeypatch) -> list[tuple]:
     """All avatars are watched from now on."""
-    monkeypatch.setattr(kind.Kinds, "_part_class", lambda self, schema: WatchedCell)
+    monkeypatch.setattr(classes, "part_class_of", lambda game, schema: WatchedCell)
     heard.clear()
     return heard
 
@@ -72,7 +72,7 @@ def counted(monkeypatch) -> dict[int, int]:
     counts: dict[int, int] = {}
 
     def count(part, by: int) -> None:
-        index = part._body.app.me.index
+        index = part._body.core.me.index
         counts[index] = counts.get(index, 0) + by
 
     monkeypatch.setattr(AvatarCell, "on_ghost_created", lambda part: count(part, 1))
@@ -120,4 +120,3 @@ def test_even_of_a_cell_that_goes(counted):
     assert counted == {0: 0, 1: 0}
     assert not land[1].spaces
     assert not land[1].moves._movers
-    assert not land[1].haunts._neighbours

@@ -7,11 +7,12 @@ import struct
 import msgspec
 import pytest
 
-from terrazzo.cell import ghost, history
-from terrazzo.cell.ghost import HELD_ENTITIES_MAX
-from terrazzo.cell.graves import GRAVE_S, GRAVES_MAX, Graves
-from terrazzo.cell.held import HELD_STEPS_MAX, HELD_TURNS_MAX
-from terrazzo.cell.mending import ASKED_MAX, GAP_S
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts import receiver
+from terrazzo.cell.ghosts.held import HELD_STEPS_MAX, HELD_TRANSITIONS_MAX
+from terrazzo.cell.ghosts.mending import ASKED_MAX, GAP_S
+from terrazzo.cell.ghosts.receiver import HELD_ENTITIES_MAX
+from terrazzo.cell.ghosts.tombstones import TOMBSTONE_S, TOMBSTONES_MAX, Tombstones
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
@@ -59,7 +60,7 @@ def test_places_go_straight_into_the_arrays_but_not_past_what_is_held():
     assert land[0].bodies[1].number == 2
     land[0].on_message(A, places(0, 3))
     assert land[0].bodies[1].number == 4
-    assert not land[0].ghosts.held
+    assert not land[0].receiver.held
     land[0].on_message(A, places(0, 5))
     assert (land[0].bodies[1].number, land[0].bodies[1].position) == (5, place_of(5))
     land[0].on_message(B, places(1, 7))
@@ -94,7 +95,7 @@ def test_what_is_held_for_a_former_life_does_not_end_the_next():
     land[0].on_message(A, create(0, 3))
     land[0].on_message(A, delete(0, 5, is_destroyed=True))
     body = land[0].bodies[1]
-    land[0].ghosts.remove(body, body.epoch, is_destroyed=False)
+    land[0].receiver.remove(body, body.epoch, is_destroyed=False)
     land.create(1, 10.0)
     land.step(int(3 * GAP_S * 10))
     assert land.home(1) == 0
@@ -137,7 +138,7 @@ def test_the_end_of_a_ghost_that_made_room_is_of_no_later_epoch_than_who_came():
     land[0].on_message(B, NextReal(1, LIFE + 1, D))
     land[0].on_message(B, create(LIFE, LIFE + 20, is_snapshot=True))
     land[0].on_message(B, delete(LIFE, LIFE + 20))
-    grave = land[0].ghosts.graves.get(1)
+    grave = land[0].receiver.tombstones.get(1)
     assert grave is not None
     assert (grave.epoch, grave.number) == (LIFE, LIFE + 20)
 
@@ -151,19 +152,19 @@ def test_a_deletion_whose_turn_never_comes_is_taken_in_the_end(has_words):
     land.step(5)
     land[0].on_message(A, delete(0, 5, is_destroyed=True))
     land.host.now += GAP_S
-    land[0].ghosts.on_tick()
+    land[0].receiver.on_tick()
     assert (A.index, WantSnapshot(1, 3)) in said(land)
     assert 1 in land[0].bodies
     if has_words:
-        call = land[0].bodies[1].kind.tell_call(*CALL)
+        call = land[0].bodies[1].kind.event_of_call(*CALL)
         past = Past(3, (Step(5, (PackedEvent(-1, *call.told),)),), ())
         land[0].on_message(A, DeleteGhost(1, 0, 5, True, past))
     else:
         land.host.now += GAP_S
-        land[0].ghosts.on_tick()
+        land[0].receiver.on_tick()
         assert land[0].counts["gap passed over"] == 1
     assert 1 not in land[0].bodies
-    assert not land[0].ghosts.held
+    assert not land[0].receiver.held
     land.step(5)
     assert watcher.events[-1] == ("leave", 1)
     assert watcher.count("on_said", 1, "bye") == has_words
@@ -174,18 +175,18 @@ def test_too_many_steps_are_not_held_but_mended():
     land[0].on_message(A, create(0, 1))
     for number in range(3, HELD_STEPS_MAX + 50):
         land[0].on_message(A, update(0, number))
-    assert len(land[0].ghosts.held[1].steps) == HELD_STEPS_MAX
+    assert len(land[0].receiver.held[1].steps) == HELD_STEPS_MAX
     land[0].on_message(A, create(0, 400, is_snapshot=True))
     assert land[0].bodies[1].state["steps"] == 400
-    assert not land[0].ghosts.held
+    assert not land[0].receiver.held
 
 
 def test_too_many_turns_are_not_held():
     land = Land(1)
     land[0].on_message(A, create(0, 1))
-    for number in range(3, HELD_TURNS_MAX + 10):
+    for number in range(3, HELD_TRANSITIONS_MAX + 10):
         land[0].on_message(A, create(0, number))
-    assert len(land[0].ghosts.held[1].turns) == HELD_TURNS_MAX
+    assert len(land[0].receiver.held[1].transitions) == HELD_TRANSITIONS_MAX
     assert land[0].counts["held turns given up"] > 0
 
 
@@ -193,13 +194,13 @@ def test_too_many_entities_are_not_held():
     land = Land(1)
     for entity in range(1, HELD_ENTITIES_MAX + 3):
         land[0].on_message(A, update(0, 9, entity))
-    assert len(land[0].ghosts.held) == HELD_ENTITIES_MAX
-    assert 1 not in land[0].ghosts.held
+    assert len(land[0].receiver.held) == HELD_ENTITIES_MAX
+    assert 1 not in land[0].receiver.held
 
 
 def test_a_list_may_cost_others_what_they_hold(monkeypatch):
     """Too much is held already: taking what is held ends ghosts while the list is gone through."""
-    monkeypatch.setattr(ghost, "HELD_ENTITIES_MAX", 3)
+    monkeypatch.setattr(receiver, "HELD_ENTITIES_MAX", 3)
     land = Land(1)
     for entity in range(1, 7):
         land[0].on_message(A, create(0, 3, entity))
@@ -207,7 +208,7 @@ def test_a_list_may_cost_others_what_they_hold(monkeypatch):
         land[0].on_message(A, delete(0, 5, entity))
     land[0].on_message(A, GhostList(()))
     assert sorted(land[0].bodies) == [4, 5, 6]
-    assert len(land[0].ghosts.held) == 3
+    assert len(land[0].receiver.held) == 3
 
 
 def test_the_last_words_of_one_that_has_gone_on_are_not_its_end():
@@ -217,7 +218,7 @@ def test_the_last_words_of_one_that_has_gone_on_are_not_its_end():
     land[0].on_message(B, SetReal(1, 1, 4))
     land[0].on_message(A, DeleteGhost(1, 0, 4, False, Past(3, (), ()), 1))
     assert 1 not in land[0].bodies
-    assert land[0].ghosts.held[1].awaited == 1
+    assert land[0].receiver.held[1].awaited == 1
 
 
 def test_only_a_ghost_that_is_there_is_confirmed():
@@ -235,11 +236,11 @@ def test_a_ghost_of_which_nobody_knows_goes_in_the_end():
     asked = 0
     for _ in range(ASKED_MAX + 2):
         land.host.now += GAP_S + 0.1
-        land[0].ghosts.on_tick()
+        land[0].receiver.on_tick()
         asked += sum(isinstance(each, WantSnapshot) for _, each in said(land))
     assert asked == ASKED_MAX
     assert not land[0].bodies
-    assert not land[0].ghosts.held
+    assert not land[0].receiver.held
 
 
 def test_who_speaks_at_last_is_asked_again():
@@ -249,11 +250,11 @@ def test_who_speaks_at_last_is_asked_again():
     land[0].on_message(A, update(0, 3))
     for _ in range(ASKED_MAX):
         land.host.now += GAP_S + 0.1
-        land[0].ghosts.on_tick()
+        land[0].receiver.on_tick()
     said(land)
     land[0].on_message(B, SetReal(1, 1, 4))
     land.host.now += GAP_S + 0.1
-    land[0].ghosts.on_tick()
+    land[0].receiver.on_tick()
     assert (B.index, WantSnapshot(1, 1)) in said(land)
     assert 1 in land[0].bodies
 
@@ -264,12 +265,12 @@ def test_the_next_real_must_say_so_itself():
     land[0].on_message(A, create(0, 1))
     land[0].on_message(A, NextReal(1, 1, B))
     land.host.now += GAP_S
-    land[0].ghosts.on_tick()
+    land[0].receiver.on_tick()
     assert (B.index, WantSnapshot(1, 1)) in said(land)
     land[0].on_message(B, update(1, 2))
-    assert not land[0].ghosts.held
+    assert not land[0].receiver.held
     land[0].on_message(A, NextReal(1, 1, B))
-    assert not land[0].ghosts.held, "it has said so"
+    assert not land[0].receiver.held, "it has said so"
 
 
 def test_nobody_is_asked_over_a_link_that_is_broken():
@@ -279,7 +280,7 @@ def test_nobody_is_asked_over_a_link_that_is_broken():
     land[0].on_link_lost(A)
     for _ in range(ASKED_MAX + 2):
         land.host.now += GAP_S + 0.1
-        land[0].ghosts.on_tick()
+        land[0].receiver.on_tick()
     assert 1 in land[0].bodies
     assert not any(isinstance(each, WantSnapshot) for _, each in said(land))
 
@@ -289,15 +290,15 @@ def test_graves_are_forgotten():
     land[0].on_message(A, delete(5, 7, is_destroyed=True))
     land[0].on_message(B, create(4, 1))
     assert not land[0].bodies
-    land.step(int(GRAVE_S * 10) + 2)
-    assert not len(land[0].ghosts.graves)
+    land.step(int(TOMBSTONE_S * 10) + 2)
+    assert not len(land[0].receiver.tombstones)
 
 
 def test_graves_are_bounded():
-    graves = Graves()
-    for entity in range(GRAVES_MAX + 5):
-        graves.dig(entity, 1, 1, 0.0, is_destroyed=False, body=None)
-    assert len(graves) == GRAVES_MAX
+    graves = Tombstones()
+    for entity in range(TOMBSTONES_MAX + 5):
+        graves.add(entity, 1, 1, 0.0, is_destroyed=False, body=None)
+    assert len(graves) == TOMBSTONES_MAX
     assert graves.get(0) is None
 
 
@@ -344,10 +345,10 @@ def test_a_ghost_may_come_before_the_tree_of_its_space():
 def test_what_cannot_be_early_is_not_held(monkeypatch, message):
     """Whoever holds what has its turn would take it and hold it again, for ever."""
     land = Land(1)
-    ghosts = land[0].ghosts
+    ghosts = land[0].receiver
     land[0].on_message(A, create(0, 3))
-    monkeypatch.setattr(ghosts, "_begin", ghosts._hold_turn)
-    monkeypatch.setattr(ghosts, "_end", ghosts._hold_turn)
+    monkeypatch.setattr(ghosts, "_begin", ghosts._hold_transition)
+    monkeypatch.setattr(ghosts, "_end", ghosts._hold_transition)
     land[0].on_message(B, message)
     assert land[0].counts["turn that cannot be early"] == 1
     assert not ghosts.held

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.mending import ASKED_MAX, GAP_S
+from terrazzo.cell.ghosts.mending import ASKED_MAX, GAP_S
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import GhostPlaces, Offload, UpdateGhost, WantSnapshot
 from tests.cell.cast import LandHost
@@ -38,7 +38,7 @@ def test_rows_of_places_in_every_order(strict_app):
             now = None if body is None else (body.number, body.epoch, body.real_app)
             assert now == script.expected, (word, order)
             assert body is None or body.position == place_of(body.number)
-            assert entity not in strict_app.ghosts.held, (word, order)
+            assert entity not in strict_app.receiver.held, (word, order)
             entity += 1
         wipe(strict_app)
 
@@ -68,10 +68,10 @@ def test_the_real_itself_comes_in_any_order(strict_app, word, is_past_long):
                 assert entity in strict_app.reals
         assert found(strict_app, entity) == (script.number, script.epoch + 1, strict_app.me)
         assert entity in strict_app.reals
-        assert entity not in strict_app.ghosts.held
+        assert entity not in strict_app.receiver.held
         entity += 1
     for real in list(strict_app.reals.values()):
-        strict_app.doom(real)
+        strict_app.core.mark_destroyed(real)
     strict_app.on_tick()
     assert not strict_app.bodies
 
@@ -95,7 +95,7 @@ def test_whatever_is_lost_is_mended(strict_app):
             deliver(strict_app, order, entity)
             mend(strict_app, script)
             assert found(strict_app, entity) == script.expected, (word, lost)
-            assert entity not in strict_app.ghosts.held
+            assert entity not in strict_app.receiver.held
             wipe(strict_app)
 
 
@@ -113,7 +113,7 @@ def test_whatever_is_lost_in_whatever_order_is_mended(strict_app, knows_the_next
                 deliver(strict_app, left, entity)
                 mend(strict_app, script, rounds=ASKED_MAX + 4, knows_the_next=knows_the_next)
                 assert found(strict_app, entity) == script.expected, (word, order, lost)
-                assert entity not in strict_app.ghosts.held
+                assert entity not in strict_app.receiver.held
         wipe(strict_app)
     assert entity > (200 if IS_PLAIN else 3000)
 
@@ -127,7 +127,7 @@ def mend(app: CellApp, script: Script, *, rounds: int = 6, knows_the_next: bool 
         words = []
         assert isinstance(app.host, LandHost)
         app.host.now += GAP_S
-        app.ghosts.on_tick()
+        app.receiver.on_tick()
         for peer, bundles in app.outbox.drain():
             asked = [each for bundle in bundles for each in REGISTRY.decode_bundle(bundle)]
             if knows_the_next or peer == script.home:

@@ -61,7 +61,7 @@ class Realm(Land):
             x, _, z = self[home].bodies[entity].position
             mine = tree.leaf_of(self.id(home))
             assert mine is not None
-            assert tree.rect_of(mine).outside_by(x, z) <= self[home].offload_margin_m
+            assert tree.rect_of(mine).outside_by(x, z) <= self[home].core.offload_margin_m
         assert self.mgr.view()["spaces"][0]["retiring"] == []
         for index, app in enumerate(self.cells):
             if tree.leaf_of(self.id(index)) is None:
@@ -179,7 +179,7 @@ def test_an_older_tree_and_a_removal_of_what_is_there_change_nothing():
 
 def test_a_space_that_only_a_neighbour_spoke_of_is_forgotten():
     realm = Realm(2, spares=0)
-    realm[0].space(77)
+    realm[0].core.space(77)
     realm.step(1)
     assert 77 not in realm[0].spaces
 
@@ -222,19 +222,19 @@ def test_ghosts_of_who_is_on_its_way_count_for_who_has_left():
     land.create(1, -5.0)
     land.settle()
     second, third = land[1].me, land[2].me
-    land[0].haunts.adopt(land.real(1), [third], 1)
+    land[0].placement.adopt(land.real(1), [third], 1)
     land.block(0, 1)
     assert land[0].offloads.offload(land.real(1), second)
-    assert not land[0].haunts.has_any(1, third)
-    land[0].ground._former[1] = {third: False}
-    land[1].ground._former[1] = {third: True}
+    assert not land[0].spaces[1].neighbours.has(third)
+    land[0].former.apps[1] = {third: False}
+    land[1].former.apps[1] = {third: True}
     land.step(2)
     assert not land[0].ground._is_clear(1)
     land.blocked.clear()
     land.step(3)
     assert land[0].ground._is_clear(1)
     assert land.home(1) == 1
-    assert not land[1].haunts.has_any(1, third), "it is told to end its ghost"
+    assert not land[1].spaces[1].neighbours.has(third), "it is told to end its ghost"
 
 
 def test_real_that_comes_to_a_newcomer_has_no_ghost_on_a_cell_app_that_left_before():
@@ -244,17 +244,16 @@ def test_real_that_comes_to_a_newcomer_has_no_ghost_on_a_cell_app_that_left_befo
     land.create(1, -5.0)
     land.settle()
     second, third = land[1].me, land[2].me
-    land[0].haunts.adopt(land.real(1), [third], 1)
+    land[0].placement.adopt(land.real(1), [third], 1)
     land.block(0, 1)
     assert land[0].offloads.offload(land.real(1), second)
     del land[1].spaces[1]  # as of a newcomer
-    land[1].ground._former.clear()
+    land[1].former.apps.clear()
     land.plant("plain", 1, 2, stripes([land[0].me, second]), land[1])
     land.blocked.clear()
     land.step(3)
     assert land.home(1) == 1
-    assert not land[1].haunts.has_any(1, third)
-    assert land[1].haunts.has_any(1, land[0].me)
+    assert land.real(1).ghosts.keys() == {land[0].me}
 
 
 def test_real_takes_no_ghost_along_that_is_on_a_cell_app_that_left():
@@ -263,12 +262,12 @@ def test_real_takes_no_ghost_along_that_is_on_a_cell_app_that_left():
     land.create(1, -5.0)
     land.settle()
     third = land[2].me
-    land[0].haunts.adopt(land.real(1), [third], 1)
-    land[0].ground._former[1] = {third: False}
+    land[0].placement.adopt(land.real(1), [third], 1)
+    land[0].former.apps[1] = {third: False}
     assert land[0].offloads.offload(land.real(1), land[1].me)
     assert land[0].ground._is_clear(1)
     land.step(3)
-    assert not land[1].haunts.has_any(1, third)
+    assert not land[1].spaces[1].neighbours.has(third)
     assert 1 not in land[2].bodies
 
 
@@ -280,9 +279,9 @@ def test_ghost_on_an_unknown_cell_app_counts_when_a_newer_tree_does_not_name_it(
     land.settle()
     third, tree = land[2].me, stripes([land[0].me, land[1].me])
     land.plant("plain", 1, 2, tree, land[0])
-    land[0].ground._former[1] = {}  # as if the third had come and gone meanwhile
-    land[0].haunts.adopt(land.real(1), [third], 3)
-    assert land[0].haunts.has_any(1, third)
+    land[0].former.apps[1] = {}  # as if the third had come and gone meanwhile
+    land[0].placement.adopt(land.real(1), [third], 3)
+    assert land[0].spaces[1].neighbours.has(third)
     land.plant("plain", 1, 4, tree, land[0])
     assert not land[0].ground._is_clear(1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,10 @@ from hypothesis import strategies as st
 
 from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
-from terrazzo.cell import history
-from terrazzo.cell.aliases import Aliases
-from terrazzo.cell.history import Event, History, Manner, adopt, record
+from terrazzo.cell.client.aliases import Aliases
+from terrazzo.cell.core import history
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import Event, History, Manner
 from terrazzo.sync.protocol import ALIAS_MAX, Told
 from terrazzo.wire.pairs.cell_cell import Past
 
@@ -71,13 +73,15 @@ def body_at(number: int) -> Any:
     area = Area()
     slot = area.add(7, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.0, number, 1)
     space = SimpleNamespace(area=area, headlines=Headlines())
-    return SimpleNamespace(id=7, kind=KIND, history=History(number), space=space, slot=slot, number=number)
+    body: Any = SimpleNamespace(id=7, kind=KIND, history=History(number), space=space, slot=slot, number=number)
+    body.record, body.adopt = partial(Body.record, body), partial(Body.adopt, body)
+    return body
 
 
 def test_news_are_the_steps_that_told_something():
     body = body_at(3)
-    record(body, 4, [event(0, b"a")])
-    record(body, 5, [])
+    body.record(4, [event(0, b"a")])
+    body.record(5, [])
     assert body.space.area.news(body.slot) == 4
     assert bodies(body.history.since(3)) == [b"a"]
 
@@ -86,7 +90,7 @@ def test_a_new_copy_takes_over_what_was_before():
     past = History(0)
     past.add(2, [event(0, b"a")])
     body = body_at(4)
-    adopt(body, past.pack())
+    body.adopt(past.pack())
     assert body.space.area.news(body.slot) == 2
     assert bodies(body.history.since(0)) == [b"a"]
 
@@ -94,7 +98,7 @@ def test_a_new_copy_takes_over_what_was_before():
 def test_news_of_a_copy_without_steps_begin_at_its_floor():
     """Whoever has less must be told anew, so it has to be found out."""
     body = body_at(9)
-    adopt(body, Past(9, (), ((0, 8),)))
+    body.adopt(Past(9, (), ((0, 8),)))
     assert body.space.area.news(body.slot) == 9
     assert body.history.since(7) is None
     assert [body.history.has_changed(0, number) for number in (7, 8)] == [True, False]
@@ -104,20 +108,20 @@ def test_a_copy_that_is_mended_keeps_what_it_knew_from_before(monkeypatch):
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 64)
     body = body_at(0)
     for number in (1, 2, 3):
-        record(body, number, [event(0, b"%d" % number)])
+        body.record(number, [event(0, b"%d" % number)])
     body.number = 3
     real = History(0)
     for number in range(1, 80):
         real.add(number, [event(0, b"%d" % number)])
     past = real.pack()
     assert past.floor > 3, "the past does not reach down to what the copy has: it begins anew"
-    adopt(body, past)
+    body.adopt(past)
     assert body.history.since(3) is None
     body = body_at(0)
     for number in range(1, 71):
-        record(body, number, [event(0, b"%d" % number)])
+        body.record(number, [event(0, b"%d" % number)])
     body.number = 70
-    adopt(body, past)
+    body.adopt(past)
     assert bodies(body.history.since(0)) == [b"%d" % number for number in range(1, 80)]
     assert body.space.area.news(body.slot) == 79
 
@@ -158,7 +162,7 @@ def test_a_copy_that_is_mended_replaces_its_own_earlier_ones():
         events = [event_of(0, Told(158, b"%d" % number)), event_of(1, Told(159, b"x"))]
         real.add(number, events)
         if number < 4:
-            record(body, number, events)
+            body.record(number, events)
     body.number = 3
     past = real.pack()
     body.history.go_on(3, past, event_of)

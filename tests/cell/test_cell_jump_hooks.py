@@ -162,11 +162,10 @@ def test_hook_that_jumps_elsewhere_takes_the_place_of_the_first_jump(told, monke
 def test_what_was_too_old_to_be_let_in_before_a_jump_stays_out_after_it(told):
     """A body that is behind what the client has seen waits in doubt; the jump takes it out of the area."""
     land = prepared(told, 2)
-    witness, body = land[0].reals[1].witness, land[0].bodies[2]
-    assert witness is not None
+    witness, body = land.witness(1), land[0].bodies[2]
     land.do(2, lambda part: setattr(part, "position", (-300.0, 0.0, 0.0)))
     land.settle()
-    witness._story.left[2] = (body.number + 3, land[0].host.now + 60.0)
+    witness.sent.left[2] = (body.number + 3, land[0].host.now + 60.0)
     land.do(2, lambda part: setattr(part, "position", (-110.0, 0.0, 0.0)))
     land.step(2)
     assert ("in", 2, "plain") not in told, "it has not caught up"

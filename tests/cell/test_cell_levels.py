@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.body import Body
-from terrazzo.cell.history import PLACE, Event, adopt
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.history import PLACE, Event
 from terrazzo.sync.protocol import ToClient, Told
 from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR
@@ -293,11 +293,11 @@ def test_what_is_too_long_to_be_lost_is_told_so_that_it_arrives():
 def test_who_could_not_be_told_at_once_gets_it_with_the_next_news(steps):
     """What was not kept is no part of the headline that follows, whatever else was told before."""
     meeting = Meeting(10.0)
-    meeting.land.witness(1)._story.deficit = 1e6
+    meeting.land.witness(1).sent.budget.deficit = 1e6
     for name in steps:
         meeting.land.do(2, lambda part, name=name: setattr(part, name, 1 if name == "pose" else [1]))
         meeting.land.step()
-        meeting.land.witness(1)._story.deficit = 1e6
+        meeting.land.witness(1).sent.budget.deficit = 1e6
     assert meeting.seen["shiver"] == [], "it could not be told"
     assert meeting.told(lambda: meeting.land.do(2, lambda part: setattr(part, "name", "two")))[-1] == ("shiver", 2, [1])
     assert meeting.seen["name"] == "two"
@@ -311,7 +311,7 @@ def test_a_copy_that_is_made_anew_knows_what_was_told_loosely():
     meeting.set("shiver", [1])
     assert here.history.newest < here.space.area.news(here.slot)
     past, news = here.history.pack(), here.space.area.news(here.slot)
-    adopt(here, past)
+    here.adopt(past)
     assert here.space.area.news(here.slot) == news
     assert land[1].bodies[2].space.area.news(land[1].bodies[2].slot) == news
 

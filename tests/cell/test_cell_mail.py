@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.wire.channel import ChannelFull
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.pairs.base_cell import ClientWants, IAmHere, RealCreated, SetWitness, WantCellData, WhereAreYou
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.movers import ALLOWANCE_S, Row, pack_row
-from terrazzo.cell.moves import FRESH_MOVER
+from terrazzo.cell.core.real import FRESH_MOVER
 from terrazzo.wire.pairs.base_cell import Moves
 from tests.cell.cast import BASE
 from tests.cell.land import Land

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from terrazzo.cell import Cell
-from terrazzo.cell.acts import Acts
-from terrazzo.cell.sights import Sights
+from terrazzo.cell.api.acts import Acts
+from terrazzo.cell.api.sights import Sights
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.pairs.base_cell import CallCell

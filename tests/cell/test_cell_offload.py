@@ -7,7 +7,7 @@ from math import inf
 import msgspec
 import pytest
 
-from terrazzo.cell import offload
+from terrazzo.cell.migration import offload
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
@@ -21,7 +21,7 @@ STILL = (0.0, 0.0, 0.0)
 def send_off(land: Land, entity: int, to: int, jump: Jump | None = None) -> bool:
     home = land.home(entity)
     assert home is not None
-    land[home].haunts.close_steps()
+    land[home].steps.close_all()
     return land[home].offloads.offload(land[home].reals[entity], land[to].me, jump)
 
 

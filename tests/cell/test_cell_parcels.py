@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from terrazzo.cell.parcels import BYTES_MIN, MEASURED_EVERY, Gauge
+from terrazzo.cell.core.parcels import BYTES_MIN, MEASURED_EVERY, Gauge
 from terrazzo.wire.messages import MESSAGE_MAX, REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, Offload, Parcel
 from tests.cell.ghost_script import A, create, update

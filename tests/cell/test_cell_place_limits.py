@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from terrazzo._speed.movers import Row, pack_row
-from terrazzo.cell import offload
-from terrazzo.cell.arrival import problem_of
-from terrazzo.cell.riding import EDGE_M, inside
+from terrazzo.cell.migration.arrival import Arrivals, problem_of
+from terrazzo.cell.motion.riding import EDGE_M, inside
 from terrazzo.errors import UsageError
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
@@ -79,7 +78,7 @@ def test_no_real_begins_there(land, height):
     land.step(3)
     assert "is not within" in land.base.refused[7]
     for jump in (Jump(1, (-50.0, height, 0.0), NO_TURN), Jump(1, (-50.0, 0.0, 0.0), (0.0, 0.0, height))):
-        assert problem_of(land[0], msgspec.structs.replace(arriving(1, 4, 9, A, 0), jump=jump)) is not None
+        assert problem_of(land[0].core, msgspec.structs.replace(arriving(1, 4, 9, A, 0), jump=jump)) is not None
 
 
 def test_a_client_says_such_a_thing(land):
@@ -114,7 +113,7 @@ def test_a_real_that_could_not_begin_is_not_confirmed(land, monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("broken invariant")
 
-    monkeypatch.setattr(offload, "landed_real", fail)
+    monkeypatch.setattr(Arrivals, "begin", fail)
     with pytest.raises(RuntimeError):
         land[1].on_message(land[0].me, arriving(1, 4, 9, land[0].me, 0))
     assert PartId(EntityId(9), Part.CELL) in land[1].switchboard.boxes

@@ -8,7 +8,7 @@ from math import dist, pi
 import msgspec
 import pytest
 
-from terrazzo.cell.riding import LOST_S
+from terrazzo.cell.motion.riding import LOST_S
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.wire.pairs.cell_cell import Item, UpdateGhost
@@ -57,7 +57,7 @@ def test_its_client_cannot_move_it_until_it_alights():
     check_aboard(land)
     assert "move too fast" not in land[0].counts
     land.act(RIDER, "alight")
-    assert land.witness(RIDER).pending[-1] == encode_moved((12.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    assert land.witness(RIDER).sent.pending[-1] == encode_moved((12.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     land.step(2)
     assert screen.view.player.ride is None
     land.walk(RIDER, 12.5)
@@ -173,10 +173,11 @@ def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
     land = Land(2, margin_m=0.0)
     embark(land, -2.0, 3.0)
     land.step(2)
-    rider = land.real(RIDER)
-    app = rider.body.app
+    rider, home = land.real(RIDER), land.home(RIDER)
+    assert home is not None
+    app = land[home]
     ship = app.bodies[SHIP]
-    app.ghosts.end(ship, ship.epoch, is_destroyed=True)
+    app.receiver.end(ship, ship.epoch, is_destroyed=True)
     app.riding.enter(rider)
     app.riding.run()
     assert land.part(RIDER).vehicle == SHIP, "it has just come, and does not know whose grave that is"

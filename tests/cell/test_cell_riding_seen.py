@@ -28,7 +28,7 @@ def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
     land.step(6)
     sail(land, 16.0)
     land[0].riding.run()
-    assert land.witness(RIDER).pending == []
+    assert land.witness(RIDER).sent.pending == []
     land.step(2)
     check_seen(screen)
 

@@ -1,13 +1,13 @@
-"""A real that arrives asks for the entities that it knows and its new cell does not (`cell/seeking.py`)."""
+"""A real that arrives asks for the entities that it knows and its new cell does not (`cell/ghosts/seeking.py`)."""
 
 from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import haunts
-from terrazzo.cell.interests import PATIENCE_S
-from terrazzo.cell.riding import LOST_S
-from terrazzo.cell.seeking import ASK_S, SEEK_S
+from terrazzo.cell.client.interests import PATIENCE_S
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.ghosts.seeking import ASK_S, SEEK_S
+from terrazzo.cell.motion.riding import LOST_S
 from terrazzo.wire.pairs.cell_cell import WANTED_MAX, CreateGhost, DeleteGhost, NextReal, WantGhosts
 from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
@@ -175,7 +175,7 @@ def test_real_that_is_near_makes_a_ghost_where_it_is_asked_for():
     land = grounded()
     answers = asked(land, 2)
     assert [type(each) for each in answers] == [CreateGhost]
-    assert land[2].me in land.real(2).haunts
+    assert land[2].me in land.real(2).ghosts
 
 
 @pytest.mark.parametrize(("position", "space"), [((400.0, 0.0, 0.0), 1), (HERE, 2)])
@@ -190,9 +190,9 @@ def test_no_ghost_is_made_at_an_app_that_has_left_the_space():
     """CellApp 0 has said, or will say, that nothing of its own goes to cell 2 any more."""
     land = grounded()
     land[0].on_message(MANAGER, SpaceTree(1, "plain", 2, stripes([land[0].me, land[1].me]).pack()))
-    assert land[0].ground.has_left(1, land[2].me)
+    assert land[0].former.has_left(1, land[2].me)
     assert [type(each) for each in asked(land, 2)] == [DeleteGhost]
-    assert land[2].me not in land.real(2).haunts
+    assert land[2].me not in land.real(2).ghosts
 
 
 def test_denied_entity_leaves_when_patience_is_over():
@@ -274,7 +274,7 @@ def test_ghosts_asked_for_are_made_first_and_counted_with_the_others(monkeypatch
     land.block(0, 2)
     for entity in range(10, 14):
         land.create(entity, -150.0, float(entity))
-    monkeypatch.setattr(haunts, "CREATED_MAX", 1)
+    monkeypatch.setattr(placement, "CREATED_MAX", 1)
     for entity in range(10, 14):
         land.put(entity, -5.0, float(entity))
     land[0].on_message(land[2].me, WantGhosts(1, HERE, (13, 12)))
@@ -328,9 +328,9 @@ def test_entity_that_has_a_ghost_here_in_another_space_is_given_up():
 def test_wanted_ghosts_are_bounded():
     land = arrived()[0]
     real = land.real(2)
-    land[0].haunts._wanted = {(entity, land[1].me): None for entity in range(haunts.WANTED_MAX)}
-    land[0].haunts.want(real, land[2].me)
-    assert len(land[0].haunts._wanted) == haunts.WANTED_MAX
+    land[0].placement._wanted = {(entity, land[1].me): None for entity in range(placement.WANTED_MAX)}
+    land[0].placement.want(real, land[2].me)
+    assert len(land[0].placement._wanted) == placement.WANTED_MAX
 
 
 def test_lost_s_is_shorter_than_the_search():

@@ -150,7 +150,7 @@ def test_who_missed_too_much_is_told_no_more(land):
     land.change(lambda gems: gems.append(a_gem()))
     bodies = [land[at].bodies[OWNER] for at in (0, 1)]
     place = AVATAR.cell_layout.index["gems"]
-    real, ghost = (body.kind.tell_again(body, place) for body in bodies)
+    real, ghost = (body.kind.event_of_now(body, place) for body in bodies)
     assert real == ghost
     assert real.told.body == b"\x01\x03"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.sights import TRIGGERS_MAX
+from terrazzo.cell.api.sights import TRIGGERS_MAX
 from terrazzo.errors import UsageError
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell

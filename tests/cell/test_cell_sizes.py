@@ -3,12 +3,13 @@
 import pytest
 
 from terrazzo._speed.values import Change
-from terrazzo.cell import feed, haunts
-from terrazzo.cell.parcels import Gauge
-from terrazzo.cell.real import STEP_BYTES, TOLD_MAX
+from terrazzo.cell.client import scheduler
+from terrazzo.cell.core.parcels import Gauge
+from terrazzo.cell.core.real import STEP_BYTES, TOLD_MAX
+from terrazzo.cell.ghosts import placement
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
-from terrazzo.wire.channel import ChannelLimits
+from terrazzo.wire.entity.channel import ChannelLimits
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientUpdates, SendAway
 from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Jump, Offload, UpdateGhost
@@ -188,7 +189,7 @@ def test_one_that_is_too_large_to_leave_stays_whole_until_it_is_not(jump):
     land.do(1, lambda part: part.purse.clear())
     if jump:
         land.do(1, lambda part: part.teleport("hall", (0.0, 0.0, 0.0)))
-    land.step(int(haunts.TOO_LARGE_S / 0.1) + 5)
+    land.step(int(placement.TOO_LARGE_S / 0.1) + 5)
     land.settle()
     assert land.home(1) == 1
     land.base.call(1, "hit", 6)
@@ -207,9 +208,9 @@ def test_one_that_is_too_large_for_a_ghost_has_none_until_it_is_not(monkeypatch)
     land.step(20)
     assert land[0].counts["too large for a ghost: it is not seen there"] == 1
     assert 1 not in land[1].bodies
-    assert not land.real(1).haunts
+    assert not land.real(1).ghosts
     land.do(1, lambda part: part.bag.clear())
-    land.step(int(haunts.TOO_LARGE_S / 0.1))
+    land.step(int(placement.TOO_LARGE_S / 0.1))
     land.settle()
     assert 1 in land[1].bodies
 
@@ -219,7 +220,7 @@ def test_a_ghost_that_cannot_be_mended_goes(monkeypatch):
     land.create(1, -20.0)
     land.settle()
     monkeypatch.setattr(REGISTRY._by_type[CreateGhost], "max_size", 10)
-    land[0].haunts.describe(land.real(1), land[1].me, is_snapshot=True)
+    land[0].placement.describe(land.real(1), land[1].me, is_snapshot=True)
     land.step(3)
     assert 1 not in land[1].bodies
 
@@ -319,7 +320,7 @@ def test_of_what_may_be_lost_the_last_are_told_and_no_message_is_too_large(monke
     land.step(1)
     sizes = [size for _, message, size in heard if isinstance(message, ClientUpdates)]
     assert len(sizes) >= 2
-    assert max(sizes) <= feed.UPDATES_BYTES + 1100 * feed.LOOSE_MAX
+    assert max(sizes) <= scheduler.UPDATES_BYTES + 1100 * scheduler.LOOSE_MAX
     assert land[0].counts["more than a client can be told in a tick"] == 8
     land.step(3)
     own = land.base.screens[1].own

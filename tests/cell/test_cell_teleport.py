@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from terrazzo.cell import teleport
-from terrazzo.cell.history import PLACE
+from terrazzo.cell.core.history import PLACE
+from terrazzo.cell.migration import teleport
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, PackedEvent, Past, Step
@@ -200,7 +200,7 @@ def test_a_wish_ends_with_its_entity(land):
     land.do(1, lambda part: (part.teleport("hall", (5.0, 0.0, 0.0)), part.destroy()))
     land.settle()
     assert land.home(1) is None
-    assert all(not app.teleports._wishes for app in land.cells)
+    assert all(not app.teleports._pending for app in land.cells)
 
 
 def test_who_arrives_stands(land):
@@ -426,8 +426,10 @@ def test_nor_are_those_of_a_grave():
     watcher = land.create(2, 20.0, is_seen=True)
     land.settle()
     app, ghost = land[1], land[1].bodies[1]
-    app.ghosts.end(ghost, ghost.epoch, is_destroyed=False)
-    past = Past(ghost.number, (step_of(ghost.number + 2, ghost.kind.tell_place((5.0, 0.0, 5.0), ghost.direction)),), ())
+    app.receiver.end(ghost, ghost.epoch, is_destroyed=False)
+    past = Past(
+        ghost.number, (step_of(ghost.number + 2, ghost.kind.event_of_place((5.0, 0.0, 5.0), ghost.direction)),), ()
+    )
     there = land.real(1).ghost()
     there = msgspec.structs.replace(there, space=2, epoch=there.epoch + 1, number=ghost.number + 2, past=past)
     app.on_message(land[0].me, there)
@@ -457,7 +459,7 @@ def test_who_comes_back_is_told_where():
     told = body.history.since(body.history.floor)
     assert told is not None
     [place] = [each for each in told if each.subject == PLACE]
-    assert place == body.kind.tell_place((30.0, 0.0, 5.0), body.direction)
+    assert place == body.kind.event_of_place((30.0, 0.0, 5.0), body.direction)
 
 
 def test_back_where_an_old_ghost_still_waits_for_its_end():

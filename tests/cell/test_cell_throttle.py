@@ -2,7 +2,7 @@
 
 import pytest
 
-from terrazzo.cell.feed import FULL, LOOK_EVERY, SCALE_S, THROTTLE_MIN
+from terrazzo.cell.client.scheduler import FULL, LOOK_EVERY, SCALE_S, THROTTLE_MIN
 from tests.cell.land import TICK_S, Land
 
 WAIT_MAX = round(1 / THROTTLE_MIN)
@@ -21,9 +21,9 @@ class Core:
         self.serve_s, self.rest_s = serve_s, rest_s
         self.used_s = 0.0
         self.served = []
-        self.app.cpu_s = lambda: self.used_s
-        self._serve = self.app.feed.serve
-        vars(self.app.feed)["serve"] = self._count
+        self.app.scheduler.cpu_s = lambda: self.used_s
+        self._serve = self.app.scheduler.serve
+        vars(self.app.scheduler)["serve"] = self._count
 
     def _count(self, real):
         self.used_s += self.serve_s
@@ -44,7 +44,7 @@ class Core:
 def test_with_time_for_all_everybody_is_served_in_each_tick():
     core = Core(20, serve_s=0.8 * TICK_S / 20)
     assert [sorted(served) for served, _ in core.ticks(10)] == [list(range(1, 21))] * 10
-    assert core.app.feed.throttle == 1.0
+    assert core.app.scheduler.throttle == 1.0
 
 
 @pytest.mark.parametrize("too_many", [1.1, 1.5, 2.0, 4.0])
@@ -64,7 +64,7 @@ def test_without_any_time_nobody_waits_for_longer_than_that():
     core.ticks(WAIT_MAX + 5)
     ticks = core.ticks(3 * WAIT_MAX)
     assert min(sum(served.count(entity) for served, _ in ticks) for entity in range(1, 8)) >= 3
-    assert core.app.feed.throttle < 0.2
+    assert core.app.scheduler.throttle < 0.2
 
 
 def test_one_tick_without_time_changes_little():
@@ -75,16 +75,16 @@ def test_one_tick_without_time_changes_little():
     first, second = core.ticks(2)
     assert len(first[0]) >= 18
     assert len(second[0]) == 20
-    assert core.app.feed.throttle == 1.0
+    assert core.app.scheduler.throttle == 1.0
 
 
 def test_a_throttle_opens_when_there_is_time_again():
     core = Core(40, serve_s=3 * TICK_S / 40)
     core.ticks(20)
-    assert core.app.feed.throttle <= 0.5
+    assert core.app.scheduler.throttle <= 0.5
     core.serve_s = 0.0
     core.ticks(round(SCALE_S / TICK_S) + 1)
-    assert core.app.feed.throttle == 1.0
+    assert core.app.scheduler.throttle == 1.0
     assert [len(served) for served, _ in core.ticks(2)] == [40, 40]
 
 

@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from terrazzo.cell.timers import DRAWN, TIMERS_MAX, Timers
+from terrazzo.cell.core.timers import DRAWN, TIMERS_MAX, Timers
 from terrazzo.errors import UsageError
 from terrazzo.wire.pairs.cell_cell import Timer
 from tests.cell.land import Land
@@ -15,7 +15,7 @@ from tests.cell.land import Land
 def fired(timers: Timers, now: float) -> list[int]:
     """As the clockwork does it."""
     numbers = [number for number in timers.take(now) if timers.fire(number, now)]
-    timers.settle()
+    timers.find_next_due()
     return numbers
 
 
@@ -56,7 +56,7 @@ def test_what_is_cancelled_or_set_again_in_the_same_round_does_not_fire():
     assert not timers.cancel(2)
     timers.set(1.0, 1.0, 0.0, 3)
     assert not any(timers.fire(number, 1.0) for number in due[1:])
-    timers.settle()
+    timers.find_next_due()
     assert timers.next_due == 2.0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrazzo.cell.interests import PATIENCE_S
+from terrazzo.cell.client.interests import PATIENCE_S
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
 
@@ -72,7 +72,7 @@ def test_a_ghost_that_is_deleted_and_made_again_has_not_left_a_trigger(hooks):
     number = with_trigger(land, 20.0, -10.0, 5.0)
     land.settle()
     app, ghost = land[0], land[1].reals[2].ghost()
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.receiver.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     app.on_message(land[1].me, ghost)
     land.settle()
     assert hooks[1] == [("near", number, 2)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import history
-from terrazzo.cell.mending import ARRIVAL_S
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts.mending import ARRIVAL_S
 from tests.cell.land import Land
 from tests.cell.plain import HALL_BOUNDS
 
@@ -25,7 +25,7 @@ def behind(monkeypatch) -> Land:
     land.mend_link(0, 1)
     land.block(1, 0)
     land.step()
-    assert 1 in land[1].ghosts.held
+    assert 1 in land[1].receiver.held
     return land
 
 
@@ -40,7 +40,7 @@ def test_a_real_does_not_wait_for_steps_that_its_sender_sent_before_it(monkeypat
 
 def test_a_real_waits_for_steps_of_a_former_home_since_the_gap_was_found(monkeypatch):
     land = behind(monkeypatch)
-    found_at = land[1].ghosts.held[1].since
+    found_at = land[1].receiver.held[1].since
     land.step(15)
     land.real(1).first = land.real(1).body.number
     land.put(1, 1.0)
@@ -59,7 +59,7 @@ def test_a_real_leaves_when_the_link_is_up(is_jump):
     land = Land(margin_m=0.0, hall=1)
     land.create(1, -1.0)
     land.settle()
-    land[0]._linked.discard(land[1].me)
+    land[0].links._up.discard(land[1].me)
     if is_jump:
         x, z, *_ = HALL_BOUNDS
         land.act(1, "teleport", "hall", (x + 1.0, 0.0, z + 1.0))

@@ -34,7 +34,7 @@ def wait(land: Land, entity: int, then=lambda part: None, on=BaseException) -> l
             done.append("finally")
 
     real = land.real(entity)
-    land[0].run(real.body, "method", method, real.part)
+    land[0].core.run(real.body, "method", method, real.part)
     return done
 
 
@@ -48,8 +48,8 @@ def test_method_that_ends_with_its_entity_destroys_another_whose_method_waits(la
     land.step(30)  # longer than any of them would have waited
     assert ends == {entity: ["EntityGone", "finally"] for entity in (1, 2, 4, 5)}
     assert set(land[0].reals) == set()
-    assert len(land[0].awaiting) == 0
-    assert not land[0].awaiting._replies
+    assert len(land[0].core.awaiting) == 0
+    assert not land[0].core.awaiting._replies
 
 
 def test_method_that_ends_with_its_entity_begins_another_of_the_same(land):
@@ -65,7 +65,7 @@ def test_method_that_ends_with_its_entity_begins_another_of_the_same(land):
     land.step(30)
     assert 1 not in land[0].reals
     assert len(begun) > 1
-    assert len(land[0].awaiting) == 0
+    assert len(land[0].core.awaiting) == 0
 
 
 def test_method_that_cannot_be_closed_ends_with_its_entity(land):
@@ -78,13 +78,13 @@ def test_method_that_cannot_be_closed_ends_with_its_entity(land):
 
     real = land.real(1)
     part = real.part
-    land[0].run(real.body, "method", method, part)
+    land[0].core.run(real.body, "method", method, part)
     land.step(1)
     land.do(1, lambda part: part.destroy())
     land.step(30)
     assert part.events[1:3] == ["EntityGone", "GeneratorExit"]
     assert 1 not in land[0].reals
-    assert len(land[0].awaiting) == 0
+    assert len(land[0].core.awaiting) == 0
     assert "coroutine ignored GeneratorExit" in str(land.host.words("game error")[-1]["error"])
 
 
@@ -99,7 +99,7 @@ def test_method_that_ends_because_its_entity_leaves_destroys_others(land):
     assert land.home(1) == 1
     assert ends == [["EntityGone", "finally"], ["EntityGone", "finally"], ["EntityMoved", "finally"]]
     assert {2, 4}.isdisjoint(land[0].reals)
-    assert len(land[0].awaiting) == 0
+    assert len(land[0].core.awaiting) == 0
 
 
 HOOKS = ["on_timer", "on_reached", "on_proximity_entered", "on_client_attached", "on_vehicle_lost", "on_teleported",
@@ -133,7 +133,7 @@ def test_hook_that_destroys_and_moves_everything_ends_no_app(monkeypatch, hook):
     land.step(3)
     live = {entity: real.part for entity, real in land[0].reals.items()}
     for part in live.values():
-        if not land[0].reals[part.id].is_doomed:
+        if not land[0].reals[part.id].is_destroyed:
             land.do(part.id, lambda part: part.timer(0.1, repeat=0.1, number=1))
             land.do(part.id, lambda part: part.move_to((part.position.x + 0.2, 0.0, 0.0), 5.0))
             land.do(part.id, lambda part: part.add_proximity(50.0, number=4))
@@ -142,11 +142,11 @@ def test_hook_that_destroys_and_moves_everything_ends_no_app(monkeypatch, hook):
         land.do(1, lambda part: part.board(4))
     land.step(2)
     for entity, x in ((4, 60.0), (2, 60.0)):
-        if entity in land[0].reals and not land[0].reals[entity].is_doomed:
+        if entity in land[0].reals and not land[0].reals[entity].is_destroyed:
             land.put(entity, x)
     if 5 in land[0].reals:
         land.do(5, lambda part: part.teleport("plain", (-80.0, 0.0, 0.0)))
-    if 4 in land[0].reals and not land[0].reals[4].is_doomed and hook == "on_vehicle_lost":
+    if 4 in land[0].reals and not land[0].reals[4].is_destroyed and hook == "on_vehicle_lost":
         land.do(4, lambda part: part.destroy())
     land.step(60)
     assert ran, f"{hook} did not run"
@@ -167,7 +167,7 @@ def test_game_error_whose_text_cannot_be_made_and_exit_of_the_game_end_no_app(la
 
     for problem in (Mute(), SystemExit(1), GeneratorExit(), RuntimeError("a\ud800"), RecursionError()):
         real = land.real(1)
-        land[0].run(real.body, "fail", fail, real.part, problem)
+        land[0].core.run(real.body, "fail", fail, real.part, problem)
         land.step(1)
     errors = [str(facts["error"]) for facts in land.host.words("game error")]
     told = ["Mute, without a text: its __str__ failed", "SystemExit: 1", "GeneratorExit: ", "RuntimeError: a\\ud800"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from terrazzo.cell import history
-from terrazzo.cell.history import Ageing, Event, History
+from terrazzo.cell.core import history
+from terrazzo.cell.core.history import Ageing, Event, History
 from terrazzo.sync.protocol import Told
 
 TICK_S = 0.1

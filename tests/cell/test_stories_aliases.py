@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.story import IN_AREA, WANT_S
+from terrazzo.cell.client.sent import IN_AREA, WANT_S
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 from tests.cell.arrivals import arrive

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell import history
-from terrazzo.cell.interests import PATIENCE_S
-from terrazzo.cell.seeking import SEEK_S
-from terrazzo.cell.story import LEFT_S
+from terrazzo.cell.client.interests import PATIENCE_S
+from terrazzo.cell.client.sent import LEFT_S
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts.seeking import SEEK_S
 from tests.cell.arrivals import arrive, move_ground, watching, with_seen
 from tests.cell.land import Land, watched_land
 
@@ -102,8 +102,8 @@ def test_story_21_what_could_not_be_announced_before_is_announced_here():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.step(2)
-    story = land.witness(1)._story
-    story.deficit = 1e6
+    story = land.witness(1).sent
+    story.budget.deficit = 1e6
     land.create(2, 10.0)
     assert story.entry(2)[1] == 0, "there was no budget"
     arrive(land)
@@ -129,9 +129,9 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     land.settle()
     app, ghost = land[0], land[1].reals[2].ghost()
     witness = arrive(land, change=with_seen(2, sent=land[0].bodies[2].number + 1))
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.receiver.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     land.step(2)
-    assert witness._story.entry(2)[0] == -1
+    assert witness.sent.entry(2)[0] == -1
     app.on_message(land[1].me, ghost)
     land.put(2, 31.0)
     land.step(3)
@@ -139,7 +139,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     land.settle()
     assert screen.count("leave", 2) == 0
     assert screen.count("on_stepped", 2) == 1
-    assert witness._story.entry(2)[0] == app.bodies[2].slot
+    assert witness.sent.entry(2)[0] == app.bodies[2].slot
 
 
 def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
@@ -149,7 +149,7 @@ def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
     land.create(2, 30.0)
     land.settle()
     app, ghost = land[0], land[1].reals[2].ghost()
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.receiver.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     arrive(land, jump_from=1)
     app.on_message(land[1].me, ghost)
     land.settle()
@@ -174,7 +174,7 @@ def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
 def test_story_21_a_grave_from_before_is_no_reason_to_leave():
     """There was a ghost, which had been told all that the client has; the next one is on its way."""
     land, screen = watching(300.0)
-    land[0].haunts.delete(land.real(2), land[2].me)
+    land[0].placement.delete(land.real(2), land[2].me)
     land.tick(land[0])
     land.deliver(land[0].me, land[2].me)
     land.block(0, 2)
@@ -182,7 +182,7 @@ def test_story_21_a_grave_from_before_is_no_reason_to_leave():
     land.step(6)
     assert land.home(1) == 2
     assert 2 not in land[2].bodies
-    grave = land[2].ghosts.graves.get(2)
+    grave = land[2].receiver.tombstones.get(2)
     assert grave is not None
     assert grave.number == land.real(2).body.number
     land.act(2, "step")
@@ -272,7 +272,7 @@ def test_story_21_when_history_is_gone_the_properties_are_told_anew(monkeypatch)
     real = land[0].reals[2]
     for step in range(1, 6):  # several steps between two looks of the witness
         land.do(2, lambda part, n=step: setattr(part, "pose", n))
-        land[0].haunts.close_step(real)
+        land[0].core.close_step(real)
     land.settle()
     assert screen.seen[2]["pose"] == 5
     assert screen.count("pose", 2) == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.mending import GAP_S
+from terrazzo.cell.ghosts.mending import GAP_S
 from tests.cell.ghost_orders import check_word
 from tests.cell.ghost_script import A, B, create, delete, update
 from tests.cell.land import Land, cornered
@@ -30,7 +30,7 @@ def test_story_01_update_before_birth_played():
     land.act(1, "step")
     land.step(3)
     assert 1 not in land[c].bodies
-    assert land[c].ghosts.held
+    assert land[c].receiver.held
     land.settle()
     assert watcher.count("enter", 1) == 1
     assert watcher.seen[1]["steps"] == 2
@@ -81,7 +81,7 @@ def test_story_05_a_ghost_of_a_destroyed_entity(strict_app):
     strict_app.on_message(A, update(0, 2, 99))
     strict_app.on_message(B, create(1, 3, 99))
     assert 99 not in strict_app.bodies
-    assert 99 not in strict_app.ghosts.held
+    assert 99 not in strict_app.receiver.held
 
 
 @pytest.mark.parametrize("is_broken", [False, True])

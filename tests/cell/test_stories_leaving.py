@@ -72,7 +72,7 @@ def test_story_23_a_ghost_that_is_deleted_and_made_again_has_not_left():
     land.settle()
     app, real = land[0], land[1].reals[2]
     create = real.ghost()
-    app.ghosts.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
+    app.receiver.remove(app.bodies[2], app.bodies[2].epoch, is_destroyed=False)
     app.on_message(land[1].me, create)
     assert app.bodies[2].real is None
     land.act(2, "step")
@@ -179,8 +179,8 @@ def test_what_a_client_remembers_of_one_that_is_withheld_is_forgotten():
     for x in (300.0, 10.0):
         land.put(2, x)
         land.step(5 if x > 10.0 else 1)
-    story = land.witness(1)._story
-    story.deficit = 1e6
+    story = land.witness(1).sent
+    story.budget.deficit = 1e6
     land.step(3)
     assert 2 in story._remembered
     land.do(1, lambda part: part.withhold_from_client(2))
@@ -193,13 +193,13 @@ def test_what_is_to_be_told_is_noted_once():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.settle()
-    story = land.witness(1)._story
-    story.deficit = 1e6
+    story = land.witness(1).sent
+    story.budget.deficit = 1e6
     land.create(2, 10.0)
     for x in (300.0, 10.0, 300.0, 10.0):
         land.put(2, x)
         land.step()
-    assert list(story._wishes) == [2]
+    assert list(story._undescribed) == [2]
 
 
 def test_everything_for_a_client_has_the_number_of_its_witness():
@@ -207,12 +207,12 @@ def test_everything_for_a_client_has_the_number_of_its_witness():
     land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
     heard = []
-    tell = land[0].feed.tell_base
+    tell = land[0].scheduler.send_to_base
 
-    def tell_base(real, message):
+    def send_to_base(real, message):
         heard.append(message)
         tell(real, message)
 
-    vars(land[0].feed)["tell_base"] = tell_base
+    vars(land[0].scheduler)["send_to_base"] = send_to_base
     land.settle()
     assert {message.witness for message in heard if isinstance(message, ToClient)} == {1}

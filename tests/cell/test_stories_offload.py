@@ -6,8 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from terrazzo.cell import haunts, offload
-from terrazzo.cell.offload import RESTORED, STAY_S
+from terrazzo.cell.core import destinations
+from terrazzo.cell.core.destinations import STAY_S
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.migration import offload
+from terrazzo.cell.migration.offload import RESTORED
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty
 from terrazzo.world.bsp import BspTree, CellId, Leaf, Node
 from terrazzo.world.rect import Axis
@@ -124,7 +127,7 @@ def test_story_09_no_ghost_is_made_on_a_cell_that_retires_but_those_there_stay()
     land.plant("plain", 1, 3, tree, *land.cells)
     land.step(60)
     assert not land[1].bodies
-    assert not land[0].haunts.has_any(1, land[1].me)
+    assert not land[0].spaces[1].neighbours.has(land[1].me)
 
 
 def test_story_10_the_destination_dies_with_the_entity_in_the_air():
@@ -209,7 +212,7 @@ def test_story_11_offload_while_being_called():
     land.deliver(land.base.me, land[0].me)
     assert land[0].switchboard.boxes[real.body.part].inbox, "it has arrived, and waits"
     land.put(1, 1.0)
-    land[0].haunts.close_steps()
+    land[0].steps.close_all()
     land[0].offloads.check()
     assert land.home(1) is None
     for number in range(1, 20):
@@ -308,13 +311,13 @@ def test_story_14_thousand_at_once(monkeypatch):
     assert waiting == [50, 35, 20, 5]
     land.settle()
     assert len(land[1].reals) == crowd
-    assert not land[1].ghosts.held
+    assert not land[1].receiver.held
 
 
 def test_story_14_those_who_wait_are_not_passed_over(monkeypatch):
     """Who comes to the border again and again does not keep the others from their turn."""
     monkeypatch.setattr(offload, "OFFLOADS_MAX", 2)
-    monkeypatch.setattr(offload, "STAY_S", 0.0)
+    monkeypatch.setattr(destinations, "STAY_S", 0.0)
     land = Land(2, margin_m=0.0)
     for entity in range(1, 7):
         land.base.create(land[0].me, entity, (-30.0, 0.0, float(entity)))
@@ -336,8 +339,8 @@ def test_story_14_those_who_wait_are_not_passed_over(monkeypatch):
 
 def test_story_14_ghosts_are_made_and_deleted_so_many_at_a_time(monkeypatch):
     most, crowd = 10, 35
-    monkeypatch.setattr(haunts, "CREATED_MAX", most)
-    monkeypatch.setattr(haunts, "DELETED_MAX", most)
+    monkeypatch.setattr(placement, "CREATED_MAX", most)
+    monkeypatch.setattr(placement, "DELETED_MAX", most)
     land = Land(2)
     for entity in range(1, crowd + 1):
         land.base.create(land[0].me, entity, (-300.0, 0.0, float(entity)))

@@ -2,17 +2,19 @@
 
 import asyncio
 import json
+import re
 import shutil
 import subprocess
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urljoin
 
 import aiohttp
 import pytest
 from aiohttp import WSMsgType, web
 
 from terrazzo.console import server
-from terrazzo.console.server import STATIC, ClusterInfo, find_client_js, make_web_app
+from terrazzo.console.server import STATIC, ClusterInfo, find_web_client, make_web_app
 from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from tests.console.pictures import DB_APP, whole_cluster
@@ -46,20 +48,56 @@ def look(main):
 def test_every_page_is_served_with_all_that_it_asks_for():
     async def main():
         async with serving(whole_cluster()) as (http, _):
-            for path in ("/", "/play", "/client/terrazzo.js", *(f"/static/{page.name}" for page in PAGES)):
+            for path in ("/", "/play", *(f"/static/{page.name}" for page in PAGES)):
                 async with http.get(path) as answer:
                     assert answer.status == 200, path
                     assert await answer.text(), path
                     assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
                     assert answer.headers["Cache-Control"] == "no-cache"
-            async with http.get("/client/terrazzo.js") as answer:
-                assert answer.content_type in ("text/javascript", "application/javascript")
-                assert "export class Client" in await answer.text()
 
     look(main)
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/static/../server.py", "/static/%2e%2e/server.py", "/static/", "/api/"])
+@pytest.mark.parametrize("is_packed", [False, True], ids=["clone", "installed"])
+def test_play_page_loads_every_module_of_the_browser_client(is_packed, monkeypatch, tmp_path):
+    """The test follows the imports of the play page as a browser does; a browser takes no module of another type."""
+    client = find_web_client()
+    if is_packed:
+        monkeypatch.setattr(server, "PACKED_CLIENT", shutil.copytree(client, tmp_path / "client"))
+
+    async def main():
+        async with serving(whole_cluster()) as (http, _):
+            loaded, waiting = set(), ["/static/play.js"]
+            while waiting:
+                path = waiting.pop()
+                loaded.add(path)
+                async with http.get(path) as answer:
+                    assert answer.status == 200, path
+                    assert answer.content_type in ("text/javascript", "application/javascript"), path
+                    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+                    assert answer.headers["Cache-Control"] == "no-cache"
+                    imported = re.findall(r'^(?:import|export|}) .*?"([^"]+)";$', await answer.text(), re.MULTILINE)
+                waiting += {urljoin(path, each) for each in imported} - loaded - set(waiting)
+            modules = {path for path in loaded if path.startswith("/client/")}
+            assert modules == {f"/client/{module.name}" for module in client.glob("*.js")}
+
+    look(main)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/static/../server.py",
+        "/static/%2e%2e/server.py",
+        "/static/",
+        "/api/",
+        "/client/",
+        "/client/server.py",
+        "/client/../server.py",
+        "/client/%2e%2e/server.py",
+    ],
+)
 def test_nothing_else_is_served(path):
     async def main():
         async with serving(whole_cluster()) as (http, _), http.get(path) as answer:
@@ -224,16 +262,16 @@ def test_a_server_that_stops_tells_its_pages():
     look(main)
 
 
-def test_the_browser_client_is_found_or_missed_in_one_sentence(monkeypatch, tmp_path):
-    assert find_client_js().name == "terrazzo.js"
+def test_browser_client_is_found_in_the_package_or_the_clone_or_missed_in_one_sentence(monkeypatch, tmp_path):
+    assert find_web_client() == ROOT / "clients" / "web"
     packed = tmp_path / "terrazzo.js"
     packed.write_text("// packed")
-    monkeypatch.setattr(server, "STATIC", tmp_path)
-    assert find_client_js() == packed, "what was installed with the pages goes first"
+    monkeypatch.setattr(server, "PACKED_CLIENT", tmp_path)
+    assert find_web_client() == tmp_path, "the installed client goes before that of a clone"
     packed.unlink()
     monkeypatch.setattr(server, "__file__", str(tmp_path / "a" / "b" / "c" / "server.py"))
     with pytest.raises(UsageError, match="install Terrazzo again"):
-        find_client_js()
+        find_web_client()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.db.doubts import AGAIN_S, ANSWER_S, ASKED_MAX, Doubts
-from terrazzo.wire.app import Outbox
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Requests
 from tests.fake_host import FakeHost

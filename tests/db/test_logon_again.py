@@ -5,7 +5,7 @@ from __future__ import annotations
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.dbapp import DBLimits
 from terrazzo.db.memory import MemoryDatabase
-from terrazzo.db.refusals import Refused
+from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.wire.common import Reply, Request
 from terrazzo.wire.messages import REGISTRY
@@ -58,7 +58,7 @@ def test_a_second_login_is_refused_when_the_client_answers():
     office = logged_on()
     number = office.log_on()
     answer_take_over(office, is_going=False)
-    assert office.answer(LOGIN, number) == Refused.ALREADY_LOGGED_ON.value
+    assert office.answer(LOGIN, number) == LogOnRefusal.ALREADY_LOGGED_ON.value
     assert office.database.log_ons == {1: (77, BASE.index)}
 
 
@@ -67,7 +67,7 @@ def test_a_second_login_does_not_wait_for_ever_for_a_proxy_that_cannot_be_saved(
     number = office.log_on()
     answer_take_over(office, is_going=True)
     office.tick(seconds=6.0)
-    assert office.answer(LOGIN, number) == Refused.ALREADY_LOGGED_ON.value
+    assert office.answer(LOGIN, number) == LogOnRefusal.ALREADY_LOGGED_ON.value
     assert len(office.app.log_ons) == 0
     office.leave()
     office.arrive(entity=78)
@@ -87,7 +87,7 @@ def test_wrong_passwords_from_strangers_do_not_keep_a_known_player_out():
     strangers = [office.log_on(name, "wrong") for name in ("Ada", "Bob", "Cid")]
     held_up = office.log_on("Ada")
     office.tick(works=False)
-    assert office.answer(LOGIN, held_up) == Refused.LOGGING_ON.value, "a stranger to the address has to wait"
+    assert office.answer(LOGIN, held_up) == LogOnRefusal.LOGGING_ON.value, "a stranger to the address has to wait"
     owner = office.ask(LOGIN, LogOn("ADA", "secret", "192.0.2.7", is_known=True))
     second = office.ask(LOGIN, LogOn("ada", "secret", "192.0.2.7", is_known=True))
     office.ticks()
@@ -96,8 +96,8 @@ def test_wrong_passwords_from_strangers_do_not_keep_a_known_player_out():
         office.place(asked, place.entity)
     office.ticks(2)
     assert isinstance(office.answer(LOGIN, owner), LoggedOn)
-    assert office.answer(LOGIN, second) == Refused.LOGGING_ON.value
-    assert office.answer(LOGIN, strangers[0]) == Refused.WRONG.value
+    assert office.answer(LOGIN, second) == LogOnRefusal.LOGGING_ON.value
+    assert office.answer(LOGIN, strangers[0]) == LogOnRefusal.WRONG.value
 
 
 def test_two_attempts_with_the_right_password_make_one_proxy():
@@ -108,7 +108,7 @@ def test_two_attempts_with_the_right_password_make_one_proxy():
     two = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", is_known=True))
     office.ticks()
     assert len(office.placements()) == 1
-    assert [office.answer(LOGIN, each) for each in (one, two)].count(Refused.LOGGING_ON.value) == 1
+    assert [office.answer(LOGIN, each) for each in (one, two)].count(LogOnRefusal.LOGGING_ON.value) == 1
 
 
 def test_a_record_whose_base_app_could_not_be_stored_is_settled_by_asking():
@@ -133,10 +133,10 @@ def test_attempt_is_refused_while_another_one_waits_for_the_former_proxy():
     answer_take_over(office, is_going=True)
     two = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", is_known=True))
     office.ticks()
-    assert office.answer(LOGIN, two) == Refused.LOGGING_ON.value
+    assert office.answer(LOGIN, two) == LogOnRefusal.LOGGING_ON.value
     assert not [each for each in office.said.get(BASE, []) if isinstance(each, Request)]
     office.tick(seconds=5.0)
-    assert office.answer(LOGIN, one) == Refused.ALREADY_LOGGED_ON.value
+    assert office.answer(LOGIN, one) == LogOnRefusal.ALREADY_LOGGED_ON.value
     assert len(office.app.log_ons) == 0
 
 

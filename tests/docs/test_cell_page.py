@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from terrazzo import errors
-from terrazzo.cell.api import Cell
-from terrazzo.cell.hooks import HOOKS
+from terrazzo.cell.api.cell import Cell
+from terrazzo.cell.core.hooks import HOOKS
 from terrazzo.schema.classes import parts
 
 TEXT = (Path(__file__).parent.parent.parent / "docs" / "cell.md").read_text()

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = [path for folder in ("src", "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 KERNELS = sorted((ROOT / "src").rglob("*.pyx"))
+SCRIPTS = sorted((ROOT / "clients").rglob("*.js"))
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 RACES = set(map(int, re.findall(r"^\*\*(\d+)\. ", (ROOT / "docs" / "races.md").read_text(), re.MULTILINE)))
@@ -30,7 +31,7 @@ def races_named(text: str) -> set[int]:
     return found | set(map(int, re.findall(r"test_(?:story|race)_(\d+)_", text)))
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *KERNELS], ids=lambda each: str(each.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*SOURCES, *KERNELS, *SCRIPTS], ids=lambda each: str(each.relative_to(ROOT)))
 def test_file_that_is_named_exists(path):
     places = (ROOT, ROOT / "src", ROOT / "src" / "terrazzo", path.parent)
     for name in files_named(path.read_text()):

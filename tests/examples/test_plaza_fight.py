@@ -51,11 +51,11 @@ class Duel:
     def put(self, who: Visit, x: float) -> None:
         """The server puts a body somewhere: it may find itself in the other cell at the end of the tick."""
         real = self.real(who)
-        self.home(who).run(real.body, "put", lambda: setattr(real.part, "position", (x, 0.0, 60.0)))
+        self.home(who).core.run(real.body, "put", lambda: setattr(real.part, "position", (x, 0.0, 60.0)))
 
     def destroy(self, who: Visit) -> None:
         real = self.real(who)
-        self.home(who).run(real.body, "destroy", real.part.destroy)
+        self.home(who).core.run(real.body, "destroy", real.part.destroy)
 
     def strike(self, seconds: float = SWING_S + 1.0) -> None:
         assert self.ann.player.cell.strike(self.bob.player.id)
@@ -172,7 +172,7 @@ def test_the_fifth_blow_kills_and_the_dead_rise(duel):
 
 def test_an_answer_that_comes_too_late_does_not_count(duel):
     real = duel.real(duel.ann)
-    duel.home(duel.ann).run(real.body, "late", real.part.blow_felt, 77, 20, False)
+    duel.home(duel.ann).core.run(real.body, "late", real.part.blow_felt, 77, 20, False)
     duel.wait(0.5)
     assert (duel.part(duel.ann).hits, duel.ann.told()) == (0, [])
 
@@ -180,7 +180,7 @@ def test_an_answer_that_comes_too_late_does_not_count(duel):
 def test_there_is_an_end_to_swinging(duel):
     real, other = duel.real(duel.ann), duel.part(duel.ann).entity(duel.bob.player.id)
     for _ in range(8):
-        duel.home(duel.ann).run(real.body, "swing", real.part.swing, other)
+        duel.home(duel.ann).core.run(real.body, "swing", real.part.swing, other)
     duel.strike(0.2)
     assert duel.ann.told() == ["Not so fast."]
     duel.wait(1.5)
@@ -206,7 +206,7 @@ def test_one_asks_how_strong_another_is(duel):
 
 def test_whoever_moves_while_it_asks_is_told_that_it_came_to_nothing(duel):
     home, real = duel.home(duel.ann), duel.real(duel.ann)
-    home.run(real.body, "size_up", real.part.size_up, duel.bob.player.id)
+    home.core.run(real.body, "size_up", real.part.size_up, duel.bob.player.id)
     duel.put(duel.ann, EAST * 20)
     duel.wait(2.0)
     assert duel.home(duel.ann) is not home
@@ -235,7 +235,7 @@ def test_a_creature_strikes_back_and_another_comes_for_one_that_was_killed(duel)
     def approach() -> None:
         real = duel.real(duel.ann)
         x, _, z = part().position
-        duel.home(duel.ann).run(real.body, "put", lambda: setattr(real.part, "position", (x + 1.0, 0.0, z)))
+        duel.home(duel.ann).core.run(real.body, "put", lambda: setattr(real.part, "position", (x + 1.0, 0.0, z)))
         duel.wait(0.3)
 
     for _ in range(5):

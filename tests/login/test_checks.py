@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terrazzo.login.checks import NAME_MAX, PASSWORD_MAX, REQUEST_BYTES_MAX, Refused, read_request
+from terrazzo.login.checks import NAME_MAX, PASSWORD_MAX, REQUEST_BYTES_MAX, LoginRefusal, read_request
 from terrazzo.sync.protocol import LoginRequest
 from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.rates import RateLimit
@@ -38,12 +38,12 @@ def test_a_request_is_read():
     ],
 )
 def test_what_is_no_request_is_refused(message):
-    assert read_request(message) is Refused.MALFORMED
+    assert read_request(message) is LoginRefusal.MALFORMED
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_request_or_a_refusal(message):
-    assert isinstance(read_request(message), LoginRequest | Refused)
+    assert isinstance(read_request(message), LoginRequest | LoginRefusal)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_any_bytes_give_a_request_or_a_refusal(message):
     ["", " Ada", "Ada ", "\u3000Ada", "A\nda", "A\x00da", "A\u200bda", "A\u202eda", "A\xa0da", "a" * (NAME_MAX + 1)],
 )
 def test_names_that_cannot_be(name):
-    assert read_request(packed(name)) is Refused.NAME
+    assert read_request(packed(name)) is LoginRefusal.NAME
 
 
 @pytest.mark.parametrize("name", ["a", "Ada Lovelace", "Łódź", "名前", "😀", "a" * NAME_MAX])
@@ -60,8 +60,8 @@ def test_names_that_can_be(name):
 
 
 def test_the_length_of_a_password():
-    assert read_request(packed(password="")) is Refused.PASSWORD
-    assert read_request(packed(password="x" * (PASSWORD_MAX + 1))) is Refused.PASSWORD
+    assert read_request(packed(password="")) is LoginRefusal.PASSWORD
+    assert read_request(packed(password="x" * (PASSWORD_MAX + 1))) is LoginRefusal.PASSWORD
     assert isinstance(read_request(packed(password="x" * PASSWORD_MAX)), LoginRequest)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.login.checks import Refused
+from terrazzo.login.checks import LoginRefusal
 from tests.login.test_loginapp import Door
 
 
@@ -23,7 +23,7 @@ def test_refusals_are_told_with_their_sentences_beside_those_of_the_doors():
     door.tick()
     assert door.app.refused_clients() == [
         {"door": "udp", "reason": "kind", "count": 2, "sentence": "No such kind."},
-        {"door": "login", "reason": "malformed", "count": 1, "sentence": Refused.MALFORMED.value},
+        {"door": "login", "reason": "malformed", "count": 1, "sentence": LoginRefusal.MALFORMED.value},
     ]
 
 
@@ -32,6 +32,6 @@ def test_refusals_that_cost_a_client_nothing_are_logged_ever_more_rarely():
     for _ in range(20):
         door.knock(raw=b"junk")
     door.tick()
-    assert door.app.refused == {Refused.MALFORMED: 20}
+    assert door.app.refused == {LoginRefusal.MALFORMED: 20}
     counts = [facts["count"] for event, facts in door.host.logged if event == "login refused"]
     assert counts == [1, 2, 4, 8, 16]

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from terrazzo.login.checks import Refused
+from terrazzo.login.checks import LoginRefusal
 from terrazzo.login.loginapp import LoginApp, LoginLimits, host_of
 from terrazzo.wire.client import ClientEndpoint, Closed, Connected, Reason, Received, ServerEndpoint
 from terrazzo.wire.common import Reply, Request, RequestRefused
@@ -135,11 +135,11 @@ def test_a_player_is_let_in():
 @pytest.mark.parametrize(
     ("knock", "why"),
     [
-        ({"raw": b"hello"}, Refused.MALFORMED),
-        ({"raw": bytes(5000)}, Refused.MALFORMED),
-        ({"name": " Ada"}, Refused.NAME),
-        ({"password": ""}, Refused.PASSWORD),
-        ({"digest": "cd" * 32}, Refused.DIGEST),
+        ({"raw": b"hello"}, LoginRefusal.MALFORMED),
+        ({"raw": bytes(5000)}, LoginRefusal.MALFORMED),
+        ({"name": " Ada"}, LoginRefusal.NAME),
+        ({"password": ""}, LoginRefusal.PASSWORD),
+        ({"digest": "cd" * 32}, LoginRefusal.DIGEST),
     ],
 )
 def test_what_fails_a_check_is_answered_at_once_and_nobody_is_asked(knock, why):
@@ -154,18 +154,18 @@ def test_the_checks_come_in_their_order():
     """Whoever fails several is told of the first; what fails before the rate limit does not count against it."""
     door = Door(has_database=False, asked_max=0, attempts_burst=1, attempts_per_s=0.0)
     order = [
-        (door.knock(" Ada", "", "x"), Refused.NAME),
-        (door.knock("Ada", "", "x"), Refused.PASSWORD),
-        (door.knock("Ada", "secret", "x"), Refused.DIGEST),
-        (door.knock(), Refused.TOO_MANY),
-        (door.knock(), Refused.RATE),
+        (door.knock(" Ada", "", "x"), LoginRefusal.NAME),
+        (door.knock("Ada", "", "x"), LoginRefusal.PASSWORD),
+        (door.knock("Ada", "secret", "x"), LoginRefusal.DIGEST),
+        (door.knock(), LoginRefusal.TOO_MANY),
+        (door.knock(), LoginRefusal.RATE),
     ]
     door.tick()
     assert [session.error for session, _ in order] == [why.value for _, why in order]
 
 
 def test_the_sentence_about_the_digest_says_what_is_wrong():
-    assert "built from different entity definitions" in Refused.DIGEST.value
+    assert "built from different entity definitions" in LoginRefusal.DIGEST.value
 
 
 def test_an_address_that_tries_too_often_waits_and_others_do_not():
@@ -173,7 +173,7 @@ def test_an_address_that_tries_too_often_waits_and_others_do_not():
     sessions = [door.knock() for _ in range(3)]
     other = door.knock(address="192.0.2.8")
     assert len(door.tick()) == 3
-    assert sessions[2].error == Refused.RATE.value
+    assert sessions[2].error == LoginRefusal.RATE.value
     assert other.sent == []
     later = door.knock()
     assert len(door.tick(2.0)) == 1
@@ -185,7 +185,7 @@ def test_no_more_than_so_many_are_in_work():
     sessions = [door.knock() for _ in range(3)]
     asked = door.tick()
     assert len(asked) == 2
-    assert sessions[2].error == Refused.TOO_MANY.value
+    assert sessions[2].error == LoginRefusal.TOO_MANY.value
     door.answer(asked[0][0])
     again = door.knock()
     assert len(door.tick()) == 1
@@ -204,7 +204,7 @@ def test_dbapp_lost_while_asked():
     session = door.knock()
     door.tick()
     door.app.on_link_lost(DATABASE)
-    assert session.error == Refused.NOT_READY.value
+    assert session.error == LoginRefusal.NOT_READY.value
     assert door.app.view()["has_database"] is False
 
 
@@ -228,7 +228,7 @@ def test_dbapps_reason_is_passed_on():
     door.app.on_message(DATABASE, RequestRefused(first, "Wrong name or password."))
     door.app.on_message(DATABASE, RequestRefused(second, ""))
     assert sessions[0].error == "Wrong name or password."
-    assert sessions[1].error == Refused.BY_DATABASE.value
+    assert sessions[1].error == LoginRefusal.BY_DATABASE.value
 
 
 def test_an_answer_of_the_wrong_kind_is_no_way_in():
@@ -236,7 +236,7 @@ def test_an_answer_of_the_wrong_kind_is_no_way_in():
     session = door.knock()
     [(number, _)] = door.tick()
     door.answer(number, Ids(1, 2))
-    assert session.error == Refused.NO_ANSWER.value
+    assert session.error == LoginRefusal.NO_ANSWER.value
 
 
 def test_a_second_request_while_the_first_is_in_work_ends_the_session():
@@ -256,7 +256,7 @@ def test_what_comes_after_the_answer_is_not_heard():
     session = door.knock(name="")
     door.say(session, b"again", b"and again")
     door.tick()
-    assert session.error == Refused.NAME.value
+    assert session.error == LoginRefusal.NAME.value
     assert session.aborted is None
 
 

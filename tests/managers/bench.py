@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrazzo.wire.cluster_app import ClusterApp
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message

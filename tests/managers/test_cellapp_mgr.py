@@ -341,7 +341,7 @@ def test_nobody_enters_the_cells_of_a_lost_cellapp():
         "the link with cell_app-1.1, which runs this part of space 'plaza', is lost; try again later"
     )
     assert cluster.find("plaza", -5, 5) == Entry(1, cellapp(0))
-    [facts] = [facts for event, facts in cluster.host.logged if event == "cellapp lost"]
+    [facts] = [facts for event, facts in cluster.host.logged if event == "CellApp lost"]
     assert facts["app"] == "cell_app-1.1"
     assert facts["spaces"] == ["plaza", "hall"]
     assert [cell["is_lost"] for cell in cluster.mgr.view()["spaces"][0]["cells"]] == [False, True]

@@ -7,13 +7,13 @@ from itertools import permutations
 
 import pytest
 
+from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.cluster.locator import Locator
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.searches import ANSWER_S
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.common import RequestRefused
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
-from terrazzo.wire.locator import Locator
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import BaseAppReady, Home, Locate, Located, ProxyCreated
 from terrazzo.wire.pairs.console_any import View, WantView

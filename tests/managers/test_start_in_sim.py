@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import Space
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.sim.world import Process, World
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady

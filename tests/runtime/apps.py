@@ -3,12 +3,12 @@
 import asyncio
 from itertools import count
 
+from terrazzo.cluster.links import LinkLimits
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.links import Place, TcpPlace, UnixPlace
-from terrazzo.wire.app import Outbox
 from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.links import LinkLimits
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.outbox import Outbox
 from tests.runtime.support import Inbox
 
 TICK_S = 0.005

@@ -7,7 +7,7 @@ import pytest
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
-from terrazzo.sim.scenarios.fight import Fight
+from terrazzo.sim.scenarios.fight.scenario import Fight
 from terrazzo.sim.world import FaultLevel, World
 
 SEEDS_MAX = 30

@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from terrazzo.cell import history, offload
+from terrazzo.cell.core import history
+from terrazzo.cell.migration import offload
+from terrazzo.cluster.connection import LinkLimits
 from terrazzo.sim.clock import Clock
 from terrazzo.sim.faults import Fault, FaultKind, FaultPlan
 from terrazzo.sim.limits import narrowed
@@ -13,10 +15,9 @@ from terrazzo.sim.network import Network
 from terrazzo.sim.storage import Disk
 from terrazzo.sim.trace import Keep
 from terrazzo.sim.world import FaultLevel, World
-from terrazzo.wire.app import Outbox
-from terrazzo.wire.connection import LinkLimits
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
+from terrazzo.wire.outbox import Outbox
 
 LIMITS = LinkLimits(heartbeat_s=0.2, silence_s=1.0, greeting_s=1.0, redial_s=0.1, join_s=3.0, late_tick_s=0.5)
 

@@ -13,7 +13,7 @@ from terrazzo.errors import UsageError
 from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
-from terrazzo.sim.scenarios.seamless import seamless
+from terrazzo.sim.scenarios.seamless.scenario import seamless
 from terrazzo.sim.trace import Keep
 from terrazzo.sim.world import FaultLevel, World
 
@@ -46,7 +46,7 @@ def test_the_world_is_as_busy_as_it_should_be():
         scenario = seamless(world, None)
         world.clock.run_until(SHORT_S)
         heard |= scenario.judge.calls.heard.keys()
-        happened |= scenario.judge.duties.counts.keys()
+        happened |= scenario.judge.once.counts.keys()
         ground |= scenario.ground.changes.keys()
         refused |= {each for app in scenario.cluster.cell_apps for each in app.counts}
         offloads += scenario.truth.offloads
@@ -62,15 +62,15 @@ def test_the_world_is_as_busy_as_it_should_be():
     assert lives >= 2
 
 
-def test_they_have_whims():
+def test_entities_ride_and_are_hidden_and_shown():
     """Where they may, they ride and lose what they ride on, hide others and show them."""
     world = World(2)
     scenario = seamless(world, None)
-    whims = scenario.judge.whims
-    whims.hide, whims.show, whims.ride = 0.3, 0.3, 0.1
+    choices = scenario.judge.riding_and_visibility
+    choices.hide, choices.show, choices.ride = 0.3, 0.3, 0.1
     world.clock.run_until(scenario.duration_s)
-    assert whims.counts.keys() >= {"withheld", "shown", "added", "removed", "left"}
-    assert whims.counts.keys() >= {"boarded", "alighted", "vehicles lost", "carried off"}
+    assert choices.counts.keys() >= {"withheld", "shown", "added", "removed", "left"}
+    assert choices.counts.keys() >= {"boarded", "alighted", "vehicles lost", "carried off"}
 
 
 def test_the_same_seed_gives_the_same_trace_in_another_process():

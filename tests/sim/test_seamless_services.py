@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from terrazzo.sim.scenarios.seamless import seamless
+from terrazzo.sim.scenarios.seamless.scenario import seamless
 from terrazzo.sim.world import FaultLevel, World
 
 SEEDS_MAX = 200

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from terrazzo.sim.oracle import Broken
-from terrazzo.sim.scenarios.seamless import Seamless
-from terrazzo.sim.scenarios.seamless_beings import added_of
-from terrazzo.sim.scenarios.seamless_players import Mode
-from terrazzo.sim.scenarios.seamless_shape import Shape
+from terrazzo.sim.scenarios.seamless.behaviour import added_of
+from terrazzo.sim.scenarios.seamless.players import Mode
+from terrazzo.sim.scenarios.seamless.scenario import Seamless
+from terrazzo.sim.scenarios.seamless.shape import Shape
 from terrazzo.sim.world import FaultLevel, World
 
 RADIUS_M = 6.0
@@ -47,9 +47,9 @@ class Stage:
         self.world = World(1, FaultLevel.HARSH)
         self.world.datagrams = lambda: (0.001, 0.0, 0.0, 0.0)  # type: ignore[method-assign]
         self.seamless = Seamless(self.world, SHAPE, mutation)
-        whims = self.seamless.judge.whims
-        whims.hide = whims.show = whims.ride = 0.0
-        self.seamless.judge.pace.walkers = ()  # the player is put where it is needed
+        choices = self.seamless.judge.riding_and_visibility
+        choices.hide = choices.show = choices.ride = 0.0
+        self.seamless.judge.speed_limit.walkers = ()  # the player is put where it is needed
         [self.player] = self.seamless.players
         self.wait(lambda: self.player.mode is Mode.IN)
         self.seamless.judge.is_working = False
@@ -69,7 +69,7 @@ class Stage:
         """The entity's own code runs."""
         real = self.seamless.truth.real_of(entity)
         assert real is not None
-        real.body.app.run(real.body, "script", lambda: act(real.part))
+        real.body.core.run(real.body, "script", lambda: act(real.part))
 
     def put(self, entity: int, app: int, x: float, z: float) -> None:
         """The entity goes there, which is in the cell of that CellApp."""
@@ -82,13 +82,13 @@ class Stage:
 
         def act(part: Any) -> None:
             part.add_to_aoi(creature)
-            self.seamless.judge.whims.add(player, creature, added_of(part.entity(creature)))
+            self.seamless.judge.riding_and_visibility.add(player, creature, added_of(part.entity(creature)))
 
         self.do(player, act)
 
     def home(self, entity: int) -> int:
         real = self.seamless.truth.real_of(entity)
-        return 0 if real is None else real.body.app.me.index
+        return 0 if real is None else real.body.core.me.index
 
     def corner(self) -> tuple[float, float]:
         """Where the three cells meet."""

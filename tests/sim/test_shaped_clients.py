@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.sim.oracle import Broken
-from terrazzo.sim.scenarios.seamless_players import Mode
+from terrazzo.sim.scenarios.seamless.players import Mode
 from tests.sim.test_shaped import Stage
 
 

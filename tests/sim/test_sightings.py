@@ -8,10 +8,10 @@ from math import inf
 import pytest
 
 from terrazzo.sim.oracle import Broken
-from terrazzo.sim.scenarios.seamless import Seamless, seamless
-from terrazzo.sim.scenarios.seamless_shape import small
-from terrazzo.sim.scenarios.seamless_story import Stay
-from terrazzo.sim.scenarios.seamless_view import is_within, timed
+from terrazzo.sim.scenarios.seamless.client_view import is_within, timed
+from terrazzo.sim.scenarios.seamless.entity_story import Stay
+from terrazzo.sim.scenarios.seamless.scenario import Seamless, seamless
+from terrazzo.sim.scenarios.seamless.shape import small
 from terrazzo.sim.sight_mutations import SHAPED
 from terrazzo.sim.world import FaultLevel, World
 

@@ -12,8 +12,8 @@ from terrazzo.schema.model import Schema
 from terrazzo.schema.types import RecordType, SequenceType
 from terrazzo.sim.runner import Order, run
 from terrazzo.sim.scenario import build_scenario
-from terrazzo.sim.scenarios.sync import Sync, shape_of
-from terrazzo.sim.scenarios.sync_game import Cast, SyncJudge
+from terrazzo.sim.scenarios.sync.game import Cast, SyncJudge
+from terrazzo.sim.scenarios.sync.scenario import Sync, shape_of
 from terrazzo.sim.world import FaultLevel, World
 
 SEEDS = 2

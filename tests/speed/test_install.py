@@ -40,7 +40,8 @@ def test_install_without_a_compiler(tmp_path):
     told = [line for line in (installed.stdout + installed.stderr).splitlines() if "not compiled" in line]
     assert len(told) == 1, "one warning for all kernels"
     assert "Terrazzo works without, only slower" in told[0]
-    assert (target / "terrazzo" / "console" / "static" / "terrazzo.js").exists()
+    packed = {path.name for path in (target / "terrazzo" / "console" / "client").iterdir()}
+    assert packed == {path.name for path in (ROOT / "clients" / "web").glob("*.js")}, "the browser client's modules"
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(target=str(target))],
         env={**os.environ, "PYTHONPATH": str(target)}, cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -43,7 +43,12 @@ def test_where_there_is_a_compiler_the_kernels_are_compiled():
 
 
 def test_the_plain_forms_are_plain_everywhere():
-    names = ["terrazzo._speed.sight", "terrazzo.wire.streams", "terrazzo.wire.switchboard", "terrazzo.cell.story"]
+    names = [
+        "terrazzo._speed.sight",
+        "terrazzo.wire.entity.streams",
+        "terrazzo.wire.entity.switchboard",
+        "terrazzo.cell.client.sent",
+    ]
     program = f"import importlib; [print(importlib.import_module(name).__file__) for name in {names}]"
     done = subprocess.run(
         [sys.executable, "-c", program],

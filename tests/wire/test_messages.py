@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from terrazzo.errors import DecodeError, UsageError
-from terrazzo.wire.app import Outbox
-from terrazzo.wire.entity_messages import Astray, Frame, Outgoing, PackedPart
+from terrazzo.wire.entity.messages import Astray, Frame, Outgoing, PackedPart
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import BUNDLE_MAX, HEARTBEAT, REGISTRY, Message, Refusal, Refusals, Registry, bundle_of
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs import base_cell, cell_cell
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, ClientWants, CreateReal
 from terrazzo.wire.pairs.basemgr_base import Home, Located

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from terrazzo.wire.app import Outbox
 from terrazzo.wire.common import Reply, Request
-from terrazzo.wire.entity_messages import Astray
+from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.requests import Failure, Question, Requests
-from tests.wire.entity_harness import FakeHost
+from tests.wire.entity.entity_harness import FakeHost
 
 A = AppId(AppKind.BASE_APP, 1, 1)
 B = AppId(AppKind.CELL_APP, 1, 1)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from terrazzo.base.alarms import Alarms
-from terrazzo.wire.app import Outbox
 from terrazzo.wire.common import Reply
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.base_db import Ids, WantIds
 from terrazzo.wire.requests import Requests
 from terrazzo.wire.schedule import OLD_MAX, Schedule
-from tests.wire.entity_harness import FakeHost, Town, X, Y
+from tests.wire.entity.entity_harness import FakeHost, Town, X, Y
 
 PEER = AppId(AppKind.DB_APP, 0, 1)
 
@@ -74,9 +74,9 @@ def test_schedule_of_a_pair_that_calls_in_every_tick_for_minutes_does_not_grow()
         town["A"].send(X, Y, b"call")
         town.settle(0.1, 0.1)
         town.take(Y)
-        most = max(most, *(len(town[letter].rounds.timers) for letter in "AB"))
+        most = max(most, *(len(town[letter].schedule.timers) for letter in "AB"))
     assert most <= 2
     town.settle(700.0, 1.0)
     assert not town["A"].boxes[X].channels
     assert not town["B"].boxes[Y].channels
-    assert not any(town[letter].rounds.timers for letter in "AB")
+    assert not any(town[letter].schedule.timers for letter in "AB")

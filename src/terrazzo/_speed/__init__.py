@@ -4,19 +4,19 @@
 nobody else in the project needs to know which. Some modules of other packages are compiled as they are, too: those that
 have a `.pxd` beside them.
 
-`TERRAZZO_PURE=1` in the environment gives the plain forms even where compiled ones lie beside them: the finders for
-these folders are replaced by some that only see source files. This package is imported before any of the others
-(`terrazzo/__init__.py`). `COMPILED` says which form is in use.
+`TERRAZZO_PURE=1` in the environment selects the plain forms even where compiled ones are beside them: the finder of
+each folder that has compiled modules is replaced by one that sees source files only. This package is imported before
+all others (`terrazzo/__init__.py`). `COMPILED` tells which form is in use.
 """
 
 import os
 import sys
-from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 
 if os.environ.get("TERRAZZO_PURE", "") not in ("", "0"):
-    for _name in ("_speed", "wire", "cell"):
-        _folder = os.path.join(os.path.dirname(__path__[0]), _name)
-        sys.path_importer_cache[_folder] = FileFinder(_folder, (SourceFileLoader, SOURCE_SUFFIXES))
+    for _folder, _, _files in os.walk(os.path.dirname(__path__[0])):
+        if any(_file.endswith(tuple(EXTENSION_SUFFIXES)) for _file in _files):
+            sys.path_importer_cache[_folder] = FileFinder(_folder, (SourceFileLoader, SOURCE_SUFFIXES))
 
 from terrazzo._speed import codec as _probe
 

@@ -1,4 +1,4 @@
-# The tables of sight.pyx, so that who fills them (`cell/story.py`) calls them directly.
+# The tables of sight.pyx, so that who fills them (`cell/client/sent.py`) calls them directly.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from terrazzo._speed.area cimport Area

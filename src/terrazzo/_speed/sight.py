@@ -106,7 +106,7 @@ _HEAD_BYTES = 12
 
 Manner = tuple[int, float, bool, bool]
 """How something is told: the level that it belongs to, how far away it is heard, whether it must not be lost, and
-whether only the latest of its kind matters, which is history's business (`cell/history.py`)."""
+whether only the latest of its kind matters, which is history's business (`cell/core/history.py`)."""
 
 
 def pack12(value: float) -> int:

@@ -1,12 +1,18 @@
 """BaseApp: the fixed homes of entities, and the connections of the players' programs.
 
-    baseapp.py     the app: links, sessions, ticks             api.py         what a game's base parts can do
-    entity.py      one base: its values, its mail, its end     proxy.py       a base with a client
-    cellside.py    its cell part, as the base knows it         clientmail.py  what a client may say
-    saving.py      how it gets into the database               drafts.py      an entity before it has a number
-    nursery.py     how bases begin and are struck off          idstock.py, keys.py, alarms.py, limits.py
+    baseapp.py        the app: links, the tick, which object gets what     api.py          what a game's parts can do
+    entity.py         one base: its values, its mail, its end              proxy.py        a base with a client
+    entity_data.py    values of both parts, location, database id          clientmail.py   messages of a client, checked
+    cell_part.py      its cell part (cell_part_states.py: the table)       shown.py        what a client was sent
+    saving.py         how a base is saved                                  sessions.py     the proxy of each session
+    factory.py        creates, registers and unregisters bases             keys.py         one-time login keys
+    idstock.py        entity ids                                           takeover.py     a second login of a player
+    logoffs.py        log-offs until they are confirmed                    whereabouts.py  where parts live
+    services.py       what these modules share                             confinement.py  failures, entity by entity
+    alarms.py, client_batch.py, counts.py, limits.py
 
-Game code imports `Base` and `Proxy`; the app itself is `terrazzo.base.baseapp.BaseApp`.
+Each module imports only from layers below its own (`pyproject.toml`, import-linter). Game code imports `Base` and
+`Proxy`; the app itself is `terrazzo.base.baseapp.BaseApp`.
 """
 
 from terrazzo.base.api import Base, Proxy, Server

@@ -1,31 +1,37 @@
-"""What a client may say to its proxy, and what becomes of it.
+"""The messages that a client may send to its proxy, and what becomes of each.
 
-    2 move ──▶ the latest of a tick goes to the cell part's CellApp          9 ready, 11 bye ──▶ the proxy
-    3 want, 4 released ──▶ what fits what the client has been shown (`shown.py`) goes to the cell part, once per tick
+    2 move ──▶ the latest of a tick goes to the CellApp of the cell part     9 ready, 11 bye ──▶ the proxy
+    3 want, 4 released ──▶ those that fit what the client was sent (`shown.py`) go to the cell part, once per tick
     12 … 133 cell method, 134 … 254 base method:
 
-        whose entity?      its own; another's only on the cell side, and only one that it has been shown
-        which method?      by exposed index; of another's entity only those exposed to all clients
-        its arguments      decoded: bytes that are no arguments never reach the game
-        how often?         each method has its rate; what is over it is dropped and counted
+        which entity?      the client's own; another only on the cell side, and only one that the client was sent
+        which method?      by exposed index; of another entity only methods exposed to all clients
+        arguments          decoded: bytes that are no arguments never reach the game
+        how often?         each method has its rate; a call over it is dropped and counted
 
-Nothing is trusted. What no honest client says raises a DecodeError: the proxy counts it, and sends away who goes on.
-An honest client may be late, though: it moves a body that is gone, or calls an entity that just left its sight. That
-is dropped and counted, no more.
+No message is trusted. A message that no honest client sends raises a DecodeError: the proxy counts it, and disconnects
+a client that continues. A message of an honest client may be late: it moves a body that is gone, or calls an entity
+that has just left its area. Such a message is dropped and counted, no more.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from terrazzo._speed.movers import Row, pack_row
-from terrazzo.base.cellside import Body
-from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, Refused
+from terrazzo.base.cell_part import CellPart
+from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.client_batch import ClientBatch
+from terrazzo.base.counts import Counts
+from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, ClientRefusal
+from terrazzo.base.shown import Shown
+from terrazzo.cluster.app import Host
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.indexes import METHOD_IDS
-from terrazzo.schema.model import EntitySchema, Exposed, Side
+from terrazzo.schema.model import EntitySchema, Exposed, Method, Side
 from terrazzo.sync.protocol import (
     Call,
+    MethodTable,
     ToServer,
     decode_released,
     decode_want,
@@ -37,23 +43,44 @@ from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.rates import Bucket
 from terrazzo.wire.sentences import is_told
 
-if TYPE_CHECKING:
-    from terrazzo.base.proxy import ProxyEntity
+
+class Recipient(Protocol):
+    """The proxy of the client."""
+
+    id: EntityId
+    schema: EntitySchema
+    cell: CellPart
+    shown: Shown
+    moves_made: int
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the client may call and move."""
+
+    def on_ready(self) -> None: ...
+    def on_bye(self) -> None: ...
+    def send_wants(self) -> None: ...
+    def call(self, method: Method, args: list[Any]) -> None: ...
+    def call_cell(self, to: PartId, method: int, args: bytes, *, caller: int = 0) -> None: ...
+    def schema_of(self, entity: int) -> EntitySchema | None: ...
 
 
 class ClientMail:
-    """Reads what one client sends."""
+    """Reads the messages of one client."""
 
-    def __init__(self, proxy: ProxyEntity) -> None:
+    def __init__(self, proxy: Recipient, host: Host, methods: MethodTable, batch: ClientBatch, counts: Counts) -> None:
         self.dropped = {"rate": 0, "late": 0}
         self._proxy = proxy
-        self._app = proxy.app
+        self._host = host
+        self._methods = methods
+        self._batch = batch
+        self._counts = counts
         self._flood = Bucket(per_s=MESSAGE_RATE)
         self._rates: dict[tuple[str, Side, int], Bucket] = {}
 
     def read(self, message: bytes) -> None:
-        """Does what the message says. Raises DecodeError for what no honest client sends."""
-        if not self._flood.take(self._app.host.now):
+        """Reads one message and acts on it. Raises DecodeError for a message that no honest client sends."""
+        if not self._flood.take(self._host.now):
             raise DecodeError(f"more than {MESSAGE_RATE:.0f} messages a second", 0)
         number, body = split_message(message)
         if number == ToServer.READY:
@@ -79,7 +106,7 @@ class ClientMail:
 
     def _count_late(self) -> None:
         self.dropped["late"] += 1
-        self._app.refused[Refused.LATE] += 1
+        self._counts.refused[ClientRefusal.LATE] += 1
 
     def _expect_end(self, rest: bytes) -> None:
         if rest:
@@ -88,30 +115,30 @@ class ClientMail:
     def _on_move(self, body: bytes) -> None:
         position, direction, rest = take_place(body)
         self._expect_end(rest)
-        if self._proxy.cell.state is Body.THERE:
+        if self._proxy.cell.state is CellPartState.THERE:
             self._proxy.moves_made += 1
             row = pack_row(Row(self._proxy.id, self._proxy.moves_made, position, direction))
-            self._app.moves[self._proxy.id] = row
+            self._batch.add_move(self._proxy.id, row)
         else:
             self._count_late()
 
     def _on_want(self, body: bytes) -> None:
         for entity, number in decode_want(body):
             if self._proxy.shown.want(entity, number):
-                self._app.wanting[self._proxy.id] = self._proxy
+                self._batch.add_wants(self._proxy.id, self._proxy.send_wants)
             else:
                 self._count_late()
 
     def _on_released(self, body: bytes) -> None:
         for alias in decode_released(body):
             if self._proxy.shown.release(alias):
-                self._app.wanting[self._proxy.id] = self._proxy
+                self._batch.add_wants(self._proxy.id, self._proxy.send_wants)
 
     def _on_base_call(self, number: int, body: bytes) -> None:
         entity, data = take_entity(body)
         if entity != self._proxy.id:
             raise DecodeError(f"a call of the base of entity {entity}, which is not the client's own", 0)
-        call = self._app.methods.find(self._proxy.schema, Side.BASE, number, data)
+        call = self._methods.find(self._proxy.schema, Side.BASE, number, data)
         args = call.method.decode_args(call.data)
         if self._is_within_rate(self._proxy.schema, Side.BASE, call):
             self._proxy.call(call.method, args)
@@ -122,33 +149,33 @@ class ClientMail:
         if schema is None:
             self._count_late()
             return
-        call = self._app.methods.find(schema, Side.CELL, number, data)
+        call = self._methods.find(schema, Side.CELL, number, data)
         is_own = entity == self._proxy.id
         if not is_own and call.method.exposed not in (Exposed.ALL_CLIENTS, Exposed.DEFAULT):
             raise DecodeError(f"{schema.name}.{call.method.name} is not exposed to other clients", 0)
         call.method.decode_args(call.data)
         if not self._is_within_rate(schema, Side.CELL, call):
             return
-        if self._proxy.cell.state is not Body.THERE:
+        if self._proxy.cell.state is not CellPartState.THERE:
             self._count_late()
             return
         index = schema.methods(Side.CELL).index(call.method)
         try:
             self._proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, call.data, caller=self._proxy.id)
-        except UsageError as problem:  # thousands wait already: it takes nothing
+        except UsageError as problem:  # the channel is full
             self._count_late()
-            self._app.host.log("call dropped", entity=str(self._proxy), method=call.method.name, problem=str(problem))
+            self._host.log("call dropped", entity=str(self._proxy), method=call.method.name, problem=str(problem))
 
     def _is_within_rate(self, schema: EntitySchema, side: Side, call: Call) -> bool:
         key = (schema.name, side, call.numbered.index)
         rate = self._rates.get(key)
         if rate is None:
             rate = self._rates[key] = Bucket(per_s=call.method.rate or CALL_RATE)
-        if rate.take(self._app.host.now):
+        if rate.take(self._host.now):
             return True
         self.dropped["rate"] += 1
-        self._app.refused[Refused.OVER_RATE] += 1
+        self._counts.refused[ClientRefusal.OVER_RATE] += 1
         count = self.dropped["rate"]
         if is_told(count):
-            self._app.host.log("call over its rate", entity=str(self._proxy), method=call.method.name, count=count)
+            self._host.log("call over its rate", entity=str(self._proxy), method=call.method.name, count=count)
         return False

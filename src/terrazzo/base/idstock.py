@@ -1,24 +1,21 @@
-"""The stock of entity ids: runs of numbers from the DBApp that nobody else has or had.
+"""The stock of entity ids: runs of numbers from the DBApp, which gives each number to one BaseApp only.
 
-    fewer than LOW left  ──WantIds──▶  Ids: one more run          refused, lost or late: asked again in a second
+    fewer than LOW left  ──WantIds──▶  Ids: one more run          refused, lost or late: WantIds again after a second
 
-What is to be created while the stock is empty waits, in order. A creation that is not wanted any more when its turn
-comes says so and uses no number.
+While the stock is empty, creations wait in order. A creation that is no longer needed when its turn comes returns False
+and uses no id.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from terrazzo.base.services import Services
 from terrazzo.wire.ids import AppKind, EntityId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import Ids, WantIds
 from terrazzo.wire.requests import Failure
-
-if TYPE_CHECKING:
-    from terrazzo.base.baseapp import BaseApp
 
 LOW = 128
 RUN = 512
@@ -27,14 +24,14 @@ _ANSWER_S = 5.0
 _AGAIN_S = 1.0
 
 Creation = Callable[[EntityId], bool]
-"""Uses the id and returns True, or is not wanted any more."""
+"""Uses the id and returns True, or returns False when the entity is no longer needed."""
 
 
 class IdStock:
     """The ids of one BaseApp."""
 
-    def __init__(self, app: BaseApp) -> None:
-        self._app = app
+    def __init__(self, services: Services) -> None:
+        self._services = services
         self._runs: deque[tuple[int, int]] = deque()
         self._waiting: deque[Creation] = deque()
         self._is_asking = False
@@ -44,18 +41,18 @@ class IdStock:
 
     @property
     def waiting(self) -> int:
-        """Creations that wait for a number."""
+        """The number of creations that wait for an id."""
         return len(self._waiting)
 
     def create(self, creation: Creation) -> None:
-        """Runs the creation with a new id: now if there is one and nobody waits, else when its turn comes."""
+        """Runs the creation with a new id: at once if there is one and no other creation waits, else in its turn."""
         self._waiting.append(creation)
         self.serve()
 
     def serve(self) -> None:
-        """Serves who waits, as far as the stock goes, and asks for more when it is low."""
+        """Runs the waiting creations as far as the stock goes, and requests more ids when it is low."""
         while self._waiting and self._runs:
-            # The number is out of the stock before the creation runs: the game's code in it may create more.
+            # The id leaves the stock before the creation runs: the game's code in it may create more entities.
             first, count = self._runs.popleft()
             if count > 1:
                 self._runs.appendleft((first + 1, count - 1))
@@ -65,12 +62,12 @@ class IdStock:
             self._ask()
 
     def _ask(self) -> None:
-        db = self._app.peers.get(AppKind.DB_APP)
+        db = self._services.peers.get(AppKind.DB_APP)
         if self._is_asking or db is None:
             return
         self._is_asking = True
         wanted = WantIds(RUN + len(self._waiting))
-        self._app.requests.ask(db, wanted, timeout_s=_ANSWER_S, then=self._on_ids, failed=self._on_none)
+        self._services.requests.ask(db, wanted, timeout_s=_ANSWER_S, then=self._on_ids, failed=self._on_none)
 
     def _on_ids(self, message: Message) -> None:
         if not isinstance(message, Ids) or not (message.first > 0 and 0 < message.count <= ID_MAX - message.first):
@@ -82,8 +79,8 @@ class IdStock:
 
     def _on_none(self, failure: Failure, why: str) -> None:
         left, waiting = len(self), len(self._waiting)
-        self._app.host.log("no entity ids", failure=failure.value, why=why, left=left, waiting=waiting)
-        self._app.alarms.after(_AGAIN_S, self._again)
+        self._services.host.log("no entity ids", failure=failure.value, why=why, left=left, waiting=waiting)
+        self._services.alarms.after(_AGAIN_S, self._again)
 
     def _again(self) -> None:
         self._is_asking = False

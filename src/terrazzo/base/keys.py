@@ -1,7 +1,7 @@
-"""One-time login keys: sixteen random bytes that stand for a proxy which waits for its client.
+"""One-time login keys: sixteen random bytes, each for one proxy that waits for its client.
 
-A key is made when the proxy is, travels over the LoginApp to the client, and is shown once: whoever shows it is the
-client. It is forgotten when it was shown or when its time is over; there are never more than `most`.
+The key is created with the proxy and travels through the LoginApp to the client. The first session that presents the
+key is the client's session. A key is removed when it is presented or expires; there are never more than `most` keys.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Entropy = Callable[[int], bytes]
 
 
 class KeyRing:
-    """The keys that are out."""
+    """The keys that are valid at present."""
 
     def __init__(self, entropy: Entropy, *, life_s: float, most: int) -> None:
         self._entropy = entropy
@@ -28,7 +28,7 @@ class KeyRing:
         return len(self._keys)
 
     def is_full(self, now: float) -> bool:
-        """Whether no more may be made at present."""
+        """Whether no more keys may be made at present."""
         self._forget_expired(now)
         return len(self._keys) >= self._most
 
@@ -41,13 +41,13 @@ class KeyRing:
         return key
 
     def take(self, key: bytes, now: float) -> EntityId | None:
-        """The proxy that this key is for; none when it was used, has expired, or never was."""
+        """The proxy that this key is for; None when the key was used, has expired, or was never issued."""
         self._forget_expired(now)
         found = self._keys.pop(key, None)
         return None if found is None else found[0]
 
     def forget(self, key: bytes) -> None:
-        """Nobody is waited for any more."""
+        """The proxy no longer waits for a client."""
         self._keys.pop(key, None)
 
     def _forget_expired(self, now: float) -> None:

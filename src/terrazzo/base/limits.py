@@ -1,4 +1,4 @@
-"""The numbers of a BaseApp that bound what others can make it do, and the bucket that counts a rate."""
+"""The limits of a BaseApp: how much clients and peers can make it store or do."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ KEYS_MAX = 4096
 """Proxies that wait for their client at one time."""
 
 KEY_S = 15.0
-"""How long a login key is good for: until then the player whose client never came (its page was closed meanwhile)
-cannot log in again."""
+"""How long a login key is valid. If the client never connects (its page was closed meanwhile), the player cannot log in
+again before that."""
 
 READY_S = 30.0
-"""How long a client that has come may take until it is ready."""
+"""How long a connected client may take until it is ready."""
 
 BAD_MAX = 20
-"""Messages that cannot be understood, or must not be said, until a client is sent away."""
+"""Malformed or forbidden messages after which a client is disconnected."""
 
 CALL_RATE = 50.0
-"""Calls a second of one method by one client, where the method does not say."""
+"""Calls a second of one method by one client, where the method declares no rate."""
 
 MESSAGE_RATE = 400.0
-"""Messages a second of one client, all kinds together. What is over it counts as bad."""
+"""Messages a second of one client, all kinds together. A message over this rate counts as a bad one."""
 
 UPDATES_MAX = 64
-"""Messages of a cell part that may be lost and wait for mail; beyond, the oldest are lost."""
+"""Unreliable updates of a cell part that wait for earlier mail; beyond this number the oldest are dropped."""
 WANTS_MAX = 1024
-"""Entities, or aliases, that one message to a cell part speaks of."""
+"""Entities, or aliases, in one ClientWants message to a cell part."""
 
 REASON_MAX = 1000
-"""Characters of the reason that a client is told when it is sent away."""
+"""Characters of the reason that a disconnected client is sent."""
 
 WAITING_MAX = 4096
 """Creations that wait for entity ids."""
 
 
-class Refused(Sentence):
-    """What a client was refused, and the sentence that a console shows for it."""
+class ClientRefusal(Sentence):
+    """Why a message of a client was refused, with the sentence that the console shows for it."""
 
     WRONG_KEY = "wrong_key", "A client showed a login key that was used, has expired or never was."
     BAD_MESSAGE = "bad_message", "A client sent a message that no client of this game sends."

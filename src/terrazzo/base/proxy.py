@@ -1,41 +1,44 @@
 """A base with a client: the session of one player's program.
 
-    WAITING ──key shown──▶ ATTACHED ──ready──▶ READY ──bye──▶ LEAVING ──base gone──▶ ABSENT
-       │ 15 s                 │ lost, 30 s       │ lost, sent away ──────────────────▶ ABSENT
-       ▼                      ▼
-    the base goes          the base goes         on_client_ready and on_client_lost come in pairs
+    WAITING ──key presented──▶ ATTACHED ──ready──▶ READY ──bye──▶ LEAVING ──base ended──▶ ABSENT
+       │ 15 s                     │ lost, 30 s       │ lost, disconnected ─────────────▶ ABSENT
+       ▼                          ▼
+    the base ends              the base ends         on_client_ready and on_client_lost come in pairs
 
 The rules:
 
-- *The key is shown once*, and whoever shows it is the client. A proxy whose client never came was never played: it goes
-  unsaved, so that what a late one would write cannot undo what was written since.
+- *A key is valid once*, and the session that presents it is the client's. A proxy whose client never connected was not
+  played: it ends unsaved, so that its old values never replace newer ones.
 - *Base player first.* From then on each change of a BASE_AND_CLIENT property goes to the client, in order with calls.
-- *The witness number.* Each time the cell part is told that a client is there, the number is one higher, and what the
-  cell says for a client bears it. What bears another was meant for the client before, or comes from the cell part
-  before: it is dropped (race 20).
-- *What the client has been shown* is read off the messages on their way through (`shown.py`), so that a client can
-  call only entities it sees, and speak only of what it was told.
-- *The last word* is LOGGED_OFF with a reason. To a client that said bye it comes when everything is saved: by then it
-  may log in again.
+- *The witness number.* Each SetWitness that reports a client to the cell part has the next number, and all messages of
+  the cell part for a client carry it. A message with another number was meant for an earlier client, or comes from an
+  earlier cell part: it is dropped (race 20).
+- *What the client was sent* is read off the messages on their way through (`shown.py`), so that a client can call only
+  entities that it sees, and refer only to those.
+- *The last message* is LOGGED_OFF with a reason. A client that said bye gets it when everything is saved: from then on
+  it can log in again.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from enum import Enum, IntEnum
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from terrazzo._speed.values import Change
 from terrazzo.base.alarms import Alarm
-from terrazzo.base.api import Base
-from terrazzo.base.cellside import AGAIN_S, Body
+from terrazzo.base.cell_part import AGAIN_S
+from terrazzo.base.cell_part_states import EXISTING, CellPartState
 from terrazzo.base.clientmail import ClientMail
-from terrazzo.base.drafts import Draft
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, UPDATES_MAX, WANTS_MAX, Refused
+from terrazzo.base.entity_data import EntityData
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, UPDATES_MAX, WANTS_MAX, ClientRefusal
+from terrazzo.base.services import ClientServices, EntityServices, SessionKey
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected, printable
+from terrazzo.schema.classes.parts import Part as GamePart
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of
@@ -44,9 +47,6 @@ from terrazzo.wire.ids import AppId, EntityId
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientWants, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
-
-if TYPE_CHECKING:
-    from terrazzo.base.baseapp import BaseApp
 
 
 class ClientSession(Protocol):
@@ -58,10 +58,10 @@ class ClientSession(Protocol):
 
     @property
     def heard_at(self) -> float:
-        """When the last packet of the client came."""
+        """When the last packet of the client arrived."""
 
     def probe(self) -> None:
-        """Ask the client for a sign of life."""
+        """Sends a packet that the client acknowledges."""
 
     def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
     def close(self, now: float) -> None: ...
@@ -69,7 +69,7 @@ class ClientSession(Protocol):
 
 
 class Presence(Enum):
-    """Where the client is in its life."""
+    """The state of the client."""
 
     WAITING = "waiting"
     ATTACHED = "attached"
@@ -82,36 +82,43 @@ class Farewell(IntEnum):
     """The reason in LOGGED_OFF."""
 
     BYE = 1  # the client left, and everything is saved
-    DESTROYED = 2  # the game ended the entity
-    SENT_AWAY = 3  # the game ended the session
+    DESTROYED = 2  # the game destroyed the entity
+    SENT_AWAY = 3  # the game disconnected the client
     BAD_MESSAGES = 4
     TOO_SLOW = 5  # it was not ready in time
     WRONG_KEY = 6
-    STOPPING = 7  # the server ends
-    SILENT = 8  # the client did not answer when its player logged in again
+    STOPPING = 7  # the server stops
+    SILENT = 8  # the client did not acknowledge a packet when its player logged in again
 
 
 class ProxyEntity(BaseEntity):
     """One base that can have a client."""
 
-    part: Base
-
-    def __init__(self, app: BaseApp, id: EntityId, draft: Draft, part_class: type[Base]) -> None:
+    def __init__(
+        self,
+        services: EntityServices,
+        clients: ClientServices,
+        id: EntityId,
+        data: EntityData,
+        part_class: type[GamePart],
+        unregister: Callable[[BaseEntity], None],
+    ) -> None:
+        self._clients = clients
         self.presence = Presence.ABSENT
         self.is_logged_on = False
         self.witness = 0
         self.moves_made = 0  # over all clients of this proxy: a move's number never goes back
         self.bad = 0
-        self.session_key = (0, 0)
+        self.session_key: SessionKey = (0, 0)
         self._session: ClientSession | None = None
         self._key = b""
         self._alarm: Alarm | None = None
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         self.shown = Shown()
         self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
-        """What may be lost, and waits for the next tick or for mail that was sent before it."""
-        super().__init__(app, id, draft, part_class)
-        self.mail = ClientMail(self)
+        """Unreliable updates that wait for the next tick, or for mail that was sent before them."""
+        super().__init__(services, id, data, part_class, unregister)
+        self.mail = ClientMail(self, services.host, clients.methods, clients.batch, services.counts)
 
     @property
     def is_ready(self) -> bool:
@@ -120,37 +127,37 @@ class ProxyEntity(BaseEntity):
 
     @property
     def has_client(self) -> bool:
-        """Whether there is somebody to send to."""
+        """Whether a client is connected."""
         return self.presence in (Presence.ATTACHED, Presence.READY)
 
-    # The client comes.
+    # The client connects.
 
     def expect(self, key: bytes) -> None:
-        """A client will come and show this key."""
+        """Waits for a client that presents this key."""
         self.presence = Presence.WAITING
         self.is_logged_on = True
         self._key = key
-        self._alarm = self.app.alarms.after(KEY_S, self._on_nobody)
+        self._alarm = self._services.alarms.after(KEY_S, self._on_no_client)
 
-    def _on_nobody(self) -> None:
-        self.app.host.log("client never came", entity=str(self), seconds=KEY_S)
+    def _on_no_client(self) -> None:
+        self._services.host.log("client never came", entity=str(self), seconds=KEY_S)
         self.destroy()
 
     def attach(self, session: ClientSession, session_key: tuple[int, int]) -> None:
-        """The client has come: it learns what its entity is. The app knows the session by its key."""
+        """The client has connected: it is sent its entity. `session_key` identifies the session at this app."""
         self._cancel_alarm()
         self.session_key = session_key
         self.presence = Presence.ATTACHED
         self._session = session
-        self._alarm = self.app.alarms.after(READY_S, self._on_slow)
-        values = [self.draft.base[name] for name in self.schema.base_player_layout.names]
+        self._alarm = self._services.alarms.after(READY_S, self._on_slow)
+        values = [self.data.base[name] for name in self.schema.base_player_layout.names]
         self._send(protocol.encode_base_player(self.id, self.schema, values))
 
     def _on_slow(self) -> None:
         self._drop(Farewell.TOO_SLOW, f"the client was not ready within {READY_S:.0f} seconds")
 
     def on_ready(self) -> None:
-        """The client has understood its entity."""
+        """The client has created its entity."""
         if self.presence is not Presence.ATTACHED:
             raise DecodeError("ready, a second time", 0)
         self._cancel_alarm()
@@ -158,10 +165,10 @@ class ProxyEntity(BaseEntity):
         self.run("on_client_ready")
         self._set_witness()
 
-    # The client speaks.
+    # The client sends.
 
     def on_messages(self, messages: list[bytes]) -> None:
-        """What the client has sent, in order."""
+        """Reads the messages of the client, in order."""
         for message in messages:
             if not self.has_client:
                 return
@@ -172,16 +179,16 @@ class ProxyEntity(BaseEntity):
 
     def _on_bad(self, problem: DecodeError) -> None:
         self.bad += 1
-        self.app.count_bad(Refused.BAD_MESSAGE)
-        self.app.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
+        self._services.counts.count_bad(ClientRefusal.BAD_MESSAGE)
+        self._services.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
         if self.bad >= BAD_MAX:
             text = f"{self.bad} messages that no client of this game sends; the last: {problem}"
             self._drop(Farewell.BAD_MESSAGES, text)
 
-    # The client goes.
+    # The client leaves.
 
     def on_bye(self) -> None:
-        """The client leaves by itself; it hears the last word when all is done."""
+        """The client leaves by itself; it gets LOGGED_OFF when everything is saved."""
         was_ready = self.is_ready
         self.presence = Presence.LEAVING
         self._farewell = (Farewell.BYE, "goodbye")
@@ -190,72 +197,72 @@ class ProxyEntity(BaseEntity):
             self._end_session(*self._farewell)
 
     def on_session_closed(self, reason: str) -> None:
-        """The session is over: closed by the client, silent, or slow."""
+        """The session has ended: the client closed it, or it timed out."""
         was = self.presence
         self._session = None
         self.presence = Presence.ABSENT
         if was in (Presence.ATTACHED, Presence.READY):
-            self.app.host.log("client lost", entity=str(self), reason=reason)
+            self._services.host.log("client lost", entity=str(self), reason=reason)
             self._after_client(was_ready=was is Presence.READY)
 
     def heard_since(self, since: float) -> bool:
-        """Whether a packet of the client has come."""
+        """Whether a packet of the client has arrived since then."""
         return self._session is not None and self._session.heard_at > since
 
     def probe(self) -> None:
-        """Ask the client for a sign of life; one that has not come yet cannot give one."""
+        """Sends a packet that the client acknowledges, if a client is connected."""
         if self._session is not None:
             self._session.probe()
 
-    def let_go(self) -> None:
-        """The client does not answer, and its player logs in again."""
+    def drop_silent_client(self) -> None:
+        """The client acknowledges nothing, and its player logs in again."""
         if self.presence is Presence.WAITING:
-            self.app.host.log("client never came", entity=str(self), note="its player logs in again")
+            self._services.host.log("client never came", entity=str(self), note="its player logs in again")
             self.destroy()
         else:
             self._drop(Farewell.SILENT, "this client did not answer, and its player has logged in again")
 
     def disconnect(self, reason: str) -> None:
-        """The game sends the client away."""
+        """The game disconnects the client."""
         self._drop(Farewell.SENT_AWAY, reason)
 
     def _drop(self, farewell: Farewell, text: str) -> None:
         """Ends the session at once."""
         if self.has_client:
             was_ready = self.is_ready
-            self.app.host.log("client sent away", entity=str(self), reason=farewell.name, text=text)
+            self._services.host.log("client sent away", entity=str(self), reason=farewell.name, text=text)
             self._end_session(farewell, text)
             self._after_client(was_ready=was_ready)
 
     def _after_client(self, *, was_ready: bool) -> None:
-        """What follows when a client is gone, whatever the reason."""
+        """A client has left, for whatever reason: its witness ends, and the game is told."""
         self._cancel_alarm()
         self.shown = Shown()
         if self.life is not Life.ALIVE:
             return
-        self._say_witness(self.witness, is_on=False)
+        self._send_witness(self.witness, is_on=False)
         if not was_ready:
             self.destroy()
         elif not self.run("on_client_lost"):
-            self.destroy()  # the game's code failed: nobody would end it otherwise
+            self.destroy()  # the game's code failed, so the game will not end it
 
     def _end_session(self, farewell: Farewell, text: str) -> None:
         self.presence = Presence.ABSENT
         session, self._session = self._session, None
         if session is not None:
             session.send(protocol.encode_logged_off(farewell, printable(text[:REASON_MAX])))
-            session.close(self.app.host.now)
-            self.app.sessions.pop(self.session_key, None)
+            session.close(self._services.host.now)
+            self._clients.forget_session(self.session_key)
 
     def destroy(self, farewell: Farewell = Farewell.DESTROYED, text: str = "the entity was destroyed") -> None:
-        """See BaseEntity; a client that is there is not listened to any more."""
+        """See BaseEntity; messages of a connected client are not read any more."""
         if self.life is Life.ALIVE and self.has_client:
             self.presence = Presence.LEAVING
             self._farewell = (farewell, text)
         elif self.presence is Presence.WAITING:
             self.presence = Presence.ABSENT
             self.is_worth_saving = False
-        self.app.keys.forget(self._key)
+        self._clients.keys.forget(self._key)
         self._cancel_alarm()
         super().destroy()
 
@@ -276,8 +283,8 @@ class ProxyEntity(BaseEntity):
         try:
             self._session.send(message, reliable=reliable)
         except ValueRejected as problem:
-            self.app.host.log("message too large for a client", entity=str(self), problem=str(problem))
-            if reliable:  # without it the client's story has a hole
+            self._services.host.log("message too large for a client", entity=str(self), problem=str(problem))
+            if reliable:  # the client's view would be wrong without it
                 self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
 
     def _send_loose(self, message: bytes) -> None:
@@ -285,9 +292,11 @@ class ProxyEntity(BaseEntity):
             self._send(self.shown.turns.mark(message), reliable=False)
 
     def call_client(self, index: int, method: Method, args: bytes) -> None:
-        """Call a method of the own client."""
+        """Calls a method of the own client."""
         if self.has_client:
-            told = self.app.methods.encode_call(self.schema, Side.CLIENT, method.name, args, component=method.component)
+            told = self._clients.methods.encode_call(
+                self.schema, Side.CLIENT, method.name, args, component=method.component
+            )
             message = protocol.with_alias(protocol.OWN, told)
             if method.is_reliable:
                 self._send(message)
@@ -295,7 +304,7 @@ class ProxyEntity(BaseEntity):
                 self._send_loose(message)
 
     def on_change(self, change: Change) -> None:
-        """See BaseEntity: what the own client has of the base is kept up to date."""
+        """See BaseEntity: sends the change to the own client, if it has this property."""
         prop = self.schema.base_layout.properties[change.prop]
         if prop.flags.value.own_client and self.has_client and self.schema.on_client:
             layout = self.schema.client_layout
@@ -321,16 +330,16 @@ class ProxyEntity(BaseEntity):
         super().on_cell_gone(had_body=had_body, failure=failure)
 
     def _set_witness(self) -> None:
-        if self.cell.state is Body.THERE and self.is_ready:
+        if self.cell.state is CellPartState.THERE and self.is_ready:
             self.witness += 1
-            self._say_witness(self.witness, is_on=True)
+            self._send_witness(self.witness, is_on=True)
 
-    def _say_witness(self, witness: int, *, is_on: bool) -> None:
-        """Tells the cell part whether a client is there, again while it takes nothing and that is still so."""
-        if witness != self.witness or is_on != self.is_ready or self.cell.state is not Body.THERE:
+    def _send_witness(self, witness: int, *, is_on: bool) -> None:
+        """Sends the cell part whether it has a client; later again while the channel is full and this still holds."""
+        if witness != self.witness or is_on != self.is_ready or self.cell.state is not CellPartState.THERE:
             return
         if not self.cell.send(SetWitness(witness, is_on)):
-            self.app.alarms.after(AGAIN_S, partial(self._say_witness, witness, is_on=is_on))
+            self._services.alarms.after(AGAIN_S, partial(self._send_witness, witness, is_on=is_on))
 
     def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
         """See BaseEntity."""
@@ -345,55 +354,55 @@ class ProxyEntity(BaseEntity):
                 try:
                     self.shown.note(each)
                 except DecodeError as problem:
-                    self.app.refusals.count(self.cell.part, Refusal.MALFORMED)
-                    self.app.host.log("bad message for a client", entity=str(self), problem=str(problem))
+                    self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
+                    self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
                 else:
                     self._send(each)
         return True
 
     def send_wants(self) -> None:
-        """What the client said about those it sees goes to the cell part."""
+        """Sends the wants and releases of the client to the cell part."""
         wants, released = self.shown.take()
-        if self.is_ready and self.cell.state is Body.THERE:
+        if self.is_ready and self.cell.state is CellPartState.THERE:
             for at in range(0, max(len(wants), len(released)), WANTS_MAX):
                 part = slice(at, at + WANTS_MAX)
                 if not self.cell.send(ClientWants(self.witness, wants[part], released[part])):
                     self.shown.put_back(wants[at:], released[at:])
-                    self.app.wanting[self.id] = self  # in the next tick
+                    self._clients.batch.add_wants(self.id, self.send_wants)  # in the next tick
                     return
 
     def keep_update(self, source: AppId, update: ClientUpdate) -> bool:
-        """Positions, loose changes and calls have come. From where the cell part was before they come too late: what
-        has been said from where it is now may be about others. That is asked now, for it may have come back there, and
-        be heard in this very tick."""
+        """Queues unreliable positions, changes and calls of the cell part; False when they come from a former home of
+        the cell part: messages from its present home may have given the aliases to other entities. The home is compared
+        now and not when the updates are passed on: by then the cell part may have moved back to the former home."""
         if source != self.cell.home:
-            self.app.old_mail += 1
+            self._services.counts.old_mail += 1
             return False
         self.updates.append(update)
         return True
 
     def pass_updates(self) -> bool:
-        """What may be lost goes to the client when all mail is taken that was sent before it, which may tell of places,
-        too, and not before its cell player. False when some waits for mail."""
+        """Sends unreliable updates to the client, each after all mail that the cell part sent before it, and none
+        before the client has its cell player. False when an update still waits for mail."""
         while self.updates:
             update = self.updates[0]
-            if not self.app.switchboard.has_taken(self.part_id, self.cell.part, update.after):
+            if not self._services.switchboard.has_taken(self.part_id, self.cell.part, update.after):
                 return False
             self.updates.popleft()
             if not self.shown.has_body:
-                self.app.old_mail += 1
+                self._services.counts.old_mail += 1
             elif self._is_present(update.witness):
                 for each in update.messages:
                     self._send_loose(each)
         return True
 
     def _is_present(self, witness: int) -> bool:
-        if witness == self.witness and self.is_ready and self.cell.state in (Body.THERE, Body.LEAVING):
+        if witness == self.witness and self.is_ready and self.cell.state in EXISTING:
             return True
-        self.app.old_mail += 1
+        self._services.counts.old_mail += 1
         return False
 
     def schema_of(self, entity: int) -> EntitySchema | None:
-        """See BaseEntity: also of what the client sees."""
+        """See BaseEntity: also of an entity that the client sees."""
         type_id = self.shown.type_of(entity)
-        return super().schema_of(entity) if type_id is None else self.app.game.schema.by_id.get(type_id)
+        return super().schema_of(entity) if type_id is None else self.game.schema.by_id.get(type_id)

@@ -1,12 +1,12 @@
-"""How a base gets into the database: what both parts hold, as one record, until it is confirmed.
+"""How a base is saved: the values of both parts travel as one record to the DBApp, again until it confirms.
 
-    IDLE ──save──▶ GATHERING ──CellData, or none to be had──▶ ASKED ──Saved──▶ IDLE
-                       ▲                                        │ refused, late, link lost, no DBApp
-                       └────────── 1, 2, 4 … 30 s ── RETRYING ◀─┘
+    IDLE ──save──▶ GATHERING ──CellData, or no cell part──▶ ASKED ──Saved──▶ IDLE
+                       ▲                                      │ refused, late, link lost, no DBApp
+                       └────────── 1, 2, 4 … 30 s ── RETRYING ◀┘
 
-A save that is asked for while one is under way is done after it: values may have changed since those were gathered.
-What cannot be saved is tried again for as long as the base is here, at once when the link with DBApp is back, and each
-failure is logged; a base that is leaving does not go before it is saved.
+A save that is asked for while another is under way is made after it, because values may have changed since that one was
+gathered. A save that fails is logged and tried again for as long as the base exists, and at once when the link with the
+DBApp is back. A base that is leaving ends only when it is saved.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from terrazzo.base.alarms import Alarm
-from terrazzo.base.cellside import Body
-from terrazzo.base.drafts import save_draft
+from terrazzo.base.cell_part import CellPart
+from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.entity_data import EntityData, encode_entity_data
+from terrazzo.base.services import Services
+from terrazzo.schema.model import EntitySchema
 from terrazzo.sync.gamecode import words_of
-from terrazzo.wire.ids import AppKind
+from terrazzo.wire.ids import AppKind, EntityId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import WantCellData
 from terrazzo.wire.pairs.base_db import Save, Saved
 from terrazzo.wire.requests import Failure
-
-if TYPE_CHECKING:
-    from terrazzo.base.entity import BaseEntity
 
 GATHER_S = 5.0
 RETRY_S = 1.0
@@ -40,19 +40,29 @@ Then = Callable[[], None]
 
 
 class Unsaved(NamedTuple):
-    """A base that could not be saved, as the next start of the cluster needs it."""
+    """A base that could not be saved; the next start of the cluster saves it."""
 
     type_name: str
     dbid: int
     record: bytes
     replaces: list[str]
-    """Digests of every record that the database may hold of it: any other one is newer."""
+    """Digests of every record of it that the database may hold: any other record is newer."""
     label: str
-    """For people."""
+    """The type and the name, for the log."""
+
+
+class SavedEntity(Protocol):
+    """The base that is saved."""
+
+    id: EntityId
+    schema: EntitySchema
+    data: EntityData
+    cell: CellPart
+    is_worth_saving: bool
 
 
 class Saving(Enum):
-    """Where a save is."""
+    """The state of a save."""
 
     IDLE = "idle"
     GATHERING = "gathering"
@@ -63,93 +73,98 @@ class Saving(Enum):
 class Saver:
     """Saves one base."""
 
-    def __init__(self, entity: BaseEntity) -> None:
+    def __init__(self, entity: SavedEntity, services: Services) -> None:
         self.state = Saving.IDLE
         self.failures = 0
         self._entity = entity
-        self._app = entity.app
-        self._present: list[Then] = []  # what waits for the save under way
-        self._next: list[Then] | None = None  # what waits for the one after, if there is to be one
+        self._services = services
+        self._present: list[Then] = []  # calls after the save under way
+        self._next: list[Then] | None = None  # calls after the next save; None when there is to be none
         self._alarm: Alarm | None = None
         self._stored: list[str] = []
         self._asked = ""
         """The digest of the record in the save under way."""
 
+    def __str__(self) -> str:
+        return str(self._entity)
+
     def note_stored(self, record: bytes) -> str:
-        """The database holds this record, or may hold it instead of those that were noted before. The first one, which
-        it holds for certain while saves fail, is never dropped. Gives the digest."""
+        """The database holds this record, or may hold it instead of an earlier one. The first record is never dropped:
+        the database certainly holds it while saves fail. Returns the digest."""
         digest = sha256(record).hexdigest()
         if digest not in self._stored:
             self._stored = [*self._stored[:1], *self._stored[1:][-_TRIED_MAX:], digest]
         return digest
 
     def unsaved(self) -> Unsaved | None:
-        """What would be lost if the base ended now; None if nothing would."""
+        """The data that would be lost if the base ended now; None if all is saved."""
         entity = self._entity
         if not entity.is_worth_saving and self.is_idle:
             return None
-        draft = entity.draft
+        data = entity.data
         label = f"{entity.schema.name} {self._name() or entity.id}"
-        return Unsaved(entity.schema.name, draft.dbid, save_draft(draft), list(self._stored), label)
+        return Unsaved(entity.schema.name, data.dbid, encode_entity_data(data), list(self._stored), label)
 
     def _name(self) -> str:
-        """The value by which the database knows the entity."""
-        draft = self._entity.draft
+        """The value of the property that identifies the entity in the database."""
+        data = self._entity.data
         named = [each.name for each in self._entity.schema.properties if each.identifier]
-        values = [state[name] for name in named for state in (draft.base, draft.cell) if name in state.index]
+        values = [state[name] for name in named for state in (data.base, data.cell) if name in state.index]
         return repr(str(values[0])) if values else ""
 
     def save(self, then: Then | None = None) -> None:
-        """Save the entity as it is now or later; `then` is called when that is safe."""
+        """Saves the entity as it is now or later; `then` is called when the DBApp has confirmed it."""
         waiting = [] if then is None else [then]
         if self.state in (Saving.GATHERING, Saving.ASKED):
             self._next = [*(self._next or []), *waiting]
             return
         self._present += waiting
         if self.state is Saving.IDLE:
-            self._gather()  # one that is tried again later gathers its values then
+            self._gather()  # a save that is retried gathers its values then
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being saved."""
+        """Whether no save is under way."""
         return self.state is Saving.IDLE
 
-    def hurry(self) -> None:
-        """The link with DBApp is back, or the server stops: what waits to be tried again waits no longer."""
+    def retry_now(self) -> None:
+        """The link with the DBApp is back, or the server stops: a failed save is retried at once."""
         if self.state is Saving.RETRYING:
             self._cancel()
             self._gather()
 
     def _gather(self) -> None:
-        if self._entity.cell.state is Body.THERE:
+        if self._entity.cell.state is CellPartState.THERE:
             self.state = Saving.GATHERING
             self._entity.cell.send(WantCellData())
-            self._alarm = self._app.alarms.after(GATHER_S, self._on_no_data)
+            self._alarm = self._services.alarms.after(GATHER_S, self._on_no_data)
         else:
             self._ask()
 
     def _on_no_data(self) -> None:
-        self._app.host.log("cell part did not send its values", entity=str(self._entity), saves="what was known last")
+        self._services.host.log(
+            "cell part did not send its values", entity=str(self._entity), saves="what was known last"
+        )
         self.on_cell_data()
 
     def on_cell_data(self) -> None:
-        """The cell part's values have come, or there are none to wait for."""
+        """The values of the cell part have arrived, or there is no cell part to wait for."""
         if self.state is Saving.GATHERING:
             self._cancel()
             self._ask()
 
     def _ask(self) -> None:
-        db = self._app.peers.get(AppKind.DB_APP)
+        db = self._services.peers.get(AppKind.DB_APP)
         if db is None:
             self._retry("there is no link with the DBApp")
             return
-        draft = self._entity.draft
+        data = self._entity.data
         try:
-            request = Save(self._entity.schema.type_id, draft.dbid, save_draft(draft), self._entity.id)
+            request = Save(self._entity.schema.type_id, data.dbid, encode_entity_data(data), self._entity.id)
             self._asked = self.note_stored(request.record)
-            self._app.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
+            self._services.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
         except Exception as problem:
-            self._retry(words_of(problem))  # too large, most likely: the game may still make it smaller
+            self._retry(words_of(problem))  # too large, most likely: the game may reduce it before the next attempt
         else:
             self.state = Saving.ASKED
 
@@ -160,7 +175,7 @@ class Saver:
         if not isinstance(message, Saved):
             self._retry(f"the DBApp answered {type(message).__name__}")
             return
-        self._entity.draft.dbid = message.dbid
+        self._entity.data.dbid = message.dbid
         self._stored = [self._asked]
         self.failures = 0
         self.state = Saving.IDLE
@@ -174,9 +189,11 @@ class Saver:
     def _retry(self, why: str) -> None:
         delay_s = min(RETRY_S * 2.0 ** min(self.failures, 10), RETRY_MAX_S)
         self.failures += 1
-        self._app.host.log("save failed", entity=str(self._entity), why=why, failures=self.failures, again_s=delay_s)
+        self._services.host.log(
+            "save failed", entity=str(self._entity), why=why, failures=self.failures, again_s=delay_s
+        )
         self.state = Saving.RETRYING
-        self._alarm = self._app.alarms.after(delay_s, self._gather)
+        self._alarm = self._services.alarms.after(delay_s, self._gather)
 
     def _cancel(self) -> None:
         if self._alarm is not None:

@@ -1,17 +1,17 @@
-"""What a client has been shown of the entities around it, read off the messages on their way to it.
+"""What a client was sent of the entities around it, read off the messages on their way to it.
 
     announce ──▶ HELD ──leave, space──▶ RESTING ──released──▶ free                 an alias, while one witness lasts
                   └───────── cell lost ─────┴───▶ OWED ──released──▶ free          its witness is over
 
-- A `want` is passed on once for each announcement. One for an entity that is not held may come from an honest client:
-  it left while the want was on its way.
-- A `released` is passed on when the alias rests. The client says it exactly once for the end of each alias, in the
-  order in which it heard of them, so what it owes for a witness that is over can be told from what the present one
-  waits for. Any other is a lie.
+- A `want` is passed on once for each announcement. An honest client may send one for an entity that is not held: the
+  entity left while the want was on its way.
+- A `released` is passed on when the alias rests. The client sends it exactly once for the end of each alias, in the
+  order in which these ends reached it. So a release that is OWED for an earlier witness is told apart from one that the
+  present witness waits for. A client that sends any other is not honest.
 
-So whatever a client says, its cell part hears of each announcement at most twice.
+So whatever a client sends, its cell part gets at most two messages for each announcement.
 
-The turns of the story (`sync.turns`) are counted here, too: what is unreliable bears the present one.
+The turns of `sync.turns` are counted here as well: each unreliable message carries the present one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from terrazzo.sync.turns import Turns
 
 
 class Shown:
-    """What one client has been shown."""
+    """What one client was sent."""
 
     def __init__(self) -> None:
         self.has_body = False
@@ -75,18 +75,18 @@ class Shown:
             self._wants.pop(entity, None)
 
     def end(self) -> None:
-        """The witness is over: what the client will say about its aliases means nothing any more."""
+        """The witness has ended: what the client still sends about its aliases is not passed on."""
         self.has_body = False
         self._owed.update([*self._held, *self._resting])
         for each in (self._held, self._types, self._unwanted, self._resting, self._wants, self._released):
             each.clear()
 
     def type_of(self, entity: int) -> int | None:
-        """The type of an entity that the client knows of."""
+        """The type of an entity that the client was sent."""
         return self._types.get(entity)
 
     def want(self, entity: int, number: int) -> bool:
-        """The client wants an entity described; False when there is nothing to be passed on."""
+        """The client wants an entity described; False when that is not passed on."""
         if entity not in self._unwanted:
             return False
         self._unwanted.discard(entity)
@@ -94,7 +94,7 @@ class Shown:
         return True
 
     def release(self, alias: int) -> bool:
-        """The client has forgotten an alias; False when there is nothing to be passed on."""
+        """The client has released an alias; False when that is not passed on."""
         if self._owed[alias] > 0:
             self._owed[alias] -= 1
             return False
@@ -105,12 +105,12 @@ class Shown:
         return True
 
     def take(self) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-        """What is to be passed on: wants, and released aliases."""
+        """Takes what is to be passed on: wants, and released aliases."""
         wants, self._wants = tuple(self._wants.items()), {}
         released, self._released = tuple(self._released), []
         return wants, released
 
     def put_back(self, wants: tuple[tuple[int, int], ...], released: tuple[int, ...]) -> None:
-        """What was taken could not be passed on: it is to be taken again, before anything else."""
+        """What was taken could not be passed on: the next `take` returns it first."""
         self._wants = {**dict(wants), **self._wants}
         self._released[:0] = released

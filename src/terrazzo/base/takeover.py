@@ -1,28 +1,27 @@
-"""A second login of a player that is logged on: does the present client still answer?
+"""A second login of a player that is logged on: the BaseApp finds out whether the present client still answers.
 
-    TakeOver ──▶ the proxy is gone, or going ──────────────────────────────▶ TakenOver(is_going=True)
+    TakeOver ──▶ the proxy has ended, or is ending ────────────────────────▶ TakenOver(is_going=True)
              ──▶ it has a client, or waits for one ──▶ PROBING ── any packet of the client ──▶ TakenOver(is_going=False)
-                                                          └── PROBES times nothing ──▶ the client is let go, as if its
-                                                              session had timed out ──▶ is_going, if the game agrees
+                                                          └── PROBES probes without one ──▶ the client is dropped, as if
+                                                              its session had timed out ──▶ is_going, unless the game
+                                                              keeps the proxy
              ──▶ the game keeps it without a client ───────────────────────▶ TakenOver(is_going=False)
 
-DBApp asks only for a login with the right password. A client that died without a word would else keep its player out
-until the session times out (30 s). A client that is there acknowledges each probe, so it stays.
+The DBApp asks only for a login with the right password. Without this, a client that vanished would keep its player out
+until the session times out (30 s). A client that is connected acknowledges each probe, so it keeps its session.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.proxy import Presence, ProxyEntity
+from terrazzo.base.services import Services
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.pairs.base_db import TakenOver, TakeOver
 from terrazzo.wire.requests import Question
-
-if TYPE_CHECKING:
-    from terrazzo.base.baseapp import BaseApp
 
 PROBES = 5
 PROBE_S = 0.5
@@ -31,16 +30,17 @@ PROBE_S = 0.5
 class TakeOvers:
     """The take-overs of one BaseApp."""
 
-    def __init__(self, app: BaseApp) -> None:
-        self._app = app
+    def __init__(self, services: Services, bases: Mapping[EntityId, BaseEntity]) -> None:
+        self._services = services
+        self._bases = bases
 
     def on_take_over(self, question: Question) -> None:
-        """DBApp asks."""
+        """The DBApp asks."""
         asked = question.message
         assert isinstance(asked, TakeOver)
-        proxy = self._app.bases.get(EntityId(asked.entity))
+        proxy = self._bases.get(EntityId(asked.entity))
         if isinstance(proxy, ProxyEntity) and proxy.presence is not Presence.ABSENT and proxy.life is Life.ALIVE:
-            self._probe(question, proxy, since=self._app.host.now, left=PROBES)
+            self._probe(question, proxy, since=self._services.host.now, left=PROBES)
         else:
             self._answer(question, proxy is None or proxy.life is not Life.ALIVE)
 
@@ -52,10 +52,10 @@ class TakeOvers:
         elif left:
             proxy.probe()
             again = partial(self._probe, question, proxy, since, left - 1)
-            self._app.alarms.after(PROBE_S, again)
+            self._services.alarms.after(PROBE_S, again)
         else:
-            proxy.let_go()
+            proxy.drop_silent_client()
             self._answer(question, is_going=proxy.life is not Life.ALIVE)
 
     def _answer(self, question: Question, is_going: bool) -> None:
-        self._app.requests.answer(question, TakenOver(is_going))
+        self._services.requests.answer(question, TakenOver(is_going))

@@ -1,67 +1,71 @@
-"""Where entities are, as a BaseApp knows it and finds it out.
+"""Where the parts of entities live, for the callers of a BaseApp and for its own switchboard.
 
-Of the entities whose bases are here it knows for sure: it answers Locate, and says `gone` to its own switchboard. For
-all others it asks BaseAppMgr (`wire/locator.py`).
+For an entity whose base is here, this BaseApp has the certain answer: it answers Locate, and reports `gone` to its own
+switchboard. For every other entity it asks the BaseAppMgr (`cluster/locator.py`).
 
-A base that is ending is still named, and so is the last known home of a cell part that has not said its last word:
-their mailboxes tell those who have written to them exactly what was delivered, and those who end at the same time that
-they need not wait. When that is done, there is no such part. A cell part that is just being made is unsettled: the
-seeker asks again. The base is named all the same: a caller of the base need not wait for the cell part.
+A base that is ending is still named in the answer, and so is the last known home of a cell part whose channel is not
+closed yet: their mailboxes tell each sender exactly what was delivered, and release peers that end at the same time.
+After that, the answer is that there is no such part. A cell part that is being created is unsettled: the caller asks
+again. The base is named all the same, so a caller of the base does not wait for the cell part.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import BEING_CREATED, CellPartState
+from terrazzo.base.entity import BaseEntity
+from terrazzo.cluster.locator import Locator
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
-from terrazzo.wire.locator import Locator
 from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
-from terrazzo.wire.requests import Question
-
-if TYPE_CHECKING:
-    from terrazzo.base.baseapp import BaseApp
+from terrazzo.wire.requests import Question, Requests
 
 
 class Whereabouts:
     """The resolver of one BaseApp."""
 
-    def __init__(self, app: BaseApp) -> None:
-        self._app = app
-        self._locator = Locator(app, app.switchboard)
-        app.answers(Locate, self._on_locate)
-
-    def on_link_up(self, peer: AppId) -> None:
-        """The app has a link."""
-        self._locator.on_link_up(peer)
-
-    def on_link_lost(self, peer: AppId) -> None:
-        """The app has lost a link."""
-        self._locator.on_link_lost(peer)
+    def __init__(
+        self,
+        me: AppId,
+        requests: Requests,
+        switchboard: Switchboard,
+        locator: Locator,
+        bases: Mapping[EntityId, BaseEntity],
+    ) -> None:
+        self._me = me
+        self._requests = requests
+        self._switchboard = switchboard
+        self._locator = locator
+        self._bases = bases
 
     def locate(self, part: PartId) -> None:
-        """The switchboard asks where a part is."""
-        entity = self._app.bases.get(part.entity)
+        """The switchboard needs the home of a part."""
+        entity = self._bases.get(part.entity)
         if entity is None:
             self._locator.find(part)
         elif part.part is Part.CELL:
             entity.cell.locate()
 
-    def _on_locate(self, question: Question) -> None:
+    def on_locate(self, question: Question) -> None:
+        """The BaseAppMgr asks for the parts of an entity."""
         asked = question.message
         assert isinstance(asked, Locate)
-        base, cell = (PartId(EntityId(asked.entity), part) for part in Part)
-        box = self._app.switchboard.boxes.get(base)
+        self._requests.answer(question, self._located(EntityId(asked.entity)))
+
+    def _located(self, id: EntityId) -> Located:
+        base, cell = PartId(id, Part.BASE), PartId(id, Part.CELL)
+        box = self._switchboard.boxes.get(base)
         if box is None:
-            self._app.requests.answer(question, Located())
-            return
-        place = self._app.switchboard.places.get(cell)
-        entity = self._app.bases.get(base.entity)
-        state, home = Body.NONE if entity is None else entity.cell.state, Home(box.version, self._app.me)
-        has_one = cell in box.channels if state in (Body.NONE, Body.FINDING) else state is not Body.CREATING
-        if has_one and place is not None and place.app is not None:
-            self._app.requests.answer(question, Located(home, Home(place.version, place.app)))
-        elif state is Body.NONE:
-            self._app.requests.answer(question, Located(home))
+            return Located()
+        entity = self._bases.get(id)
+        state = CellPartState.NONE if entity is None else entity.cell.state
+        home = Home(box.version, self._me)
+        place = self._switchboard.places.get(cell)
+        if state in (CellPartState.NONE, CellPartState.FINDING):
+            has_one = cell in box.channels  # an earlier cell part, which ends
         else:
-            self._app.requests.answer(question, Located(home, is_unsettled=True))
+            has_one = state not in BEING_CREATED
+        if has_one and place is not None and place.app is not None:
+            return Located(home, Home(place.version, place.app))
+        return Located(home) if state is CellPartState.NONE else Located(home, is_unsettled=True)

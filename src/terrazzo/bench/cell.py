@@ -90,6 +90,6 @@ def _run(clients: int, ticks: int, seed: int, *, is_limited: bool = False) -> di
         "updates_per_client_s": sum(updates) / clients / seconds,
         "updates_per_client_s_min": min(updates) / seconds,
         "microseconds_per_client": 1e6 * sum(per_tick) / ticks / clients,
-        "throttle": cell.feed.throttle,
+        "throttle": cell.scheduler.throttle,
         "phases": {name: 1e6 * spent / ticks / clients for name, spent in world.meter.seconds.items()},
     }

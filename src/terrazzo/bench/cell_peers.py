@@ -28,15 +28,15 @@ from terrazzo import (
     prop,
 )
 from terrazzo.cell import Cell
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import ToClient as Word
 from terrazzo.sync.protocol import take_alias
-from terrazzo.wire.cluster_app import ClusterApp
-from terrazzo.wire.entity_messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import ClientUpdates, ClientWants, CreateReal, SetWitness, ToClient
-from terrazzo.wire.switchboard import Switchboard
 
 CHANGE_S = 5.0
 SPACE = 1

@@ -13,10 +13,10 @@ from typing import Any
 from terrazzo._speed.movers import ROW
 from terrazzo.bench.cell_peers import SCHEMA, SPACE, Carrier, Clock, Meter, Walker, WalkerBase, WalkerCell
 from terrazzo.cell.cellapp import TICK_S, CellApp
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import Game, LoadedGame, Space
 from terrazzo.runtime.collector import Aside
 from terrazzo.schema.model import Side
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import Moves
@@ -110,11 +110,11 @@ class World:
                 (cell.moves, "run", "moves", "rest"),
                 (cell.clockwork, "run", "clockwork", "rest"),
                 (cell.interests, "run", "areas", "rest"),
-                (cell.haunts, "close_steps", "steps", "rest"),
-                (cell.haunts, "tend", "ghosts", "rest"),
+                (cell.steps, "close_all", "steps", "rest"),
+                (cell.placement, "tend", "ghosts", "rest"),
                 (cell.offloads, "check", "offloads", "rest"),
-                (cell.feed, "serve_all", "witnesses", "rest"),
-                (cell.feed, "flush", "places", "rest"),
+                (cell.scheduler, "serve_all", "witnesses", "rest"),
+                (cell.scheduler, "flush", "places", "rest"),
                 (cell.switchboard, "on_tick", "frames", "rest"),
             ):
                 self.meter.wrap(thing, method, phase, after)

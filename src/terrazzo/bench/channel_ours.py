@@ -21,14 +21,15 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from terrazzo.bench.channel_load import MESSAGE, THE_PING, Tally, batches, timed_trips
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.links import LinkLimits
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.links import Place, UnixPlace
 from terrazzo.runtime.udp import UdpClient, UdpServer
-from terrazzo.wire.app import Host, Outbox
 from terrazzo.wire.client import ClientEndpoint, Closed, Event, Received, ServerEndpoint, public_key
 from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.links import LinkLimits
 from terrazzo.wire.messages import Message, message
+from terrazzo.wire.outbox import Outbox
 
 _KEY = bytes(range(32))
 _WAITING_BYTES = 256 * 1024

@@ -6,7 +6,7 @@ Two CellApps with a border through a crowd (`cell_world.py`): everybody has a cl
 a batch at a time. Counted is the processor time of both CellApps for all of it: the last step and the last words to the
 client, packing, encoding; bundles, decoding, the mailbox, the landing, what both tell each other and the other ghosts.
 `offloads_per_cpu_s`; and `bytes_per_offload`, the message itself, of which `link_ratio` goes over the link (compressed
-where that pays, `cell/parcels.py`).
+where that pays, `cell/core/parcels.py`).
 
 **Silence.** Then the world runs on while the border moves to and fro, 20 m each time, over whoever stands there. Each
 client counts the ticks in which it hears nothing at all: `silent_ticks_max` is the longest silence of any that moved.
@@ -24,7 +24,7 @@ from terrazzo._speed import COMPILED
 from terrazzo.bench.cell_peers import SPACE
 from terrazzo.bench.cell_world import MANAGER, World
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Offload
@@ -66,7 +66,7 @@ def _cost(world: World, rounds: int) -> dict[str, Any]:
     here, there = world.cells
     axis, border = _border(world)
     batch = [real for real in here.reals.values() if abs(border - real.body.position[2 * axis]) <= AT_THE_BORDER_M]
-    batch = [real for real in batch if there.me in real.haunts and real.witness is not None]
+    batch = [real for real in batch if there.me in real.ghosts and real.witness is not None]
     if not batch:
         raise UsageError("nobody stands at the border: take more clients")
     around = [len(real.witness.entities()) for real in batch if real.witness is not None]

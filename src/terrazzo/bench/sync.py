@@ -21,7 +21,7 @@ from terrazzo.bench import minute
 from terrazzo.bench.cell_peers import WALKER
 from terrazzo.bench.cell_world import World
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.core.real import Real
 from terrazzo.runtime.collector import calm_collector
 from terrazzo.sync.protocol import encode_change, with_alias
 from terrazzo.wire.messages import REGISTRY

@@ -1,33 +1,30 @@
-"""CellApp: the cells of spaces, the bodies in them, real and ghost, and what their clients are told.
+"""CellApp: the cells of spaces, the bodies in them, real and ghost, and what their clients are sent.
 
-    cellapp.py      the app: links, the order of a tick             what a game's code has
-    ground.py       trees and cells, as the manager gives them        api.py          what and where it is, calls
-    space.py        a space here: tree, bodies                        sights.py       what it sees
-    body.py         an entity here, real or ghost                     acts.py         what it does
-    kind.py         what is worked out once for each type             hooks.py        what it hears
-                                                                      own.py          what its code may do
-    a real                                                            views.py        what it has of others
-      real.py         what only a real has: the step of the tick
-      births.py       a base asks for one                           ghosts
-      mail.py         what bases and others send it                   haunts.py       where a real has some
-      clockwork.py    its timers and controllers, when due            neighbours.py   small numbers for apps
-      timers.py controllers.py                                        ghost.py        what others tell of theirs
-      moves.py        what its client says of its place               held.py         what came too early
-      offload.py      it leaves for another cell                      graves.py       what is no more
-      arrival.py      it comes                                        copies.py       a ghost's state, step by step
-      teleport.py     it shall go far                                 mending.py      what is held for too long
-      riding.py       it stands on another                            history.py      what happened lately, by number
-      parcels.py      how it is sent: compressed where that pays
+    cellapp.py       the app: links, the order of a tick, which room gets what of the others
+    ground.py        trees and cells, as the manager sends them
 
-    a client                                                        exchange.py     where parts live, for the mail
-      interests.py    who is near whom; triggers
-      witness.py      who is in its area
-      story.py aliases.py   what it has been told of each, by which name
-      feed.py         how that gets to its base                     account.py      what it all costs, in bytes
+    api/             what the code of a game uses: cell.py (what and where an entity is, calls), sights.py, acts.py,
+                     own.py (what may be done with which object), views.py (other entities), classes.py
+    mail/            creation.py (a base creates a real), mail.py (calls and requests), exchange.py (where parts are)
+    migration/       offload.py (a real leaves, or arrives), travelling.py (what of it travels), arrival.py, answers.py,
+                     teleport.py
+    motion/          clockwork.py (timers and controllers that are due), controllers.py (walk, turn), riding.py
+    client/          interests.py (areas and triggers), witness.py (which entities are in a client's area),
+                     sent.py and aliases.py (what a client was sent), budget.py (its bytes), scheduler.py (which client
+                     is served when), clients.py (attached and detached), moves.py (what a client reports of its place)
+    ghosts/          placement.py (where a real has ghosts), receiver.py (what other CellApps send of theirs), held.py,
+                     mending.py, copies.py, tombstones.py, seeking.py
+    core/            core.py (the state and services that all share), space.py, body.py, real.py, steps.py, history.py,
+                     kind.py (what is worked out once for each entity type), services.py (what the core and the game use
+                     of the rooms above), account.py (what is sent, in bytes), parcels.py, destinations.py, members.py,
+                     links.py, timers.py, controllers.py, hooks.py, readonly.py, neighbours.py
+
+A room uses those below it and none above it: import-linter holds that (`pyproject.toml`). Where a room below needs
+something of one above, it gets a callable, or the core has a Protocol for it.
 
 Game code imports `Cell`; the app itself is `terrazzo.cell.cellapp.CellApp`.
 """
 
-from terrazzo.cell.api import Cell
+from terrazzo.cell.api.cell import Cell
 
 __all__ = ["Cell"]

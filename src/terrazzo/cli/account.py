@@ -22,7 +22,7 @@ from terrazzo.runtime.running import find_world
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line of the account (`cell/account.py`)."""
+    """A line of the account (`cell/core/account.py`)."""
 
     type: str
     what: str

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 
 from terrazzo.client.client import ClientApp
 from terrazzo.client.parts import Client
+from terrazzo.cluster.app import Rng
 from terrazzo.game import Bounds
 from terrazzo.schema.model import Side
 from terrazzo.schema.types import TextType
 from terrazzo.sync.protocol import Position
-from terrazzo.wire.app import Rng
 
 WORDS = ("Hello!", "Nice day.", "Where does this road lead?", "Mind the border.", "I was here first.", "Follow me!")
 REST_S_MAX = 3.0

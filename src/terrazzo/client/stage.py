@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from terrazzo.client.game import ClientGame
 from terrazzo.client.parts import Client, Engine
+from terrazzo.cluster.app import Host
 from terrazzo.sync.callbacks import find_callback
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.sync.view_events import (
@@ -25,7 +26,6 @@ from terrazzo.sync.view_events import (
     Seen,
     SpaceChanged,
 )
-from terrazzo.wire.app import Host
 
 Story = BasePlayer | CellPlayer | CellLost | SpaceChanged | Entered | Left | Moved | Changed | Called
 """The events that are about an entity."""

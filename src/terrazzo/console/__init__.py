@@ -9,6 +9,6 @@ static/          the pages: plain HTML, CSS and ES modules; no build step, nothi
 from __future__ import annotations
 
 from terrazzo.console.consoleapp import ConsoleApp
-from terrazzo.console.server import ClusterInfo, find_client_js, make_web_app
+from terrazzo.console.server import ClusterInfo, find_web_client, make_web_app
 
-__all__ = ["ClusterInfo", "ConsoleApp", "find_client_js", "make_web_app"]
+__all__ = ["ClusterInfo", "ConsoleApp", "find_web_client", "make_web_app"]

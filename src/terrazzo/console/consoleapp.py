@@ -25,9 +25,9 @@ from typing import Any
 
 import msgspec
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.console.snapshot import Heard, RefusalSeen, make_snapshot, read_view
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.pairs.console_any import View, WantView

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.console.consoleapp import ConsoleApp
 from terrazzo.console.guard import Guard
 from terrazzo.console.server import ClusterInfo, make_web_app
@@ -13,8 +15,6 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import HttpServer, serve_http
 from terrazzo.runtime.members import AppMember
 from terrazzo.runtime.ports import candidates
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.sentences import tell_refusals
 
 

@@ -4,6 +4,7 @@
     /api/snapshot        the picture, once             /api/live            the same, pushed about five times a second
     /api/schema          the schema, for clients       /api/cluster         name, public key, where to log in
     /client/terrazzo.js  the browser client            /static/…            what the pages are made of
+    /client/….js         its other modules
 
 The server owns no state: it reads a `ConsoleApp` that somebody drives on the same event loop. The picture is made and
 encoded once for each moment of the console's clock, however many look at it.
@@ -39,7 +40,10 @@ PATH_MAX = 200
 """Characters of a path: the console has none that is longer, and no file system takes a longer name of a file."""
 
 STATIC = Path(__file__).parent / "static"
-CLIENT_JS = "terrazzo.js"
+PACKED_CLIENT = Path(__file__).parent / "client"
+"""An installed package has the browser client here; a clone of the repository has it in `clients/web`."""
+CLIENT_ENTRY = "terrazzo.js"
+"""The module that pages import; it imports the others by relative paths."""
 
 _HEADERS = {
     "Cache-Control": "no-cache",  # the pages and the cluster belong together: never one of yesterday's
@@ -77,30 +81,27 @@ class ClusterInfo:
         }
 
 
-def find_client_js() -> Path:
-    """The browser client: packed beside the pages when installed, in `clients/web` of the repository otherwise."""
-    packed = STATIC / CLIENT_JS
-    in_repository = Path(__file__).parents[3] / "clients" / "web" / CLIENT_JS
-    for place in (packed, in_repository):
-        if place.is_file():
-            return place
+def find_web_client() -> Path:
+    """The folder of the browser client's modules: PACKED_CLIENT if it exists, otherwise `clients/web`."""
+    in_repository = Path(__file__).parents[3] / "clients" / "web"
+    for folder in (PACKED_CLIENT, in_repository):
+        if (folder / CLIENT_ENTRY).is_file():
+            return folder
     raise UsageError(
-        f"the browser client {CLIENT_JS} is at neither {packed} nor {in_repository}: install Terrazzo again"
+        f"the browser client {CLIENT_ENTRY} is in neither {PACKED_CLIENT} nor {in_repository}: install Terrazzo again"
     )
 
 
-def make_web_app(
-    console: ConsoleApp, *, cluster_info: ClusterInfo, client_js: Path | None = None, guard: Guard | None = None
-) -> web.Application:
-    """The application, for a runner; `client_js` is found by itself where nothing is given. Without a guard of its own
-    it asks for no token, and answers to numeric addresses and `localhost`."""
-    client = client_js or find_client_js()
+def make_web_app(console: ConsoleApp, *, cluster_info: ClusterInfo, guard: Guard | None = None) -> web.Application:
+    """The application, for a runner. Without a guard the application asks for no token, and answers to numeric
+    addresses and `localhost`."""
     schema = export_schema(cluster_info.game.schema)
     look = _Look(console)
     app = web.Application(middlewares=[(guard or Guard()).middleware, _with_headers])
     app.router.add_get("/", _file(STATIC / "map.html"))
     app.router.add_get("/play", _file(STATIC / "play.html"))
-    app.router.add_get("/client/terrazzo.js", _file(client))
+    for module in find_web_client().glob("*.js"):
+        app.router.add_get(f"/client/{module.name}", _file(module))
     app.router.add_get("/api/snapshot", look.on_snapshot)
     app.router.add_get("/api/live", look.on_live)
     app.router.add_get("/api/schema", _json(lambda: schema))

@@ -14,7 +14,7 @@ The picture:
                               "reals", "ghosts", "is_lost"} …],
                  "entities": [{"id", "type", "x", "z", "real", "app"} …]} …],
      "apps": [{"app", "kind", "index", "is_up", "age_s" (or None), "load" (or None), "facts"} …],
-     "bandwidth": [{"type", "what", "to", "messages", "bytes"} …],    of all CellApps, most first (`cell/account.py`)
+     "bandwidth": [{"type", "what", "to", "messages", "bytes"} …],    of all CellApps (`cell/core/account.py`)
      "refusals": [{"app", "door", "reason", "count", "sentence"} …]}  what clients were refused, most first
 
 A rectangle is [least x, least z, greatest x, greatest z]. An entity is listed once for its real and once for each

@@ -1,13 +1,15 @@
-"""DBApp: accounts, stored entities, who is logged on, numbers for new entities.
+"""DBApp: accounts, stored entities, log-on records, ids for new entities.
 
-dbapp.py      the app: saves, ids, and the links it needs
-logon.py      one player at the door, from name and password to a proxy that waits
-attempts.py   what is known of one attempt to log on, and its limits
-doubts.py     log-on records of proxies that may not exist
-store.py      what is asked of a database, as operations; and the queue between the app and whoever runs them
-sqlite.py     the database in one file
-memory.py     the database of tests and of the simulator
-bots.py       a database in which bots leave nothing, in front of the players' own
-passwords.py  scrypt
-names.py      what a new player may be called; name_table.py is generated for it
+dbapp.py         the app: saves, ids, and the links it needs
+logon.py         log-ons, from a name and a password to a proxy that waits for its client
+logon_states.py  the states of one attempt to log on, as a table
+attempts.py      the data of one attempt, and the limits
+doubts.py        log-on records of proxies that may not exist
+refusals.py      why a log-on is refused
+store.py         the operations of a database, and the queue between the app and the worker that runs them
+sqlite.py        the database in one file
+memory.py        the database of tests and of the simulator
+bots.py          keeps bots out of the players' database
+passwords.py     scrypt
+names.py         the names that a new player may have; name_table.py is generated for it
 """

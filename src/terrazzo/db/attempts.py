@@ -1,10 +1,11 @@
-"""One attempt to log on, as `logon.py` keeps it from step to step; its limits, and the record of a new player."""
+"""One attempt to log on, which `logon.py` takes from state to state; its limits, and the record of a new player."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from terrazzo.db.logon_states import LogOnState
 from terrazzo.db.store import Account, fold_name
 from terrazzo.schema.model import EntitySchema, Property
 from terrazzo.schema.record import encode_record
@@ -14,13 +15,13 @@ from terrazzo.wire.requests import Question
 
 @dataclass(frozen=True)
 class LogOnLimits:
-    """How much and how long."""
+    """How many attempts, and how long each may wait."""
 
     in_work_max: int = 100
     known_max: int = 50
     place_s: float = 5.0
     yield_s: float = 5.0
-    """How long an attempt waits for the former proxy to be saved and gone."""
+    """How long an attempt waits until the former proxy is saved and has ended."""
 
 
 class Player(NamedTuple):
@@ -33,32 +34,35 @@ class Player(NamedTuple):
 
 @dataclass
 class Attempt:
-    """A player at the door: what is known so far, from LogOn to the answer."""
+    """One attempt, from LogOn to the answer."""
 
     question: Question
     name: str
     password: str = field(repr=False)
     address: str
     is_known: bool = False
+    """Whether the player has logged in from this address before."""
+    state: LogOnState = LogOnState.FINDING
     account: Account | None = None
     new_name: str = ""
-    """What the account that is made for this attempt is called."""
+    """The name of the account that is created for this attempt."""
     entity: int = 0
     """The proxy that is claimed and not placed."""
     is_gone: bool = False
-    """That proxy has left already."""
+    """Whether that proxy has ended already."""
     is_abandoned: bool = False
+    """Whether the link with the LoginApp was lost."""
     yields_until: float | None = None
-    """The BaseApp of the former proxy was asked to let it go; how long that is waited for."""
+    """The former proxy ends; until then the attempt waits for it."""
 
     @property
     def key(self) -> tuple[str, bool]:
-        """One attempt of each key is in work."""
+        """There is at most one attempt of each key."""
         return fold_name(self.name), self.is_known
 
 
 def new_record(player: EntitySchema, name: str) -> bytes:
-    """What is stored of a new player: defaults, but for the property by which the database knows it, the name."""
+    """The record of a new player: defaults, and the name in the property that identifies the entity."""
     named = (each for each in player.properties if each.identifier)
     return encode_record(player, {each.name: _name_value(each, name) for each in named}, {})
 

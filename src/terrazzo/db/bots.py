@@ -1,11 +1,11 @@
-"""A database in which bots leave nothing: their accounts are in memory, and end when they log off.
+"""A database that keeps bots out of the players' database: a bot's account is in memory, and ends with its log-off.
 
-    BotsDatabase ── what concerns a bot ─────────▶ MemoryDatabase: the account ends with the log-on record
-                └── everything else ─────────────▶ the database of the players
+    BotsDatabase ── operation of a bot ──────────▶ MemoryDatabase: the account ends with the log-on record
+                └── every other operation ───────▶ the database of the players
 
-An operation concerns a bot when its name is one of a bot's (`login_db.is_bot_name`), or its dbid is one that the memory
-gave: those begin at BOT_DBID_FIRST, which no database of players reaches. So a bot begins anew each time it logs on,
-and the players' database never holds one. The memory is bounded by the number of bots that are logged on.
+An operation is a bot's when its name is reserved for bots (`login_db.is_bot_name`), or its dbid was given by the
+MemoryDatabase: those begin at BOT_DBID_FIRST, which no database of players reaches. So a bot is a new entity each time
+it logs on, and the players' database never holds one. The memory is bounded by the number of bots that are logged on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class BotsDatabase:
         self.players = players
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """See Database. What concerns the players is one transaction, as it is without bots."""
+        """See Database. The operations of players are one transaction, as they are without bots."""
         asked = [each for each in operations if not _is_of_bot(each)]
         results = iter(self.players.transact(asked) if asked else [])
         return [self._run(each) if _is_of_bot(each) else self._both(each, next(results)) for each in operations]
@@ -56,7 +56,7 @@ class BotsDatabase:
         return result
 
     def _take_ids(self, wanted: TakeIds) -> int:
-        """Entities of bots and of players have ids of one row, which the database of the players gives."""
+        """Bots and players share one sequence of entity ids, which the players' database gives out."""
         [result] = self.players.transact([wanted])
         if isinstance(result, StoreError):
             raise result
@@ -64,7 +64,7 @@ class BotsDatabase:
         return result
 
     def _both(self, operation: Operation[Any], result: Any) -> Any:
-        """ClearLogOns and ListLogOns name no entity: they concern players and bots."""
+        """ClearLogOns and ListLogOns name no entity: they run in both databases."""
         if isinstance(operation, ListLogOns) and isinstance(result, list):
             return [*result, *self.bots.transact([operation])[0]]
         if not isinstance(operation, ClearLogOns) or not isinstance(result, int):

@@ -1,41 +1,41 @@
-"""DBApp: what is to outlast the cluster goes through here, and nothing is confirmed before it is safe.
+"""The DBApp: stores what must outlast the cluster, and confirms nothing before it is durable.
 
-    from            hears                     says, when it is durable
+    from            receives                  sends, when it is durable
     LoginApp        LogOn            ──▶      LoggedOn, or refused with a sentence for the player   (`logon.py`)
     BaseApp         Save             ──▶      Saved
                     LoggedOff        ──▶      LogOffRecorded
                     WantIds          ──▶      Ids
-                    (is asked TakeOver, for a player that is logged on already)
-    BaseAppMgr      (is asked PlaceProxy, for players that log on; and Locate, for proxies in doubt)
+                    (the DBApp asks it TakeOver, for a player that is logged on already)
+    BaseAppMgr      (the DBApp asks it PlaceProxy, for players that log on, and Locate, for proxies in doubt)
 
 The rules:
 
-- *P5.* Saved is said when the store has the record on disk, never before. Saves of one entity take effect in the order
-  in which they arrive, since the store keeps the order of all of them; so does LoggedOff, which therefore frees the
-  player after the last save, and the next log-on loads what that save wrote.
-- *One life of the cluster.* The first incarnation of DBApp begins with a cluster in which nobody is logged on: records
-  left by a former run are cleared. A later incarnation is a restart in the middle of play: it keeps the records, and
-  asks BaseAppMgr of each whether its proxy is there (`doubts.py`). A new incarnation of a BaseApp has none
-  of the players of the one before.
-- *Once.* The first save of an entity makes its record, and the answer may be lost: so what was made for which entity id
-  is remembered (for the last `made_max`, and as long as this process lives), and the next try finds it. Ids are given
-  once and for ever.
-- *Bounded.* With `backlog_max` operations waiting, further saves and requests for ids are refused: the asker tries
+- *P5.* Saved is sent when the store has the record on disk, never before. Saves of one entity take effect in the order
+  in which they arrive, since the store keeps the order of all of them. So does LoggedOff: it clears the log-on record
+  after the last save, and the next log-on loads what that save wrote.
+- *Restarts.* The first incarnation of the DBApp begins with a cluster in which no player is logged on: the log-on
+  records of an earlier run are cleared. A later incarnation is a restart while players play: it keeps the records, and
+  asks the BaseAppMgr for each whether its proxy exists (`doubts.py`). A new incarnation of a BaseApp has none of the
+  players of the one before.
+- *Once.* The first save of an entity creates its record, and the answer may be lost. So the DBApp keeps which record it
+  created for which entity id (the last `made_max`, until the process ends), and a repeated save finds it. An entity id
+  is given out once.
+- *Bounded.* While `backlog_max` operations wait, further saves and requests for ids are refused, and the asker tries
   again.
 
-What a driver does: it makes the store (a `StoreQueue` with its workers), and stops DBApp last, when `is_busy` is false.
+The driver creates the store (a `StoreQueue` with its workers), and stops the DBApp last, when `is_busy` is false.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.logon import LogOns
 from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
@@ -45,14 +45,14 @@ from terrazzo.wire.requests import Question
 MANAGER = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
 
 RECORD_MAX = MESSAGE_MAX - 1024
-"""Bytes of a record: it must fit, with what is around it, into the message that places it one day."""
+"""Bytes of a record: it must fit into PlaceProxy and CreateProxy."""
 
 DBID_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class DBLimits:
-    """How much."""
+    """How much the DBApp stores or queues."""
 
     backlog_max: int = 10_000
     made_max: int = 100_000
@@ -234,8 +234,8 @@ class DBApp(ClusterApp):
     # Within.
 
     def _on_new_base_app(self, peer: AppId) -> None:
-        """The bases of its former life died with it. It gets its first ids over this link, so none of its proxies can
-        have been recorded yet."""
+        """The bases of its former incarnation have ended. The new one gets its first ids over this link, so none of its
+        proxies can be recorded yet."""
         self.log_ons.forget_base_app(peer.index)
         self._clear_log_ons(peer.index)
 

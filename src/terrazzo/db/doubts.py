@@ -1,15 +1,15 @@
-"""Log-on records of proxies that may not exist: each is kept until it is certain, however long that takes.
+"""Log-on records of proxies that may not exist: each is kept until that is certain, however long it takes.
 
-    a placement that was not answered, or could not be stored; every record after a restart of DBApp ──▶ IN DOUBT
+    a placement without an answer, or that could not be stored; every record after a restart of the DBApp ──▶ IN DOUBT
     IN DOUBT ── Locate ──▶ BaseAppMgr: no BaseApp has the proxy ──▶ the record is cleared
                  │                     a BaseApp has it ──▶ recorded there; its LoggedOff will clear the record
-                 └── refused, no answer, no link ──▶ asked again after AGAIN_S, and at once when the link is back
+                 └── refused, no answer, no link ──▶ Locate again after AGAIN_S, and at once when the link is back
     LoggedOff of the proxy ──▶ cleared
 
-The answer of BaseAppMgr is certain: it refuses while it still places the proxy itself, while a BaseApp is out of its
-reach, and a CreateProxy that is under way reaches its BaseApp before the Locate does. No clock decides here, because a
-link may be lost for longer than any time limit: a record cleared too early allows two proxies of one player, a record
-that is never cleared locks the player out.
+The answer of the BaseAppMgr is certain: it refuses while it still places the proxy itself and while a BaseApp is out of
+its reach, and a CreateProxy that is under way reaches its BaseApp before the Locate does. There is no time limit here,
+because a link may be lost for longer than any limit: a record cleared too early allows two proxies of one player, and a
+record that is never cleared locks the player out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from terrazzo.wire.app import Host
+from terrazzo.cluster.app import Host
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
@@ -26,7 +26,7 @@ from terrazzo.wire.requests import Failure, Requests
 AGAIN_S = 2.0
 ANSWER_S = 10.0
 ASKED_MAX = 64
-"""Questions at a time."""
+"""Locate requests at a time."""
 
 
 @dataclass
@@ -65,12 +65,12 @@ class Doubts:
         self._doubts.pop(entity, None)
 
     def on_link_up(self) -> None:
-        """The link with BaseAppMgr is back: nothing waits any longer."""
+        """The link with the BaseAppMgr is back: all records in doubt are due now."""
         for doubt in self._doubts.values():
             doubt.ask_at = self._host.now
 
     def on_tick(self, manager: AppId | None) -> None:
-        """Asks what is due."""
+        """Sends the Locate requests that are due."""
         if manager is None:
             return
         for entity, doubt in list(self._doubts.items()):
@@ -94,7 +94,7 @@ class Doubts:
         self._requests.ask(manager, Locate(entity), timeout_s=ANSWER_S, then=then, failed=failed)
 
     def _is_settled(self, entity: int, doubt: _Doubt) -> bool:
-        """The question has come to its end; whether the doubt ended before it."""
+        """The request has ended; True when the doubt was settled before that."""
         self._asked -= 1
         doubt.is_asked = False
         doubt.ask_at = self._host.now + AGAIN_S

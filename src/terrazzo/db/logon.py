@@ -1,46 +1,40 @@
-"""One player at the door: from a name and a password to a proxy that waits for its client.
-
-                                                                      YIELDING ◀─┐ ┌─ already logged on
-    LogOn ─▶ FINDING ── the name is known ─────▶ CHECKING ── password right ──▶ CLAIMING ─▶ PLACING ─▶ RECORDING
-                │                                   │                              ▲ │          │           │
-                ├─ unknown, new players welcome ─▶ HASHING ─▶ CREATING ────────────┘ │          │        LoggedOn
-                ├─ a bot ──────────────────────▶ CREATING or CLAIMING                │          │
-                └─ unknown, not welcome ─────────▶ CHECKING, against nothing         ▼          ▼
-                                                     └──────── refused, with one sentence ──────┘
+"""Log-ons: from a name and a password to a proxy that waits for its client (`logon_states.py` has every transition).
 
 The rules:
 
-- *Nobody learns which names exist.* Where players are not created, an unknown name and a wrong password get the same
-  words after the same work; that somebody is logged on is only said to who has the password.
+- *A refusal does not reveal which names exist.* Where players are not created, an unknown name and a wrong password get
+  the same words after the same work. Only an attempt with the right password learns that the player is logged on.
 - *One proxy of a stored entity.* CLAIMING writes the log-on record, with the entity id that the proxy will have, or
   finds the record of another proxy. LoggedOn is sent when the record names the proxy's BaseApp and is durable.
-- *A failed placement clears the record.* Where BaseAppMgr refused, there is no proxy, and the record is cleared at
-  once. Where it did not answer, or its link was lost, there may be one: the record stays until that is certain
-  (`doubts.py`). Else a second proxy could be made beside it, and the first one's save come last.
-- *LoggedOff names the proxy*, so it clears the record of that proxy and no other, whenever and however often it comes.
-  It comes straight from the BaseApp, ProxyPlaced by way of the manager, so leaving may overtake arriving: a proxy that
-  is gone already counts as a failed placement.
-- *A client that does not answer makes room.* If the player is logged on already, the BaseApp is asked whether the
-  client still answers (TakeOver). If not, the proxy goes, and the attempt claims again when its record is cleared
+- *A failed placement clears the record.* If the BaseAppMgr refused, there is no proxy, and the record is cleared at
+  once. If it did not answer, or its link was lost, there may be one: the record stays until that is certain
+  (`doubts.py`). Otherwise a second proxy could be created beside it, and the first one's save could come last.
+- *LoggedOff names the proxy*, so it clears the record of that proxy and no other, whenever and however often it
+  arrives. LoggedOff comes straight from the BaseApp, ProxyPlaced by way of the manager, so the end of a proxy may
+  arrive before its placement: a proxy that has ended already counts as a failed placement.
+- *A client that does not answer gives way.* If the player is logged on already, the BaseApp finds out whether the
+  client still answers (TakeOver). If not, the proxy ends, and the attempt claims again when its record is cleared
   (YIELDING, at most `yield_s`). A client that answers stays, and the attempt is refused.
-- *Bots are no players.* A name that is reserved for bots needs no password here, since LoginApp has checked it, and its
-  account is made whether or not new players are welcome; `bots.py` keeps it apart.
-- *Bounded.* No more than `in_work_max` at a time, and one for each name. Attempts from an address at which the player
-  has logged in before have a budget of their own (`known_max`, one more for each name) and go first to the password
-  check, so that wrong passwords from elsewhere do not keep a player out. A LoginApp takes its players with it
-  when its link is lost, as long as nothing was claimed for them.
+- *Bots are no players.* A name that is reserved for bots needs no password here, since the LoginApp has checked it, and
+  its account is created whether or not new players are allowed; `bots.py` keeps bots apart.
+- *Bounded.* No more than `in_work_max` attempts at a time, and one for each name. Attempts from an address at which the
+  player has logged in before have a budget of their own (`known_max`, one more for each name) and are first in the
+  queue of the password check, so that wrong passwords from elsewhere do not keep a player out. When the link with a
+  LoginApp is lost, its attempts are dropped, as long as nothing was claimed for them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from terrazzo.cluster.app import Host
 from terrazzo.db.attempts import Attempt, LogOnLimits, Player, new_record
 from terrazzo.db.doubts import AGAIN_S, Doubts
+from terrazzo.db.logon_states import LogOnAction, LogOnEvent, next_step
 from terrazzo.db.names import normal_name, why_not
-from terrazzo.db.refusals import Refused
+from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import (
     Account,
     AddLogOn,
@@ -59,7 +53,6 @@ from terrazzo.db.store import (
 )
 from terrazzo.errors import ValueRejected
 from terrazzo.schema.model import EntitySchema, Schema
-from terrazzo.wire.app import Host
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, TakenOver, TakeOver
@@ -70,14 +63,14 @@ from terrazzo.wire.requests import Failure, Question, Requests
 T = TypeVar("T")
 
 _NOT_PLACED = {
-    Failure.TIMEOUT: Refused.NO_ANSWER,
-    Failure.LINK_LOST: Refused.NOT_READY,
-    Failure.REFUSED: Refused.NOT_PLACED,
+    Failure.TIMEOUT: LogOnEvent.NO_PLACE_ANSWER,
+    Failure.LINK_LOST: LogOnEvent.PLACE_LINK_LOST,
+    Failure.REFUSED: LogOnEvent.PLACE_REFUSED,
 }
 
 
 class LogOns:
-    """Everybody at the door."""
+    """All attempts of one DBApp, and the players that are logged on."""
 
     def __init__(
         self,
@@ -94,9 +87,9 @@ class LogOns:
         self.base_apps: dict[int, AppId] = {}
         """The BaseApps that are linked, by index."""
         self.players: dict[int, Player] = {}
-        """Who is logged on, by dbid, since this life of the app began: for people to look at. The store decides."""
+        """The players that logged on since this incarnation began, by dbid: for the console. The store decides."""
         self.created = 0
-        self.refused: Counter[Refused] = Counter()
+        self.refused: Counter[LogOnRefusal] = Counter()
         self._host = host
         self._requests = requests
         self._store = store
@@ -108,33 +101,33 @@ class LogOns:
         self._claiming: dict[int, Attempt] = {}
         """By dbid, from CLAIMING to the end of PLACING."""
         self._yielding: dict[int, Attempt] = {}
-        """By dbid, those that wait until the former proxy is gone."""
+        """By dbid, the attempts in YIELDING."""
         self._list_at: float | None = None
         self.doubts = Doubts(host, requests, self._clear, self._settle)
 
     def __len__(self) -> int:
         return len(self._in_work)
 
-    # What happens around it.
+    # What the app is told.
 
     def on_log_on(self, question: Question) -> None:
-        """Somebody knocks."""
+        """A LoginApp asks: begins an attempt, or refuses it at once."""
         message = question.message
         assert isinstance(message, LogOn)
         attempt = Attempt(question, message.name, message.password, message.address, message.is_known)
         in_work = sum(each.is_known is attempt.is_known for each in self._in_work.values())
         if self.manager is None:
-            self._refuse(attempt, Refused.NOT_READY)
+            self._refuse(attempt, LogOnRefusal.NOT_READY)
         elif attempt.key in self._in_work:
-            self._refuse(attempt, Refused.LOGGING_ON)
+            self._refuse(attempt, LogOnRefusal.LOGGING_ON)
         elif in_work >= (self._limits.known_max if attempt.is_known else self._limits.in_work_max):
-            self._refuse(attempt, Refused.TOO_MANY)
+            self._refuse(attempt, LogOnRefusal.TOO_MANY)
         else:
             self._in_work[attempt.key] = attempt
-            self._store.submit(FindAccount(attempt.name), self._step(attempt, self._found), self._stuck(attempt))
+            self._submit(attempt, FindAccount(attempt.name), self._found)
 
     def on_logged_off(self, question: Question, message: LoggedOff) -> None:
-        """A proxy is gone."""
+        """A BaseApp reports that a proxy has ended."""
         claiming = self._claiming.get(message.dbid)
         if claiming is not None and claiming.entity == message.entity:
             claiming.is_gone = True
@@ -149,7 +142,7 @@ class LogOns:
         self._requests.answer(question, LogOffRecorded())
 
     def doubt_all(self) -> None:
-        """This DBApp was started in the middle of play: what is recorded is compared with what is there."""
+        """This DBApp was restarted while players play: each record is compared with the proxies that exist."""
 
         def again(reason: str) -> None:
             self._host.log("store failed", reason=reason, act="listing log-ons")
@@ -163,130 +156,152 @@ class LogOns:
             self.doubts.add(dbid, entity)
 
     def forget_base_app(self, index: int) -> None:
-        """The players of this BaseApp are gone with it."""
+        """This BaseApp has ended, and its players with it."""
         self.players = {dbid: player for dbid, player in self.players.items() if player.base_app != index}
 
     def on_link_lost(self, peer: AppId) -> None:
-        """Nobody waits for the answers to what this LoginApp asked."""
+        """The attempts of this LoginApp are abandoned: their answers cannot be sent."""
         for attempt in self._in_work.values():
             if attempt.question.source == peer:
                 attempt.is_abandoned = True
 
     def on_tick(self) -> None:
-        """Settles doubts; ends those that have waited long enough for a former proxy."""
+        """Asks for records in doubt; refuses attempts that have waited long enough for a former proxy."""
         self.doubts.on_tick(self.manager)
         if self._list_at is not None and self._host.now >= self._list_at:
             self.doubt_all()
         late = [each for each in self._yielding.items() if self._host.now >= (each[1].yields_until or 0.0)]
-        for dbid, attempt in late:
-            del self._yielding[dbid]
-            self._end(attempt, Refused.ALREADY_LOGGED_ON)
+        for _, attempt in late:
+            self._step(attempt, LogOnEvent.YIELD_TIMEOUT)
 
-    # The steps, in order.
+    # The steps: for each, first its action, then what its outcome is.
+
+    def _step(self, attempt: Attempt, event: LogOnEvent, *details: Any) -> None:
+        """Makes the transition of this event. `details` are for its action, or the detail of the refusal."""
+        attempt.state, action, refusal = next_step(attempt.state, event)
+        ACTIONS[action](self, attempt, *details)
+        if refusal is not None:
+            self._end(attempt, refusal, *details)
 
     def _found(self, attempt: Attempt, account: Account | None) -> None:
+        attempt.account = None if attempt.is_abandoned else account
         if attempt.is_abandoned:
-            self._end(attempt, Refused.NO_ANSWER)
-            return
-        attempt.account = account
-        if is_bot_name(attempt.name):
-            self._let_bot_in(attempt)
+            self._step(attempt, LogOnEvent.ABANDONED)
+        elif is_bot_name(attempt.name):
+            self._found_bot(attempt)
         elif account is None and self._allow_new_players:
             attempt.new_name = normal_name(attempt.name)
             problem = why_not(attempt.new_name)
             if problem:
-                self._end(attempt, Refused.NAME, problem)
-                return
-            hashed = self._step(attempt, self._hashed)
-            self._store.submit(HashPassword(attempt.password), hashed, self._stuck(attempt))
+                self._step(attempt, LogOnEvent.BAD_NAME, problem)
+            else:
+                self._step(attempt, LogOnEvent.NEW_NAME)
         else:
-            check = CheckPassword(attempt.password, account.password_hash if account else None, attempt.is_known)
-            self._store.submit(check, self._step(attempt, self._checked), self._stuck(attempt))
+            self._step(attempt, LogOnEvent.KNOWN)
 
-    def _checked(self, attempt: Attempt, is_right: bool) -> None:
-        if is_right:
-            self._claim(attempt)
-        else:
-            self._end(attempt, Refused.WRONG)
-
-    def _let_bot_in(self, attempt: Attempt) -> None:
-        """LoginApp has checked the bots' password (`login_db`), so there is nothing to hash or to check here."""
+    def _found_bot(self, attempt: Attempt) -> None:
+        """The LoginApp has checked the bots' password (`login_db`), so there is nothing to hash or to compare here."""
         if attempt.account is None:
             attempt.new_name = attempt.name
-            self._hashed(attempt, "")
+            self._create_with(attempt, "", LogOnEvent.NEW_BOT)
         else:
-            self._claim(attempt)
+            self._step(attempt, LogOnEvent.KNOWN_BOT)
+
+    def _check(self, attempt: Attempt) -> None:
+        account = attempt.account
+        check = CheckPassword(attempt.password, account.password_hash if account else None, attempt.is_known)
+        self._submit(attempt, check, self._checked)
+
+    def _checked(self, attempt: Attempt, is_right: bool) -> None:
+        self._step(attempt, LogOnEvent.RIGHT if is_right else LogOnEvent.WRONG)
+
+    def _hash(self, attempt: Attempt) -> None:
+        self._submit(attempt, HashPassword(attempt.password), self._hashed)
 
     def _hashed(self, attempt: Attempt, password_hash: str) -> None:
+        self._create_with(attempt, password_hash, LogOnEvent.HASHED)
+
+    def _create_with(self, attempt: Attempt, password_hash: str, event: LogOnEvent) -> None:
         try:
             record = new_record(self._player, attempt.new_name)
         except ValueRejected as problem:
-            self._end(attempt, Refused.NAME, problem.problem)
-            return
+            self._step(attempt, LogOnEvent.BAD_NAME, problem.problem)
+        else:
+            self._step(attempt, event, password_hash, record)
+
+    def _create(self, attempt: Attempt, password_hash: str, record: bytes) -> None:
         create = CreateAccount(attempt.new_name, password_hash, self._player.name, record)
-        self._store.submit(create, self._step(attempt, self._created), self._stuck(attempt))
+        self._submit(attempt, create, self._created)
 
     def _created(self, attempt: Attempt, account: Account | None) -> None:
         if account is None:
-            self._end(attempt, Refused.LOGGING_ON)
+            self._step(attempt, LogOnEvent.NAME_TAKEN)
             return
         self.created += 1
         self._host.log("player created", name=account.name, dbid=account.dbid, address=attempt.address)
         attempt.account = account
-        self._claim(attempt)
+        self._step(attempt, LogOnEvent.CREATED)
 
     def _claim(self, attempt: Attempt) -> None:
         assert attempt.account is not None
         _, _, type_name, dbid = attempt.account
         if type_name not in self._schema.by_name:
-            self._end(attempt, Refused.TYPE, type_name)
-            return
-        if dbid in self._claiming or dbid in self._yielding:
-            self._end(attempt, Refused.LOGGING_ON)
-            return
-        self._claiming[dbid] = attempt
-        self._store.submit(AddLogOn(dbid), self._step(attempt, self._claimed), self._stuck(attempt))
-        self._store.submit(LoadEntity(type_name, dbid), self._step(attempt, self._loaded), self._stuck(attempt))
+            self._step(attempt, LogOnEvent.NO_TYPE, type_name)
+        elif dbid in self._claiming or dbid in self._yielding:
+            self._step(attempt, LogOnEvent.CONTESTED)
+        else:
+            self._claiming[dbid] = attempt
+            self._submit(attempt, AddLogOn(dbid), self._claimed)
+            self._submit(attempt, LoadEntity(type_name, dbid), self._loaded)
 
     def _claimed(self, attempt: Attempt, claim: Claim) -> None:
+        dbid, entity, index = claim.record
         if claim.is_new:
-            attempt.entity = claim.record.entity
+            attempt.entity = entity
+            self._step(attempt, LogOnEvent.CLAIMED)
             return
-        del self._claiming[claim.record.dbid]
-        base_app = self.base_apps.get(claim.record.base_app)
+        del self._claiming[dbid]
+        base_app = self.base_apps.get(index)
         if attempt.yields_until is not None:
-            self._yielding[claim.record.dbid] = attempt
+            self._step(attempt, LogOnEvent.STILL_HELD, dbid)
         elif base_app is None:
-            self._end(attempt, Refused.ALREADY_LOGGED_ON)
+            self._step(attempt, LogOnEvent.HELD_OUT_OF_REACH)
         else:
-            self._take_over(attempt, base_app, claim.record.entity)
+            self._step(attempt, LogOnEvent.HELD, base_app, entity)
 
-    def _take_over(self, attempt: Attempt, base_app: AppId, entity: int) -> None:
-        """Asks whether the client of the present proxy still answers."""
+    def _wait(self, attempt: Attempt, dbid: int) -> None:
+        self._yielding[dbid] = attempt
 
-        def then(answer: Message) -> None:
-            if isinstance(answer, TakenOver) and answer.is_going:
-                attempt.yields_until = self._host.now + self._limits.yield_s
-                self._claim(attempt)
-            else:
-                self._end(attempt, Refused.ALREADY_LOGGED_ON)
-
+    def _ask_client(self, attempt: Attempt, base_app: AppId, entity: int) -> None:
         self._requests.ask(
             base_app,
             TakeOver(entity),
             timeout_s=self._limits.place_s,
-            then=then,
-            failed=lambda failure, why: self._end(attempt, Refused.ALREADY_LOGGED_ON),
+            then=lambda answer: self._taken_over(attempt, answer),
+            failed=lambda failure, why: self._taken_over(attempt, None),
         )
 
+    def _taken_over(self, attempt: Attempt, answer: Message | None) -> None:
+        if not self._is_in_work(attempt):
+            return  # the store failed to read the entity meanwhile
+        if isinstance(answer, TakenOver) and answer.is_going:
+            attempt.yields_until = self._host.now + self._limits.yield_s
+            self._step(attempt, LogOnEvent.CLIENT_SILENT)
+        else:
+            self._step(attempt, LogOnEvent.CLIENT_STAYS)
+
     def _loaded(self, attempt: Attempt, record: bytes | None) -> None:
-        if not attempt.entity:
-            return  # the record is another's
+        if attempt.entity and record is None:
+            self._step(attempt, LogOnEvent.NO_RECORD)
+        elif attempt.entity and (self.manager is None or attempt.is_abandoned):
+            self._step(attempt, LogOnEvent.NOT_READY)
+        else:
+            self._step(attempt, LogOnEvent.LOADED, record)
+
+    def _place(self, attempt: Attempt, record: bytes) -> None:
         assert attempt.account is not None
+        assert self.manager is not None
         _, _, type_name, dbid = attempt.account
-        if self.manager is None or record is None or attempt.is_abandoned:
-            self._end(attempt, Refused.NOT_READY if record is not None else Refused.NOT_STORED)
-            return
         self._requests.ask(
             self.manager,
             PlaceProxy(self._schema[type_name].type_id, dbid, record, attempt.entity),
@@ -304,16 +319,19 @@ class LogOns:
             self._not_placed(attempt, dbid, Failure.TIMEOUT, "")
             return
         del self._claiming[dbid]
-        attempt.entity = 0  # from here on the record ends with the proxy
+        attempt.entity = 0  # from now on the record ends with the proxy
         if attempt.is_gone:
-            self._end(attempt, Refused.LEFT)
-            return
+            self._step(attempt, LogOnEvent.LEFT)
+        else:
+            self._step(attempt, LogOnEvent.PLACED, dbid, answer)
+
+    def _record(self, attempt: Attempt, dbid: int, answer: ProxyPlaced) -> None:
         reply = LoggedOn(answer.entity, answer.key, answer.host, answer.udp_port, answer.ws_port)
 
         def failed(reason: str) -> None:
             # A record without its BaseApp would outlive the end of that BaseApp.
             self.doubts.add(dbid, answer.entity, after_s=AGAIN_S)
-            self._stuck(attempt)(reason)
+            self._store_failed(attempt, reason)
 
         self._store.submit(
             PlaceLogOn(dbid, answer.entity, answer.index),
@@ -322,16 +340,22 @@ class LogOns:
         )
 
     def _not_placed(self, attempt: Attempt, dbid: int, failure: Failure, why: str) -> None:
-        if failure is not Failure.REFUSED:
-            del self._claiming[dbid]
-            self.doubts.add(dbid, attempt.entity)
-            attempt.entity = 0
-        self._end(attempt, _NOT_PLACED[failure], why or Refused.NO_ANSWER.sentence())
+        self._step(attempt, _NOT_PLACED[failure], why or LogOnRefusal.NO_ANSWER.sentence())
+
+    def _doubt_placement(self, attempt: Attempt, why: str) -> None:
+        assert attempt.account is not None
+        dbid = attempt.account.dbid
+        del self._claiming[dbid]
+        self.doubts.add(dbid, attempt.entity)
+        attempt.entity = 0
 
     def _recorded(self, attempt: Attempt, dbid: int, base_app: int, reply: LoggedOn, is_there: bool) -> None:
-        if not is_there:
-            self._end(attempt, Refused.LEFT)
-            return
+        if is_there:
+            self._step(attempt, LogOnEvent.RECORDED, dbid, base_app, reply)
+        else:
+            self._step(attempt, LogOnEvent.LEFT)
+
+    def _answer(self, attempt: Attempt, dbid: int, base_app: int, reply: LoggedOn) -> None:
         del self._in_work[attempt.key]
         self.players[dbid] = Player(attempt.name, reply.entity, base_app)
         self._host.log("logged on", name=attempt.name, entity=reply.entity, address=attempt.address)
@@ -340,48 +364,48 @@ class LogOns:
 
     # Within.
 
-    def _step(self, attempt: Attempt, then: Callable[[Attempt, T], None]) -> Callable[[T], None]:
-        """The next step, unless the attempt has ended meanwhile."""
+    def _submit(self, attempt: Attempt, operation: Operation[T], then: Callable[[Attempt, T], None]) -> None:
+        """Gives the store an operation of an attempt; its outcome is dropped if the attempt has ended meanwhile."""
 
-        def go_on(result: T) -> None:
-            if self._in_work.get(attempt.key) is attempt:
+        def done(result: T) -> None:
+            if self._is_in_work(attempt):
                 then(attempt, result)
 
-        return go_on
+        self._store.submit(operation, done, lambda reason: self._store_failed(attempt, reason))
 
-    def _stuck(self, attempt: Attempt) -> Callable[[str], None]:
-        """What to do when the store does not do its part."""
+    def _is_in_work(self, attempt: Attempt) -> bool:
+        return self._in_work.get(attempt.key) is attempt
 
-        def stop(reason: str) -> None:
-            self._host.log("store failed", reason=reason, name=attempt.name)
-            if self._in_work.get(attempt.key) is attempt:
-                self._end(attempt, Refused.NOT_STORED)
+    def _store_failed(self, attempt: Attempt, reason: str) -> None:
+        self._host.log("store failed", reason=reason, name=attempt.name)
+        if self._is_in_work(attempt):
+            self._step(attempt, LogOnEvent.STORE_FAILED)
 
-        return stop
-
-    def _end(self, attempt: Attempt, why: Refused, detail: str = "") -> None:
+    def _end(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
         del self._in_work[attempt.key]
         if attempt.account is not None:
-            if self._claiming.get(attempt.account.dbid) is attempt:
-                del self._claiming[attempt.account.dbid]
+            for waiting in (self._claiming, self._yielding):
+                if waiting.get(attempt.account.dbid) is attempt:
+                    del waiting[attempt.account.dbid]
             if attempt.entity:
                 self._clear(attempt.account.dbid, attempt.entity)
         if not attempt.is_abandoned:
             self._refuse(attempt, why, detail)
 
-    def _refuse(self, attempt: Attempt, why: Refused, detail: str = "") -> None:
+    def _refuse(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
         self.refused[why] += 1
         reason = why.sentence(detail)
-        self._host.log("log on refused", name=attempt.name, address=attempt.address, reason=reason)
+        self._host.log("log-on refused", name=attempt.name, address=attempt.address, reason=reason)
         self._requests.refuse(attempt.question, reason)
 
     def _clear(self, dbid: int, entity: int) -> None:
-        """There is no such proxy: clears its record. If the store cannot, the record is in doubt again."""
+        """There is no such proxy: clears its record. If the store fails, the record is in doubt again."""
         self._submit_for(dbid, entity, ClearLogOn(dbid, entity), lambda _: self._cleared(dbid, entity))
 
     def _settle(self, dbid: int, entity: int, base_app: AppId) -> None:
-        """A BaseApp has the proxy: its LoggedOff will come. If that BaseApp has a successor by now, its records are
-        cleared already, and none may be added to them: the record stays in doubt."""
+        """A BaseApp has the proxy, and will send its LoggedOff. If a later incarnation of that BaseApp is linked by
+        now, the records of the earlier one are cleared already, and none may be added to them: the record stays in
+        doubt."""
         linked = self.base_apps.get(base_app.index)
         if linked is not None and linked.incarnation > base_app.incarnation:
             self.doubts.add(dbid, entity)
@@ -403,4 +427,20 @@ class LogOns:
             del self.players[dbid]
         yielding = self._yielding.pop(dbid, None)
         if yielding is not None:
-            self._claim(yielding)
+            self._step(yielding, LogOnEvent.CLEARED)
+
+
+ACTIONS: dict[LogOnAction, Callable[..., None]] = {
+    LogOnAction.NOTHING: lambda *_: None,
+    LogOnAction.CHECK: LogOns._check,
+    LogOnAction.HASH: LogOns._hash,
+    LogOnAction.CREATE: LogOns._create,
+    LogOnAction.CLAIM: LogOns._claim,
+    LogOnAction.ASK_CLIENT: LogOns._ask_client,
+    LogOnAction.WAIT: LogOns._wait,
+    LogOnAction.PLACE: LogOns._place,
+    LogOnAction.RECORD: LogOns._record,
+    LogOnAction.DOUBT: LogOns._doubt_placement,
+    LogOnAction.ANSWER: LogOns._answer,
+}
+"""The code of each action of the table."""

@@ -1,7 +1,7 @@
 """A database in memory: for tests, and for the simulator, where it outlives the processes that use it.
 
-It does what `sqlite.py` does, operation by operation; the same tests run over both. While `failing` says why, nothing
-is done and every operation fails with it.
+It does what `sqlite.py` does, operation by operation; the same tests run over both. While `failing` holds a reason,
+every operation fails with it and changes nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MemoryDatabase:
     """See the module."""
 
     def __init__(self, *, first_dbid: int = 1, take_ids: Callable[[TakeIds], int] | None = None) -> None:
-        """`take_ids` gives entity ids where they are not this database's own to give."""
+        """`take_ids` gives out entity ids, if another database has their sequence."""
         self.failing = ""
         self.accounts: dict[str, Account] = {}
         self.entities: dict[int, tuple[str, bytes]] = {}

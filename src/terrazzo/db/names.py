@@ -1,9 +1,9 @@
-"""What a new player may be called: a profile of Unicode identifiers (UTS 39), so that two names that look the same are
-the same, and no name is invisible.
+"""The names that a new player may have: a profile of Unicode identifiers (UTS 39), so that two names that look the same
+are the same, and no name is invisible.
 
     characters    those with the Identifier_Status Allowed (`name_table.py`), and one blank between two words
-    form          NFKC: what looks the same because of its encoding becomes the same
-    length        at most LENGTH_MAX characters in that form, which may be longer than what the player typed
+    form          NFKC: different encodings of the same letters become one
+    length        at most LENGTH_MAX characters in that form, which may be longer than the typed name
     scripts       highly restrictive: one script, or Latin with those of Japanese, Chinese or Korean
     marks         on a letter, at most MARKS_MAX of them, none twice in a row
     digits        of one system
@@ -11,7 +11,7 @@ the same, and no name is invisible.
 Of the characters that go with every script (digits, hyphen, apostrophe) only those of ASCII are taken: the others are
 their look-alikes. A name in one other script is not refused, even if all its letters look like Latin ones.
 
-The profile is asked when an account is made. A name that has an account keeps it, whatever the profile says.
+The profile is applied when an account is created. An existing account keeps its name, even if the profile changes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def scripts_of(character: str) -> frozenset[str] | None:
 
 
 def normal_name(name: str) -> str:
-    """The form in which a new name is kept."""
+    """The form in which a new name is stored."""
     return unicodedata.normalize("NFKC", name)
 
 

@@ -1,12 +1,12 @@
-"""What is kept of a password: scrypt, with its parameters beside it, so that the cost may rise without a migration.
+"""Stored passwords: scrypt, with its parameters in the stored text, so that the cost may rise without a migration.
 
 The text is a PHC string, as other tools write it (base64 without padding):
 
     $scrypt$ln=14,r=8,p=1$<salt, 16 bytes>$<key, 32 bytes>          ln is the binary logarithm of the cost n
 
 A password is brought into Unicode's composed form first: the same keys pressed on two systems are the same password.
-Keys are compared in constant time. For a name that does not exist, `check(password, None)` does the same work for
-nothing, so that the time an answer takes does not say whether there is such a name.
+Keys are compared in constant time. For a name that does not exist, `check(password, None)` does the same work, so that
+the time until the answer does not reveal whether the name exists.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from terrazzo.db.store import StoreError
 SALT_BYTES = 16
 KEY_BYTES = 32
 LOG_COST_MAX = 20
-"""A stored hash that asks for more than this is damaged: it would take gigabytes."""
+"""A stored hash with a higher cost is damaged: checking it would take gigabytes."""
 
 _STORED = re.compile(r"\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one attempt costs: 128 · r · 2**log_n bytes of memory, and time in proportion to that and to p."""
+    """The cost of one check: 128 · r · 2**log_n bytes of memory, and time in proportion to that and to p."""
 
     log_n: int = 14
     r: int = 8
@@ -41,14 +41,14 @@ class Cost:
 
 
 class Hasher:
-    """Hashes at one cost; checks what was hashed at any."""
+    """Hashes passwords at one cost; checks hashes of any cost."""
 
     def __init__(self, entropy: Callable[[int], bytes], cost: Cost | None = None) -> None:
         self._entropy = entropy
         self._cost = cost or Cost()
 
     def hash(self, password: str) -> str:
-        """What to keep of a password."""
+        """The text to store for a password."""
         cost = self._cost
         salt = self._entropy(SALT_BYTES)
         key = _derive(password, salt, cost)

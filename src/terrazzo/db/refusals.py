@@ -1,15 +1,15 @@
-"""Every reason for which DBApp does not let a player in, in the words the player reads."""
+"""Every reason for which the DBApp refuses a log-on, in the words that the player reads."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 DETAIL_MAX = 500
-"""Characters of a detail that is passed on."""
+"""Characters of a detail that the player gets."""
 
 
-class Refused(Enum):
-    """Why not; `{}` stands for a detail."""
+class LogOnRefusal(Enum):
+    """Why a log-on is refused; `{}` stands for a detail."""
 
     WRONG = "Wrong name or password."
     ALREADY_LOGGED_ON = "This player is already logged on."

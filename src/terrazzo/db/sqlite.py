@@ -1,9 +1,9 @@
-"""The database in one file, with the SQLite that comes with Python. It blocks: whoever calls it is no app.
+"""The database in one file, with the SQLite that comes with Python. Its calls block, so no app calls it directly.
 
 Durable: write-ahead log with `synchronous=FULL`, so a commit is on the disk when it returns. Each batch of operations
-is one transaction, for the disk is asked to flush once for all of them; each operation inside has a savepoint, so that
-one that fails undoes only itself. One server, one file: the file is locked for as long as it is open, and a second
-server that is given it by mistake is told so instead of sharing it.
+is one transaction, so that the disk flushes once for all of them; each operation inside has a savepoint, so that a
+failed one undoes only itself. One server, one file: the file is locked for as long as it is open, and a second server
+that opens it by mistake gets an error.
 
     entities   dbid, type, record                    dbid 1, 2, 3 …, never given again
     accounts   folded, name, password_hash, dbid     `folded` (`store.fold_name`) makes names unique whatever their case
@@ -11,8 +11,8 @@ server that is given it by mistake is told so instead of sharing it.
     counters   name, next                            the next entity id
     taken_in   name                                  files of leftovers that were taken in
 
-Types are kept by name, since type ids change when a game gets a new type. `PRAGMA user_version` counts the steps of
-MIGRATIONS that the file has seen; a step, once released, is never changed.
+Types are stored by name, since type ids change when a game gets a new type. `PRAGMA user_version` counts the steps of
+MIGRATIONS that were applied to the file; a released step is never changed.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class SqliteDatabase:
         return results
 
     def _run(self, operation: Operation[Any]) -> Any:
-        """One operation in the transaction; what breaks the transaction itself raises sqlite3.Error."""
+        """Runs one operation in the transaction. Raises sqlite3.Error when the transaction itself is broken."""
         self._db.execute("SAVEPOINT operation")
         try:
             result = self._acts[type(operation)](operation)
@@ -207,5 +207,5 @@ class SqliteDatabase:
         return int(first)
 
     def _change(self, statement: str, *values: object) -> int:
-        """Runs a statement; how many rows it changed."""
+        """Runs a statement; returns the number of rows that it changed."""
         return self._db.execute(statement, values).rowcount

@@ -1,27 +1,28 @@
-"""What DBApp asks of a database, and the queue between the two. Nothing here waits, and nothing here starts a thread.
+"""The operations of a database, and the queue between it and the DBApp. No call here blocks or starts a thread.
 
-An **operation** is a plain record that says what to do and, by its type parameter, what comes of it. A **database**
-(`sqlite.py`, `memory.py`) runs operations one after the other and returns when what they did is durable: it blocks. A
-**store** is what the app sees: it takes operations and calls back at a later tick. `StoreQueue` makes a store out of a
-database and somebody who works:
+An **operation** is a plain record of what to do; its type parameter is the type of its result. A **database**
+(`sqlite.py`, `memory.py`) runs operations one after the other and returns when they are durable: it blocks. A **store**
+is the app's interface to it: it takes operations and calls back at a later tick. `StoreQueue` makes a store out of a
+database and a worker:
 
     app, in its tick                      queue                          worker: a thread, the simulator, a test
     submit(operation, then, failed) ──▶   waiting, by lane   ── on_work(lane) ──▶  work(lane): runs a batch,
     poll() ── then(result) ─────────◀──   done               ◀─────────────────    returns when it is durable
            └─ failed(reason)
 
-There are two lanes, because a password costs some fifty milliseconds of pure computing, and no save should wait for it:
+There are two lanes, because hashing a password takes some fifty milliseconds of computing, and no save should wait for
+it:
 
     DATABASE    operations take effect and complete in the order submitted; a batch is one transaction
-    PASSWORDS   hashing and checking; no order is promised, except that some go first
+    PASSWORDS   hashing and checking; the order is not fixed, except that some checks go first
 
-Of every `submit` exactly one of `then` and `failed` is called, once, from inside `poll` and nowhere else; if the
-process dies first, the operation was done as a whole or not at all. `then` means durable (P5). `failed` means that
-nothing of it was done.
+For every `submit`, exactly one of `then` and `failed` is called, once, from inside `poll` and nowhere else. If the
+process ends before that, the operation was done as a whole or not at all. `then` means durable (P5). `failed` means
+that nothing of it was done.
 
-`work` may run in any thread, in one at a time for each lane: the two share nothing but the ends of deques. A runtime
-has a thread for each lane that sleeps until `on_work`; the simulator calls `work` after a latency of its choice, and
-lets a crash fall between two operations with `work(lane, limit=…)` on a queue that nobody polls any more.
+`work` may run in any thread, in one at a time for each lane: the two lanes share nothing but the ends of deques. A
+runtime has a thread for each lane that sleeps until `on_work`. The simulator calls `work` after a drawn latency, and
+lets a crash fall between two operations with `work(lane, limit=…)` on a queue that is not polled any more.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class StoreError(TerrazzoError):
 
 
 class Account(NamedTuple):
-    """Somebody who may log on, and the stored entity they become."""
+    """An account, and the stored entity that logs on with it."""
 
     name: str
     password_hash: str
@@ -71,14 +72,14 @@ class LogOnRecord(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What became of AddLogOn: the record, and whether it is new."""
+    """The result of AddLogOn: the record, and whether it is new."""
 
     record: LogOnRecord
     is_new: bool
 
 
 class Operation(Generic[T_co]):
-    """Something to do; `T_co` is what comes of it."""
+    """One operation; `T_co` is the type of its result."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class LoadEntity(Operation[bytes | None]):
 
 @dataclass(frozen=True)
 class SaveEntity(Operation[int | None]):
-    """Keeps a record under its dbid; dbid 0 makes a new entity. Gives the dbid; None: there is no such entity."""
+    """Stores a record under its dbid; dbid 0 creates an entity. Returns the dbid; None: there is no such entity."""
 
     type_name: str
     dbid: int
@@ -117,8 +118,8 @@ class SaveEntity(Operation[int | None]):
 
 @dataclass(frozen=True)
 class AddLogOn(Operation[Claim]):
-    """The entity is being logged on, with a proxy that has the next entity id and is not placed yet; unless it is
-    logged on already."""
+    """Adds a log-on record with the next entity id for a proxy that is not placed yet, unless the entity has a record
+    already."""
 
     dbid: int
 
@@ -134,7 +135,7 @@ class PlaceLogOn(Operation[bool]):
 
 @dataclass(frozen=True)
 class ClearLogOn(Operation[bool]):
-    """The entity is logged on no more. False, and nothing done: it was not, or another proxy than `entity` is."""
+    """Removes the record of this proxy. False, and nothing is done: the entity has no record, or another proxy's."""
 
     dbid: int
     entity: int
@@ -142,25 +143,25 @@ class ClearLogOn(Operation[bool]):
 
 @dataclass(frozen=True)
 class ClearLogOns(Operation[int]):
-    """No entity of this BaseApp (None: of any) is logged on any more. Gives how many are left."""
+    """Removes all records of this BaseApp (None: of every BaseApp). Returns how many are left."""
 
     base_app: int | None
 
 
 @dataclass(frozen=True)
 class ListLogOns(Operation[list[LogOnRecord]]):
-    """Every entity that is logged on."""
+    """All log-on records."""
 
 
 @dataclass(frozen=True)
 class TakeIds(Operation[int]):
-    """The first of `count` entity ids in a row that nobody has or had."""
+    """The first of `count` consecutive entity ids that were never given out before."""
 
     count: int
 
 
 class Outcome(Enum):
-    """What became of a record that a former run could not save."""
+    """The outcome for a record that an earlier run could not save."""
 
     TAKEN = "taken in"
     THERE = "already there"
@@ -169,7 +170,7 @@ class Outcome(Enum):
 
 
 class Leftover(NamedTuple):
-    """A record that a former run could not save."""
+    """A record that an earlier run could not save."""
 
     type_name: str
     dbid: int
@@ -180,8 +181,8 @@ class Leftover(NamedTuple):
 
 @dataclass(frozen=True)
 class TakeIn(Operation[list[Outcome]]):
-    """Saves the leftovers of one file, all or none, once for each `name`: of a file that was taken in before, each is
-    THERE."""
+    """Saves the leftovers of one file, all or none, once for each `name`: if the file was taken in before, each outcome
+    is THERE."""
 
     name: str
     leftovers: tuple[Leftover, ...]
@@ -189,19 +190,19 @@ class TakeIn(Operation[list[Outcome]]):
 
 @dataclass(frozen=True)
 class HashPassword(Operation[str]):
-    """What to keep of a password."""
+    """The text to store for a password."""
 
     password: str = field(repr=False)
 
 
 @dataclass(frozen=True)
 class CheckPassword(Operation[bool]):
-    """Whether this is the password. Without a hash it is not, and to find that out takes just as long."""
+    """Whether this is the password. Without a hash the result is False, after the same work."""
 
     password: str = field(repr=False)
     password_hash: str | None = field(repr=False)
     goes_first: bool = False
-    """Before all that wait in its lane."""
+    """Whether it goes before all that wait in its lane."""
 
 
 class Lane(Enum):
@@ -215,10 +216,10 @@ class Database(Protocol):
     """Runs the operations of the DATABASE lane, and blocks while it does."""
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Runs them in order; of each the result, or a StoreError. What was done is durable when this returns."""
+        """Runs them in order; returns for each its result or a StoreError. All of it is durable by then."""
 
     def close(self) -> None:
-        """Gives up the database."""
+        """Closes the database."""
 
 
 class Passwords(Protocol):
@@ -229,20 +230,20 @@ class Passwords(Protocol):
 
 
 class Store(Protocol):
-    """What the app sees."""
+    """The DBApp's interface to its database."""
 
     def submit(self, operation: Operation[T], then: Callable[[T], None], failed: Callable[[str], None]) -> None:
         """Begins an operation; one of the two is called from a later `poll`."""
 
     def poll(self) -> None:
-        """Calls back for everything that is done."""
+        """Makes the calls of all operations that are done."""
 
     def __len__(self) -> int:
-        """How many operations were submitted and have not called back."""
+        """The number of operations that were submitted and have not called back."""
 
 
 class _Job:
-    """An operation on its way."""
+    """One submitted operation."""
 
     __slots__ = ("failed", "operation", "outcome", "then")
 
@@ -283,7 +284,7 @@ class StoreQueue:
         self._on_work(lane)
 
     def poll(self) -> None:
-        """See Store. What is done while this runs waits for the next call."""
+        """See Store. An operation that is done while this runs is called back by the next `poll`."""
         for _ in range(len(self._done)):
             job = self._done.popleft()
             self._outstanding -= 1
@@ -295,11 +296,11 @@ class StoreQueue:
     # The worker's side.
 
     def work(self, lane: Lane, limit: int = BATCH_MAX) -> bool:
-        """Runs what waits in a lane, at most `limit` of it; False when there was nothing."""
+        """Runs at most `limit` operations of a lane; False when none waited."""
         waiting = self._waiting[lane]
         count = min(len(waiting), limit)
         if lane is Lane.PASSWORDS:
-            for _ in range(count):  # one by one: what goes first may come meanwhile
+            for _ in range(count):  # one by one: a check that goes first may arrive meanwhile
                 job = waiting.popleft()
                 job.outcome = self._compute(job.operation)
                 self._done.append(job)
@@ -324,7 +325,7 @@ class StoreQueue:
 def take_in(
     leftover: Leftover, load: Callable[[LoadEntity], bytes | None], save: Callable[[SaveEntity], object]
 ) -> Outcome:
-    """Saves one leftover, unless the database has it or has something newer; within a transaction of the database."""
+    """Saves one leftover, unless the database has it or a newer record; within a transaction of the database."""
     outcome = _outcome_of(leftover, load(LoadEntity(leftover.type_name, leftover.dbid)))
     if outcome is Outcome.TAKEN:
         save(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
@@ -342,13 +343,13 @@ def _outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
 
 
 def run(database: Database, operation: Operation[T]) -> T:
-    """One operation, at once: for tools and tests. Raises the StoreError if it was not done."""
+    """Runs one operation at once: for tools and tests. Raises the StoreError if it failed."""
     [result] = database.transact([operation])
     if isinstance(result, StoreError):
         raise result
-    return result  # type: ignore[no-any-return]  # the operation says what its result is
+    return result  # type: ignore[no-any-return]  # the type parameter of the operation is the type of its result
 
 
 def fold_name(name: str) -> str:
-    """The form in which two names that people would take for one are equal."""
+    """The form in which two names that look the same to people are equal."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -1,7 +1,6 @@
-"""LoginApp, the public door: every check before a player gets in.
+"""LoginApp: every check before a player is logged on.
 
-loginapp.py   the app: sessions, one request each, and what becomes of it
-checks.py     what a request must be
-rates.py      how often one address may try
-known.py      from where each player has logged in before
+loginapp.py   the app: sessions, one request each, and its answer
+checks.py     size and form of a request
+known.py      the addresses from which each player has logged in before
 """

@@ -1,4 +1,4 @@
-"""What a login request must be before anybody spends work on it, and what is said when it is not.
+"""The checks of a login request that cost no work, and the sentence for each refusal.
 
 A request is one message of at most REQUEST_BYTES_MAX bytes, the JSON of a `LoginRequest`. A name has 1 to NAME_MAX
 printable characters, with no blank at either end; a password has 1 to PASSWORD_MAX characters of any kind.
@@ -14,15 +14,15 @@ from terrazzo.sync.protocol import LoginRequest
 from terrazzo.wire.pairs.login_db import BOT_PREFIX
 
 REQUEST_BYTES_MAX = 4096
-"""Enough for the longest good request, even with every character written as an escape."""
+"""Enough for the longest valid request, even with every character escaped."""
 NAME_MAX = 32
 PASSWORD_MAX = 128
 
 _DECODER = msgspec.json.Decoder(LoginRequest)
 
 
-class Refused(Enum):
-    """Why a player does not get in; what the player reads."""
+class LoginRefusal(Enum):
+    """Why a login is refused; the sentence that the player reads."""
 
     MALFORMED = "The server did not understand the login request; use a client of this version."
     NAME = f"A name has 1 to {NAME_MAX} printable characters and no blank at either end."
@@ -36,16 +36,16 @@ class Refused(Enum):
     BY_DATABASE = "The game does not let this player in."
 
 
-def read_request(message: bytes) -> LoginRequest | Refused:
-    """The request, or why it is none."""
+def read_request(message: bytes) -> LoginRequest | LoginRefusal:
+    """The request, or why it is refused."""
     if len(message) > REQUEST_BYTES_MAX:
-        return Refused.MALFORMED
+        return LoginRefusal.MALFORMED
     try:
         request = _DECODER.decode(message)
     except (ValueError, RecursionError):
-        return Refused.MALFORMED
+        return LoginRefusal.MALFORMED
     if not 1 <= len(request.name) <= NAME_MAX or not request.name.isprintable() or request.name != request.name.strip():
-        return Refused.NAME
+        return LoginRefusal.NAME
     if not 1 <= len(request.password) <= PASSWORD_MAX:
-        return Refused.PASSWORD
+        return LoginRefusal.PASSWORD
     return request

@@ -1,8 +1,9 @@
-"""From where each player has logged in before: such attempts have budgets of their own, which strangers cannot use up.
+"""The addresses from which each player has logged in before. Attempts from these have budgets of their own, which
+attempts from other addresses cannot use up.
 
-Wrong passwords for one name from many addresses would else fill every queue that its owner has to pass. What is kept is
-bounded: ADDRESSES_MAX for each name, NAMES_MAX names; the oldest is forgotten first. It ends with the process, and a
-player that is forgotten is a stranger until the next login.
+Without that, wrong passwords for one name from many addresses would fill every queue that the owner of the name has to
+pass. The list is bounded: ADDRESSES_MAX for each name, NAMES_MAX names; the oldest is dropped first. It ends with the
+process. A player that was dropped has no known address until the next login.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class KnownAddresses:
         return len(self._known)
 
     def note(self, name: str, address: str) -> None:
-        """A player of this name was let in."""
+        """A player of this name has logged in from this address."""
         key, place = name.casefold(), subscriber(address)
         former = [each for each in self._known.pop(key, ()) if each != place]
         self._known[key] = (*former, place)[-ADDRESSES_MAX:]
@@ -32,5 +33,5 @@ class KnownAddresses:
             del self._known[next(iter(self._known))]
 
     def has(self, name: str, address: str) -> bool:
-        """Whether a player of this name was let in from there."""
+        """Whether a player of this name has logged in from this address before."""
         return subscriber(address) in self._known.get(name.casefold(), ())

@@ -1,4 +1,4 @@
-"""LoginApp: the public door. It takes one request of each session, answers it, and ends the session.
+"""The LoginApp: takes one login request of each session, answers it, and ends the session.
 
     Connected ──▶ WAITING ── the request ──▶ checks ── they hold ──▶ ASKED ── LoggedOn ──▶ reply: where to go, the key
                     │                          │                       └── refused, late, no link ──┐
@@ -6,18 +6,18 @@
                        ended                                            after a reply: the session ends gracefully
 
 The checks, cheapest first, each with a sentence of its own: size and form, name, password length (`checks.py`); the
-digest of the entity definitions; attempts from this address (`wire/rates.py`); players in work here, where players
-at a known address have places of their own (`known.py`); a link with DBApp. Only then is DBApp asked, which looks at
-the password. A session that says a second thing while the first is in work is
-ended. A name that is reserved for bots needs the bots' password of the cluster, which is checked here; bots come in a
-crowd from one address, so their attempts are not counted by it.
+digest of the entity definitions; attempts from this address (`wire/rates.py`); attempts in work here, where known
+addresses have a budget of their own (`known.py`); a link with the DBApp. Only then the DBApp is asked, which compares
+the password. A session that sends a second message while its request is in work is ended. A name that is reserved for
+bots needs the bots' password of the cluster, which is checked here. Many bots log in from one address at a time, so
+their attempts are not counted by address.
 
-How the endpoint is driven. The app does no I/O. Whoever drives it owns a `wire.client.ServerEndpoint` (or several, one
-for UDP and one for WebSockets) and moves the datagrams: what arrives goes into `endpoint.on_datagram` at once, what
-`endpoint.poll` gives leaves after each tick and by its timers. The app sees of it only `events()`, which it takes once
-per tick, and the sessions in them, with which it sends and ends. A driver that takes the events itself, as the shells
-of `runtime` do, or that has several endpoints, hands the app an object whose `events()` gives all that has come since
-the last call, in order.
+How the endpoint is driven. The app does no I/O. Its driver owns a `wire.client.ServerEndpoint` (or several, one for UDP
+and one for WebSockets) and moves the datagrams: incoming ones go into `endpoint.on_datagram` at once, and those of
+`endpoint.poll` leave after each tick and by its timers. The app uses only `events()`, once per tick, and the sessions
+in the events, over which it sends and which it ends. A driver that takes the events itself, as the shells of `runtime`
+do, or that has several endpoints, gives the app an object whose `events()` returns all events since the last call, in
+order.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from terrazzo.login.checks import Refused, read_request
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.login.checks import LoginRefusal, read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
-from terrazzo.wire.app import Host
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.limits import Reason
 from terrazzo.wire.client.session import Address, Session
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
@@ -46,35 +46,44 @@ from terrazzo.wire.requests import Failure
 from terrazzo.wire.sentences import is_told
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
-CHEAP = frozenset({Refused.MALFORMED, Refused.NAME, Refused.PASSWORD, Refused.RESERVED, Refused.DIGEST, Refused.RATE})
-"""Refusals that cost a client nothing, and would fill the disk if each were logged."""
+CHEAP = frozenset(
+    {
+        LoginRefusal.MALFORMED,
+        LoginRefusal.NAME,
+        LoginRefusal.PASSWORD,
+        LoginRefusal.RESERVED,
+        LoginRefusal.DIGEST,
+        LoginRefusal.RATE,
+    }
+)
+"""Refusals that cost a client no effort; logging each of them would fill the disk."""
 ADDRESS_MAX = 100
-"""Characters of an address that are passed on."""
+"""Characters of an address that the DBApp gets."""
 
 
 class Endpoint(Protocol):
-    """What the app sees of its endpoint."""
+    """What the app uses of its endpoint."""
 
     def events(self) -> list[Event]:
-        """What has happened since the last call, in order."""
+        """The events since the last call, in order."""
 
 
 @dataclass(frozen=True)
 class LoginLimits:
-    """How much and how long."""
+    """How many attempts, and how long each may wait."""
 
     asked_max: int = 200
     known_max: int = 50
-    """Attempts in work of players at an address from which they logged in before, beside `asked_max` of strangers."""
+    """Attempts in work from known addresses, beside `asked_max` from all others."""
     request_s: float = 10.0
     log_on_s: float = 15.0
     attempts_per_s: float = 1.0
-    """From one address, once its burst is used up."""
+    """Attempts from one address after its burst."""
     attempts_burst: int = 20
 
 
 def host_of(address: Address) -> str:
-    """The part of a session's address that names a machine: of a tuple (host, port, …) the first."""
+    """The host of a session's address: the first item of a tuple (host, port, …)."""
     return str(address[0] if isinstance(address, tuple) and address else address)[:ADDRESS_MAX]
 
 
@@ -92,10 +101,10 @@ class LoginApp(ClusterApp):
         limits: LoginLimits | None = None,
         host_of: Callable[[Address], str] = host_of,
     ) -> None:
-        """Without `bots_password` no bot is let in."""
+        """Without `bots_password`, no bot can log in."""
         super().__init__(me, host)
         self.let_in = 0
-        self.refused: Counter[Refused] = Counter()
+        self.refused: Counter[LoginRefusal] = Counter()
         self._endpoint = endpoint
         self._digest = digest
         self._bots_password = bots_password.encode()
@@ -103,15 +112,15 @@ class LoginApp(ClusterApp):
         self._host_of = host_of
         self._rate = RateLimit(per_s=self._limits.attempts_per_s, burst=self._limits.attempts_burst)
         self._waiting: dict[Session, float] = {}
-        """Sessions that have said nothing yet, and when their time is over; in the order of it."""
+        """Sessions that have sent nothing yet, with their deadlines, in the order of these."""
         self._asked: dict[Session, bool] = {}
-        """Sessions with a request in work, and whether the player is known at that address."""
+        """Sessions with a request in work, and whether the address is known for the player."""
         self._known = KnownAddresses()
         self._database: AppId | None = None
         self._is_joining = False
 
     def view(self) -> dict[str, object]:
-        """What a console shows."""
+        """The state of this app for the console."""
         return {
             "waiting": len(self._waiting),
             "asked": len(self._asked),
@@ -157,7 +166,7 @@ class LoginApp(ClusterApp):
                 self._on_received(event)
             else:
                 self._on_closed(event)
-        self._end_the_silent()
+        self._end_silent_sessions()
 
     # Sessions.
 
@@ -175,7 +184,7 @@ class LoginApp(ClusterApp):
             self._waiting.pop(event.session, None)
             self._asked.pop(event.session, None)
 
-    def _end_the_silent(self) -> None:
+    def _end_silent_sessions(self) -> None:
         while self._waiting:
             session, until = next(iter(self._waiting.items()))
             if until > self.host.now:
@@ -187,8 +196,8 @@ class LoginApp(ClusterApp):
 
     def _on_request(self, session: Session, message: bytes) -> None:
         request = self._check(session, message)
-        if isinstance(request, Refused):
-            self._turn_away(session, request)
+        if isinstance(request, LoginRefusal):
+            self._refuse_login(session, request)
             return
         assert self._database is not None
         session.vouch()
@@ -202,23 +211,23 @@ class LoginApp(ClusterApp):
             failed=lambda failure, why: self._on_failure(session, request, failure, why),
         )
 
-    def _check(self, session: Session, message: bytes) -> LoginRequest | Refused:
+    def _check(self, session: Session, message: bytes) -> LoginRequest | LoginRefusal:
         request = read_request(message)
-        if isinstance(request, Refused):
+        if isinstance(request, LoginRefusal):
             return request
         if request.digest != self._digest:
-            return Refused.DIGEST
+            return LoginRefusal.DIGEST
         if is_bot_name(request.name):
             if not self._is_bots_password(request.password):
-                return Refused.RESERVED
+                return LoginRefusal.RESERVED
         elif not self._rate.take(self._host_of(session.address), self.host.now):
-            return Refused.RATE
+            return LoginRefusal.RATE
         is_known = self._known.has(request.name, self._host_of(session.address))
         in_work = sum(each is is_known for each in self._asked.values())
         if in_work >= (self._limits.known_max if is_known else self._limits.asked_max):
-            return Refused.TOO_MANY
+            return LoginRefusal.TOO_MANY
         if self._database is None:
-            return Refused.NOT_READY
+            return LoginRefusal.NOT_READY
         return request
 
     def _is_bots_password(self, password: str) -> bool:
@@ -234,22 +243,26 @@ class LoginApp(ClusterApp):
         if self._asked.pop(session, None) is not None:
             self.let_in += 1
             session.admit()
-            self.host.log("let in", name=request.name, entity=answer.entity, address=self._host_of(session.address))
+            self.host.log(
+                "login accepted", name=request.name, entity=answer.entity, address=self._host_of(session.address)
+            )
             reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())
             self._reply(session, reply)
         else:
-            # The proxy waits in vain and is taken down by its BaseApp, which logs the player off.
-            self.host.log("let in, but gone", name=request.name, entity=answer.entity)
+            # No client will come: the BaseApp ends the proxy when its key expires, and logs the player off.
+            self.host.log("login accepted, session gone", name=request.name, entity=answer.entity)
 
     def _on_failure(self, session: Session, request: LoginRequest, failure: Failure, why: str) -> None:
         if self._asked.pop(session, None) is None:
             return
         if failure is Failure.REFUSED:
-            self._turn_away(session, Refused.BY_DATABASE, why)
+            self._refuse_login(session, LoginRefusal.BY_DATABASE, why)
         else:
-            self._turn_away(session, Refused.NO_ANSWER if failure is Failure.TIMEOUT else Refused.NOT_READY)
+            self._refuse_login(
+                session, LoginRefusal.NO_ANSWER if failure is Failure.TIMEOUT else LoginRefusal.NOT_READY
+            )
 
-    def _turn_away(self, session: Session, why: Refused, sentence: str = "") -> None:
+    def _refuse_login(self, session: Session, why: LoginRefusal, sentence: str = "") -> None:
         self.refused[why] += 1
         count, sentence = self.refused[why], sentence or why.value
         if why not in CHEAP or is_told(count):

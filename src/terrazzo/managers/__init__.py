@@ -1,4 +1,4 @@
-"""The two who decide: CellAppMgr, where things are in the spaces; BaseAppMgr, on which BaseApp an entity lives.
+"""The two managers: the CellAppMgr divides the spaces among CellApps, the BaseAppMgr chooses the BaseApp of an entity.
 
-Neither is on the path of a player's traffic: they are asked once, and then the apps talk to each other.
+Neither is on the path of a player's traffic: an app asks a manager once, and then the apps send to each other.
 """

@@ -1,28 +1,29 @@
-"""BaseAppMgr: which BaseApp a player's proxy lives on; and, for whoever must know, any entity (`searches.py`).
+"""The BaseAppMgr: chooses the BaseApp of a player's proxy, and finds the home of any entity (`searches.py`).
 
-The path of one placement; the first two steps are the same tick:
+The path of one placement; the first two steps are in the same tick:
 
     DBApp ── PlaceProxy ──▶ waiting ── on_tick: least loaded BaseApp ── CreateProxy ──▶ asked
                                ▲                                                         │
-                               └── refused by the BaseApp: none was made, try another ───┤
+                               └── refused by the BaseApp: ask another ──────────────────┤
+    DBApp ◀── refused, with a sentence ──────────────── refused by every BaseApp ────────┤
     DBApp ◀── ProxyPlaced ───────────────────────────────────────────── ProxyCreated ────┤
-    DBApp ◀── refused, with a sentence ───────────── link lost, or no answer in time ────┘
+    DBApp ◀── ProxyInDoubt, with a sentence ──────── link lost, or no answer in time ────┘
 
 The rules:
 
-- *One proxy.* Another BaseApp is asked only when it is certain that the one before has made none: it said so, or the
-  question had not left yet (questions leave in `on_tick`, together with the choice, so what waits when a link is lost
-  simply chooses among those who are left). After a lost link or a timeout the proxy may exist: asking another could
-  make a second one of the same stored entity, so the player is told to try again instead.
-- *Nobody waits for ever.* A placement has PLACE_S in all, tries included. What is answered later is not passed on; a
-  proxy that was made after all waits for a client that does not come, and ends by itself. Until then DBApp keeps the
-  player's log-on record; it asks with Locate whether the proxy is there.
-- *A burst spreads.* Loads are reported once a second, players come in crowds: each proxy asked for or made since a
-  BaseApp's last report counts as PROXY_LOAD on top of what it reported.
-- *Bootstrap once.* When the spaces are ready (CellAppMgr says so) and a BaseApp is there, the first one is told to run
-  the game's `on_ready`. It is never told to another, even if the first is lost right then: it may have begun, and a
-  world populated twice is worse than one that an operator starts again.
-- A CellAppMgr that is lost changes nothing here: the spaces are still there.
+- *One proxy.* Another BaseApp is asked only when it is certain that the one before has created none: it refused, or the
+  request had not left yet (requests leave in `on_tick`, together with the choice, so a placement that waits when a link
+  is lost chooses among the remaining BaseApps). After a lost link or a timeout the proxy may exist: another BaseApp
+  could create a second one of the same stored entity. So the answer is ProxyInDoubt, and the player tries again.
+- *Bounded waits.* A placement has PLACE_S in all, repeated requests included. A later answer is not passed on; a proxy
+  that was created after all ends when its key expires. Until then the DBApp keeps the player's log-on record, and asks
+  with Locate whether the proxy exists.
+- *A burst spreads.* Loads are reported once a second, but many players may log on within that second: each proxy that
+  was requested or created since a BaseApp's last report counts as PROXY_LOAD on top of the reported load.
+- *Bootstrap once.* When the spaces are ready (SpacesReady of the CellAppMgr) and a BaseApp has joined, the first one
+  gets Bootstrap and runs the game's `on_ready`. No other BaseApp ever gets it, even if the first is lost at that
+  moment: it may have begun, and a world that is populated twice is worse than one that an operator starts again.
+- A lost CellAppMgr changes nothing here: the spaces still exist.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.managers.searches import Searches
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
@@ -44,22 +45,22 @@ from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.requests import Failure, Question
 
 PLACE_S = 8.0
-"""How long a placement may take, tries included."""
+"""How long a placement may take, repeated requests included."""
 
 WAITING_MAX = 1000
-"""Placements that may come within one tick; those beyond are refused at once."""
+"""Placements that may arrive within one tick; those beyond are refused at once."""
 
 RECORD_MAX = MESSAGE_MAX - 1024
-"""Bytes of a saved entity that can be passed on to a BaseApp inside a request."""
+"""Bytes of a record that fit into CreateProxy."""
 
 PROXY_LOAD = 0.002
-"""A stand-in for the load of one player, used for a BaseApp with fewer than MEASURED_CLIENTS players."""
+"""The assumed load of one player, for a BaseApp with fewer than MEASURED_CLIENTS players."""
 MEASURED_CLIENTS = 20
-"""With so many players, a BaseApp's load divided by their number is the measured load of one."""
+"""With so many players, the load of one player is a BaseApp's load divided by their number."""
 
 
 class Why(Enum):
-    """Reasons for which a placement was refused, as they are counted."""
+    """Why a placement was refused or left in doubt, as it is counted."""
 
     NOT_READY = "spaces not ready"
     NO_BASE_APP = "no BaseApp"
@@ -75,7 +76,7 @@ class Why(Enum):
 
 @dataclass
 class _BaseApp:
-    """What is known of one BaseApp."""
+    """One BaseApp, as it has reported itself."""
 
     address: BaseAppReady
     load: float | None = None
@@ -83,32 +84,32 @@ class _BaseApp:
     bases: int = 0
     clients: int = 0
     settled: float | None = None
-    """What counts, smoothed as the load is: how many players the smoothed load already contains."""
+    """`counted`, smoothed as the load is: the number of players that the smoothed load already contains."""
     asked: int = 0
-    """Proxies that it was asked for and has not answered yet."""
+    """Proxies that were requested and not answered yet."""
     made: int = 0
-    """Proxies that it has made since its last report."""
+    """Proxies that it has created since its last report."""
 
     def take_in(self, report: BaseAppLoad) -> None:
-        """A report counts from now on."""
+        """Applies a report."""
         self.load = smoothed(self.load, report.load)
         self.bases, self.clients = report.bases, report.clients
         self.settled = smoothed(self.settled, float(self.counted))
-        self.made = 0  # the report comes on the same link after the answers did: what was made is in it
+        self.made = 0  # the answers came before the report on the same link, so it contains them
 
     @property
     def counted(self) -> int:
-        """Its players; its entities, as long as it has not measured its load."""
+        """The number of its players; of its entities, as long as it has not measured its load."""
         return self.bases if self.load is None else self.clients
 
     @property
     def players(self) -> int:
-        """Its players, those included that it has not reported yet."""
+        """The number of its players, including those that it has not reported yet."""
         return self.clients + self.asked + self.made
 
     @property
     def expected_load(self) -> float:
-        """Its load once everything counts that the smoothed load does not contain yet."""
+        """Its load with everything that the smoothed load does not contain yet."""
         is_measured = self.load is not None and self.clients >= MEASURED_CLIENTS
         player_load = (self.load or 0.0) / self.clients if is_measured else PROXY_LOAD
         unsettled = self.counted - (self.settled or 0.0) + self.asked + self.made
@@ -117,7 +118,7 @@ class _BaseApp:
 
 @dataclass
 class _Placement:
-    """One PlaceProxy on its way."""
+    """One PlaceProxy in work."""
 
     number: int
     question: Question
@@ -125,7 +126,7 @@ class _Placement:
     deadline: float
     refused_by: dict[AppId, str] = field(default_factory=dict)
     is_abandoned: bool = False
-    """The link with the asker is lost: it has given up, and an answer would mean nothing to it."""
+    """The link with the DBApp that asked was lost: an answer would be dropped there."""
 
 
 class BaseAppMgr(ClusterApp):
@@ -139,7 +140,7 @@ class BaseAppMgr(ClusterApp):
         self._apps: dict[AppId, _BaseApp] = {}
         self._waiting: deque[_Placement] = deque()
         self._asked: dict[int, _Placement] = {}
-        """Placements for which a BaseApp was asked, by their numbers."""
+        """Placements that a BaseApp was asked for, by their numbers."""
         self._number = 0
         self._spaces_ready = False
         self._bootstrapped: AppId | None = None
@@ -153,10 +154,10 @@ class BaseAppMgr(ClusterApp):
     # App.
 
     def on_link_lost(self, peer: AppId) -> None:
-        """See App. A lost BaseApp is forgotten before what it was asked fails, so that nothing chooses it again."""
+        """See App. A lost BaseApp is removed before its requests fail, so that no placement chooses it again."""
         if self._apps.pop(peer, None) is not None:
             self._searches.on_lost(peer)
-            self.host.log("baseapp lost", app=str(peer), left=len(self._apps))
+            self.host.log("BaseApp lost", app=str(peer), left=len(self._apps))
         for placement in [*self._waiting, *self._asked.values()]:
             if placement.question.source == peer:
                 placement.is_abandoned = True
@@ -172,7 +173,7 @@ class BaseAppMgr(ClusterApp):
         while self._waiting:
             self._place(self._waiting.popleft())
 
-    # Who is there.
+    # BaseApps that join and report.
 
     def _on_baseapp_ready(self, source: AppId, message: BaseAppReady) -> None:
         known = self._apps.get(source)
@@ -183,7 +184,7 @@ class BaseAppMgr(ClusterApp):
         else:
             self._apps[source] = _BaseApp(message)
             self._searches.on_joined(source)
-            self.host.log("baseapp joined", app=str(source), joined=len(self._apps))
+            self.host.log("BaseApp joined", app=str(source), joined=len(self._apps))
 
     def _on_load(self, source: AppId, message: BaseAppLoad) -> None:
         known = self._apps.get(source)
@@ -199,7 +200,7 @@ class BaseAppMgr(ClusterApp):
         self._spaces_ready = True
 
     def _on_locate(self, question: Question) -> None:
-        """A proxy that is still being placed is neither there nor not there."""
+        """Refused while the proxy is being placed: whether it exists is not certain."""
         asked = question.message
         assert isinstance(asked, Locate)
         if any(each.wanted.entity == asked.entity for each in (*self._waiting, *self._asked.values())):
@@ -223,7 +224,7 @@ class BaseAppMgr(ClusterApp):
             self._waiting.append(placement)
 
     def _place(self, placement: _Placement) -> None:
-        """Asks the best BaseApp that has not refused yet, or gives up with a sentence."""
+        """Asks the least loaded BaseApp that has not refused yet, or refuses with a sentence."""
         if placement.is_abandoned:
             self._give_up(placement, Why.ABANDONED, "")
         elif not self._spaces_ready:
@@ -235,7 +236,7 @@ class BaseAppMgr(ClusterApp):
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
         else:
-            # Equal loads are decided by players, then by who joined first: min keeps the first of equals.
+            # Equal loads are decided by the number of players, then by the order of joining: min keeps the first.
             left = [(app, known) for app, known in self._apps.items() if app not in placement.refused_by]
             if left:
                 best = min(left, key=lambda each: (each[1].expected_load, each[1].players))
@@ -260,7 +261,7 @@ class BaseAppMgr(ClusterApp):
         del self._asked[placement.number]
         known.asked -= 1
         if not isinstance(answer, ProxyCreated):
-            self._refuse(app, answer)  # what it has made, nobody knows: as after a lost link, no other is asked
+            self._refuse(app, answer)  # it may have created one: as after a lost link, no other is asked
             self._leave_in_doubt(
                 placement, Why.NONSENSE, f"{app} answered {type(answer).__name__}; report this mistake"
             )
@@ -280,14 +281,14 @@ class BaseAppMgr(ClusterApp):
         del self._asked[placement.number]
         known.asked -= 1
         if failure is Failure.REFUSED:
-            # It says that it has made none, so that asking another is safe.
+            # It has certainly created none, so another one may be asked.
             placement.refused_by[app] = why[:1000]
             self._waiting.append(placement)
         elif failure is Failure.LINK_LOST:
-            # It may have made one, and may live on behind the broken link: no second one elsewhere.
+            # It may have created one, and its process may still run: no other is asked.
             self._leave_in_doubt(placement, Why.LINK_LOST, f"{app} was lost while it let the player in; try again")
         else:
-            # It may have made one just now, or be about to: no second one elsewhere, either.
+            # It may have created one, or may still do so: no other is asked.
             self._leave_in_doubt(placement, Why.TIMEOUT, f"{app} did not answer within {PLACE_S:g} s; try again later")
 
     def _give_up(self, placement: _Placement, why: Why, sentence: str) -> None:
@@ -298,7 +299,7 @@ class BaseAppMgr(ClusterApp):
             self.requests.refuse(placement.question, sentence)
 
     def _leave_in_doubt(self, placement: _Placement, why: Why, sentence: str) -> None:
-        """A proxy may have been made. That is no refusal: the asker must not let the player in elsewhere at once."""
+        """A proxy may exist. That is no refusal: the DBApp must not have another one created yet."""
         self.refused[why] += 1
         wanted = placement.wanted
         self.host.log("proxy in doubt", type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
@@ -306,7 +307,7 @@ class BaseAppMgr(ClusterApp):
             self.requests.answer(placement.question, ProxyInDoubt(sentence))
 
     def view(self) -> dict[str, Any]:
-        """Everything as plain data (what JSON can hold), for the console."""
+        """The state of this app for the console, as plain data (what JSON can hold)."""
         return {
             "are_spaces_ready": self._spaces_ready,
             "bootstrapped": str(self._bootstrapped) if self._bootstrapped else None,

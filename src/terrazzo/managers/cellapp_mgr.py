@@ -1,28 +1,28 @@
-"""CellAppMgr: makes the spaces, knows who runs which part of them, and says where an entity enters.
+"""The CellAppMgr: divides the spaces among CellApps, and answers which CellApp covers a point (FindEntry).
 
-How the cluster starts, seen from here:
+The start of the cluster:
 
                     CellAppReady × cells             CellReady from every cell
     GATHERING ─────────────────────────▶ SPLITTING ────────────────────────────▶ READY
         ▲                                    │
-        └────── one that has a cell is lost ─┘
+        └──── a CellApp with a cell is lost ─┘
 
-    GATHERING   CellApps say CellAppReady. When as many have joined as were asked for, each space of the game is
-                shared out over them by area, and each of them gets every tree (SpaceTree).
-    SPLITTING   They make their cells and say CellReady. Nothing lives in the spaces yet, so when one of them is lost
-                the manager gathers anew, and the next trees have the next version: a CellReady of an older one is
-                recognised and means nothing. Whoever was lost may have been told of a tree that nobody else goes by:
-                when it is back and has no cell of the new one, it is told to forget that space.
-    READY       BaseAppMgr and the BaseApps are told (SpacesReady), those that link later as soon as they do. FindEntry
-                is answered from the trees, to BaseApps and CellApps. Cells are added and retired, borders are moved
-                (`cells.py`): at first by whoever calls `add_cell`, `retire_cell` and `move_border`.
+    GATHERING   CellApps send CellAppReady. When the configured number has joined, each space of the game is divided
+                among them by area, and each of them gets every tree (SpaceTree).
+    SPLITTING   They create their cells and send CellReady. The spaces are still empty, so when one of them is lost, the
+                manager gathers again, and the next trees have the next version: a CellReady of an older version is
+                ignored. The lost CellApp may have got a tree that no other CellApp uses: when it is back and has no
+                cell in the new tree, it is told to forget that space.
+    READY       The BaseAppMgr and the BaseApps get SpacesReady, those that link later as soon as they do. FindEntry
+                of BaseApps and CellApps is answered from the trees. Cells are added and retired, borders are moved
+                (`cells.py`): for now by the caller of `add_cell`, `retire_cell` and `move_border`.
 
 The rules:
 
-- A CellApp that is lost in READY keeps its cells in the trees: entities live there, and it may only be the link that is
-  gone. Until it is back, nobody is sent there. Bringing its entities back elsewhere is not done here yet.
-- Its next incarnation is another app, without cells; such spares are kept for when cells are added.
-- This manager joins BaseAppMgr, again and again until it is there; all others come by themselves.
+- A CellApp that is lost in READY keeps its cells in the trees: entities live there, and perhaps only the link is lost.
+  Until it is back, no entity is sent there. Its entities are not restored elsewhere yet.
+- Its next incarnation is another app, without cells; it is a spare for when cells are added.
+- This manager joins the BaseAppMgr, again and again until it is linked; all other apps join this manager.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.game import Space
 from terrazzo.managers.cells import Cells
 from terrazzo.managers.spaces import CellAppState, SpaceState
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved
@@ -49,7 +49,7 @@ BASE_APP_MGR = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
 
 
 class State(Enum):
-    """How far the spaces are; see the module."""
+    """The state of the start; see the module."""
 
     GATHERING = "gathering"
     SPLITTING = "splitting"
@@ -74,10 +74,10 @@ class CellAppMgr(ClusterApp):
         self._apps: dict[AppId, CellAppState] = {}
         self._ground = Cells(self, self._apps)
         self._strays: dict[AppId, set[int]] = {}
-        """Those who were lost while the spaces were shared out, and the spaces of which they may have a tree that
-        nobody else goes by."""
+        """CellApps that were lost in SPLITTING, and the spaces of which they may have a tree that no other CellApp
+        uses."""
         self._told: dict[AppId, None] = {}
-        """BaseApps and BaseAppMgr with whom a link stands."""
+        """The linked BaseApps and the BaseAppMgr: they get SpacesReady."""
         self._is_joining = False
         self.on(CellAppReady, self._on_cellapp_ready)
         self.on(CellReady, self._on_cell_ready)
@@ -88,7 +88,7 @@ class CellAppMgr(ClusterApp):
     # App.
 
     def on_link_up(self, peer: AppId) -> None:
-        """BaseApps and BaseAppMgr want to know when the spaces are ready, however late they come."""
+        """See App. A BaseApp or BaseAppMgr that links late gets SpacesReady at once."""
         if peer.kind not in (AppKind.BASE_APP, AppKind.BASE_APP_MGR):
             return
         self._told[peer] = None
@@ -113,7 +113,7 @@ class CellAppMgr(ClusterApp):
             self._is_joining = True
             self.host.join(BASE_APP_MGR)
 
-    # CellApps come and go.
+    # CellApps that join or are lost.
 
     def _on_cellapp_ready(self, source: AppId, message: CellAppReady) -> None:
         if source.kind is not AppKind.CELL_APP:
@@ -123,15 +123,15 @@ class CellAppMgr(ClusterApp):
         if known is None:
             self._apps[source] = CellAppState()
             for former in [each for each in self._strays if each.slot == source.slot and each < source]:
-                del self._strays[former]  # it has ended: it will not be back
-            self.host.log("cellapp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
+                del self._strays[former]  # the former incarnation has ended
+            self.host.log("CellApp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
             if self.state is State.GATHERING and len(self._apps) >= self._cells:
                 self._split()
             else:
                 self._call_back(source)
         elif known.is_lost:
             known.is_lost = False
-            self.host.log("cellapp is back", app=str(source))
+            self.host.log("CellApp is back", app=str(source))
             for space in self._spaces_of(source):
                 self._ground.on_back(space, source)
 
@@ -143,7 +143,7 @@ class CellAppMgr(ClusterApp):
             for space in spaces:
                 self._ground.on_lost(space, app)
             self.host.log(
-                "cellapp lost",
+                "CellApp lost",
                 app=str(app),
                 spaces=names,
                 help="nobody can enter its cells until its link is back; if its process has ended, restart the cluster",
@@ -155,14 +155,15 @@ class CellAppMgr(ClusterApp):
             self._strays.setdefault(app, set()).update(space.id for space in spaces)
             for space in self._spaces.values():
                 space.clear()
-        self.host.log("cellapp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
+        self.host.log("CellApp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
         if self.state is State.GATHERING and len(self._apps) >= self._cells:
             self._split()
 
-    # The spaces are made.
+    # Dividing the spaces.
 
     def _split(self) -> None:
-        """Shares each space out over the first who joined; by index, so that a map reads the same at each start."""
+        """Divides each space among the first CellApps that joined, sorted by index: the map is the same at each
+        start."""
         self.state = State.SPLITTING
         apps = sorted(list(self._apps)[: self._cells])
         for space in self._spaces.values():
@@ -175,7 +176,7 @@ class CellAppMgr(ClusterApp):
         self._become_ready_if_all_are()
 
     def _call_back(self, app: AppId) -> None:
-        """One that strayed forgets every space of which it has no cell now."""
+        """Tells a CellApp that was lost in SPLITTING to forget every space of which it has no cell now."""
         for id in sorted(self._strays.get(app, ())):
             space = self._by_id[id]
             if app in space.members:
@@ -185,7 +186,7 @@ class CellAppMgr(ClusterApp):
                 self.send(app, CellRemoved(space.id, space.version))
 
     def _found(self, app: AppId, space: int) -> bool:
-        """One that strayed goes by no old tree of this space any more; whether it was thought to."""
+        """A CellApp has no outdated tree of this space any more; True if it may have had one until now."""
         spaces = self._strays.get(app, set())
         is_news = space in spaces
         spaces.discard(space)
@@ -194,7 +195,7 @@ class CellAppMgr(ClusterApp):
         return is_news
 
     def _spaces_of(self, app: AppId) -> list[SpaceState]:
-        """The spaces of whose trees a CellApp is told."""
+        """The spaces of which a CellApp gets the trees."""
         return [space for space in self._spaces.values() if app in space.members]
 
     def _on_cell_ready(self, source: AppId, message: CellReady) -> None:
@@ -222,7 +223,7 @@ class CellAppMgr(ClusterApp):
             for peer in self._told:
                 self.send(peer, SpacesReady(len(self._spaces)))
 
-    # The ground changes, on behalf of a balancer or an operator. What cannot be raises a UsageError that says why.
+    # Changes for a balancer or an operator. An impossible change raises a UsageError with the reason.
 
     def tree_of(self, space: str) -> BspTree:
         """The tree of a space as it is now."""
@@ -240,13 +241,13 @@ class CellAppMgr(ClusterApp):
         position: float | None = None,
         is_near: bool = False,
     ) -> AppId:
-        """Gives a CellApp that has none a cell of this space: what lies beyond a border through the cell of `beside`,
-        or, if `is_near`, before it. What is not said is chosen: the idlest spare, the widest cell, across its longer
-        side, in the middle. Returns who gets it."""
+        """Gives a CellApp that has none a cell of this space: the area beyond a border through the cell of `beside`,
+        or, if `is_near`, before it. Defaults: the spare with the least load, the largest cell, a border across its
+        longer side, in the middle. Returns the CellApp that gets the cell."""
         return self._ground.add(self._in_play(space), app, beside, axis, position, is_near=is_near)
 
     def retire_cell(self, space: str, app: AppId) -> None:
-        """Takes its cell of this space from a CellApp; its neighbour has the ground."""
+        """Takes its cell of this space from a CellApp; the area goes to its neighbour."""
         self._ground.retire(self._in_play(space), app)
 
     def move_border(self, space: str, path: Path, position: float) -> None:
@@ -261,7 +262,7 @@ class CellAppMgr(ClusterApp):
             raise UsageError(f"spaces are not ready yet: {self._progress()}; try again in a moment")
         return space
 
-    # Where an entity enters.
+    # FindEntry.
 
     def _on_find_entry(self, question: Question) -> None:
         asked = question.message
@@ -274,7 +275,7 @@ class CellAppMgr(ClusterApp):
             self.requests.refuse(question, answer)
 
     def _entry_at(self, asked: FindEntry) -> Entry | str:
-        """The way in, or a sentence that says why there is none."""
+        """The CellApp that covers the point, or a sentence with the reason why there is none."""
         space = self._spaces.get(asked.space)
         if space is None:
             return self._no_space(asked.space)
@@ -300,7 +301,7 @@ class CellAppMgr(ClusterApp):
             return f"{awaited} cells are still being made"
         return "all cells are there"
 
-    # Loads, and what the console shows.
+    # Loads, and the view for the console.
 
     def _on_load(self, source: AppId, message: CellAppLoad) -> None:
         known = self._apps.get(source)
@@ -309,7 +310,7 @@ class CellAppMgr(ClusterApp):
             self._refuse(source, message)
 
     def view(self) -> dict[str, Any]:
-        """Everything as plain data, for the console."""
+        """The state of this app for the console, as plain data."""
         return {
             "state": self.state.value,
             "progress": self._progress(),

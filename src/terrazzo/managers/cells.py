@@ -1,36 +1,39 @@
-"""How cells come and go while the world is in play, and how borders move: the manager's side (`cell/ground.py` has the
-CellApp's).
+"""Cells are added and retired, and borders move, while the world is in play: the manager's side (`cell/ground.py` has
+the CellApp's).
 
-Each change is a new version of the space's tree, told to all its members; each of them says CellReady when it goes by
-it. Two changes take several steps, since nobody may be sent where nobody awaits him, and nobody may be forgotten.
+Each change is a new version of the space's tree, which all members get; each of them sends CellReady when it uses this
+version. Two changes take several steps: an entity is never sent to a CellApp that does not expect it yet, and no entity
+is left behind.
 
-A cell is born without area, so that no entity and no ghost is sent to it, and grows when its CellApp has its tree:
+A new cell has no area, so that no entity and no ghost is sent to it, and grows when its CellApp has the tree:
 
     add_cell ──tree with an empty cell──▶ NEWBORN ──CellReady from it──▶ tree with the border where it was wanted
                                              └──── its link is lost ───▶ it retires
 
-A cell that retires is out of the tree at once: its ground is its neighbour's, and each entity moves once, to where it
-will stay. Who has it not in its tree may still be sent entities by those who do not know yet; it passes them on.
+A cell that retires is out of the tree at once: its area is its neighbour's, and each entity moves once, to its final
+CellApp. A CellApp without a cell in the tree may still get entities from CellApps that have an older tree; it passes
+them on.
 
     retire_cell ──tree without it──▶ RETIRING ──CellEmpty──▶ LEAVING ──CellReady from all──▶ CellRemoved
                                     in the list that            off the list: ghosts            │
                                     comes with the tree         there are deleted               ▼
                                                     no member any more  ◀──CellEmpty── forgets the space
 
-CellReady promises that nothing of the sender is on its way to a CellApp that is neither in the tree nor in the list. So
-when all have said it, nothing can come any more, and what is left with the leaving one when it hears CellRemoved is all
-there is: it says CellEmpty again when that, too, has gone. Until then it hears of every tree. A member whose link is
-lost is waited for: it may have something on its way. Whoever is back is told everything that it may have missed.
+CellReady promises that no entity of the sender is on its way to a CellApp that is neither in the tree nor in the list.
+So when all members have sent it, no more entities can arrive at the leaving CellApp, and it holds all that is left when
+it gets CellRemoved: it sends CellEmpty again when those have gone, too. Until then it gets every tree. The manager
+waits for a member whose link is lost: an entity may be on its way from it. A member that is back gets everything again
+that it may have missed.
 
-While a cell is newborn its space is not changed otherwise, or an entity could be sent there too early. That is one
-round trip: whoever wants a change tries again. A CellApp can have a cell of the space again as soon as it is no member.
+While a cell is newborn, its space is not changed otherwise, or an entity could be sent there too early. That takes one
+round trip: the caller of a change tries again. A CellApp can get a cell of the space again as soon as it is no member.
 """
 
 from __future__ import annotations
 
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.managers.spaces import CellAppState, Leaving, Newborn, SpaceState
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
 from terrazzo.world.bsp import BspTree, Leaf, Path
@@ -38,7 +41,7 @@ from terrazzo.world.rect import Axis
 
 
 class Cells:
-    """What CellAppMgr does with the trees of spaces in play."""
+    """Changes the trees of spaces in play, for one CellAppMgr."""
 
     def __init__(self, manager: ClusterApp, apps: dict[AppId, CellAppState]) -> None:
         self._manager = manager
@@ -65,7 +68,9 @@ class Cells:
             axis = Axis.X if rect.width >= rect.depth else Axis.Z
         if position is None:
             position = sum(rect.range_of(axis)) / 2
-        tree.split(leaf, axis, position, app, is_near=is_near)  # what cannot be is said now, not when it has grown
+        tree.split(
+            leaf, axis, position, app, is_near=is_near
+        )  # raises now for an impossible border, not when the cell grows
         low, high = tree.rect_of(leaf).range_of(axis)
         space.newborn = Newborn(app, float(position))
         self._plant(space, tree.split(leaf, axis, low if is_near else high, app, is_near=is_near), "cell added", app)
@@ -94,16 +99,16 @@ class Cells:
             if not self._apps[member].is_lost:
                 self._manager.send(member, message)
 
-    # What CellApps say, and when they are out of reach.
+    # Messages of CellApps, and lost links.
 
     def on_ready(self, space: SpaceState, app: AppId, version: int) -> None:
-        """A member goes by this version."""
+        """A member uses this version."""
         space.members[app] = max(space.members[app], version)
         self._grow(space)
         self._remove(space)
 
     def on_empty(self, space: SpaceState, app: AppId, version: int) -> bool:
-        """A member without a cell has no real any more. Whether that means something."""
+        """A member without a cell has no real any more; False when the sender is no member."""
         leaving = space.leaving.get(app)
         if app in space.retiring and space.tree is not None:
             del space.retiring[app]
@@ -116,20 +121,20 @@ class Cells:
         return leaving is not None or app in space.members
 
     def on_lost(self, space: SpaceState, app: AppId) -> None:
-        """The link with a member is gone. Nobody is at its newborn cell: it is not waited for."""
+        """The link with a member is lost. Its newborn cell holds no entity, so it retires at once."""
         if space.newborn is not None and space.newborn.app == app and space.tree is not None:
             space.newborn = None
             self._retire(space, space.tree, _leaf_of(space.tree, app))
 
     def on_back(self, space: SpaceState, app: AppId) -> None:
-        """A member is back: it may have missed anything."""
+        """A member is back: it gets the tree and CellRemoved again, since it may have missed them."""
         self._manager.send(app, space.as_message())
         leaving = space.leaving.get(app)
         if leaving is not None and leaving.is_told:
             self._manager.send(app, CellRemoved(space.id, leaving.version))
 
     def _grow(self, space: SpaceState) -> None:
-        """The newborn cell, as soon as it is there, gets what was meant for it."""
+        """Gives the newborn cell its area, when its CellApp has the tree."""
         newborn, tree = space.newborn, space.tree
         if newborn is None or tree is None or space.members[newborn.app] < space.version:
             return
@@ -138,7 +143,7 @@ class Cells:
         self._plant(space, tree.move_border(path[:-1], newborn.position), "cell grows", newborn.app)
 
     def _remove(self, space: SpaceState) -> None:
-        """Those who have left, as soon as everybody knows, may forget the space."""
+        """Sends CellRemoved to each leaving CellApp, when all members use a tree without it."""
         for app, leaving in space.leaving.items():
             if not leaving.is_told and all(known >= leaving.version for known in space.members.values()):
                 leaving.is_told = True
@@ -159,7 +164,7 @@ class Cells:
         return wanted
 
     def _widest(self, space: SpaceState, tree: BspTree) -> Leaf:
-        """The cell to be shared when nobody says which."""
+        """The cell that is divided by default: the one with the largest area."""
         leaves = [leaf for leaf in tree.leaves() if not self._apps[leaf.app].is_lost]
         if not leaves:
             raise UsageError(f"the links with all CellApps of space {space.policy.name!r} are lost; try again later")

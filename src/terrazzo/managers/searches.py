@@ -1,19 +1,20 @@
-"""Where is this entity? BaseAppMgr keeps no list of entities: it asks its BaseApps, each of which knows its own.
+"""Searches for an entity. The BaseAppMgr keeps no list of entities: it asks its BaseApps, and each answers for its own.
 
     asker ──Locate──▶ search ──Locate──▶ every BaseApp
-                        │  ◀──Located with a base──  found: whoever asked is told at once
+                        │  ◀──Located with a base──  found: every asker is answered at once
                         │  ◀──Located without──      not there
                         │  ◀──refused, timeout, link lost──  unsure
                         ▼
-           all have answered: not one has it, and all BaseApps that may live were asked → there is none
-                              else → refused; nothing is concluded from silence
+           all have answered: no BaseApp has it, and no BaseApp is missing or unsure → there is none
+                              else → refused; a missing answer proves nothing
 
-Who asks while a search is under way joins it, but its question is younger than the search: that there is no such
-entity, or no cell part, may have been said before it came to be. Only what names a cell part is taken for an answer to
-it, or that nothing is certain, or that it is unsettled; else the next search begins, for all that have joined.
+A Locate that arrives while a search is under way joins it, but it is younger than the search: a BaseApp may have
+answered "no such entity" or "no cell part" before the entity or its cell part was created. So the younger request gets
+the answer only if this names a cell part, is a refusal, or is unsettled. Otherwise the next search begins, for all
+requests that have joined.
 
-A BaseApp whose link was lost is `missing` until it is back, or until its next incarnation is there, which is started
-only when the former one has ended. While one is missing no entity is said to be gone: it may be there.
+A BaseApp whose link was lost is `missing` until it is back or its next incarnation has joined, which is started only
+when the former one has ended. While a BaseApp is missing, no entity is reported as gone: it may be there.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from terrazzo.wire.cluster_app import ClusterApp
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
@@ -38,33 +39,33 @@ class _Search:
     left: int
     """BaseApps that have not answered."""
     unsure: str = ""
-    """Why nothing can be concluded when nobody has it."""
+    """Why it is not certain that there is no such entity."""
     questions: list[Question] = field(default_factory=list)
     younger: list[Question] = field(default_factory=list)
-    """Asked since the search began."""
+    """Requests that arrived after the search began."""
 
 
 class Searches:
     """The searches of one BaseAppMgr."""
 
     def __init__(self, manager: ClusterApp, apps: Iterable[AppId]) -> None:
-        """`apps`: the BaseApps that are there, at any time."""
+        """`apps`: the linked BaseApps, as they are at any time."""
         self.missing: dict[AppId, None] = {}
         self._manager = manager
         self._apps = apps
         self._searches: dict[int, _Search] = {}
 
     def on_joined(self, app: AppId) -> None:
-        """A BaseApp is there."""
+        """A BaseApp has joined."""
         for former in [each for each in self.missing if each.slot == app.slot]:
             del self.missing[former]
 
     def on_lost(self, app: AppId) -> None:
-        """The link with a BaseApp is gone; it may live."""
+        """The link with a BaseApp is lost; its process may still run."""
         self.missing[app] = None
 
     def begin(self, question: Question) -> None:
-        """Somebody asks."""
+        """A Locate has arrived: begins a search, or joins the one for this entity."""
         asked = question.message
         assert isinstance(asked, Locate)
         search = self._searches.get(asked.entity)
@@ -110,7 +111,7 @@ class Searches:
             self._end(search, None if search.unsure else Located())
 
     def _end(self, search: _Search, answer: Located | None) -> None:
-        """Tells everyone who asked; whoever comes later begins anew."""
+        """Answers every asker. A later Locate begins a new search."""
         if self._searches.get(search.entity) is search:
             del self._searches[search.entity]
         younger, search.younger = search.younger, []

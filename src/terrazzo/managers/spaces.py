@@ -1,4 +1,4 @@
-"""What CellAppMgr knows of each space and of each CellApp, and how it shows them as plain data (what JSON can hold)."""
+"""The state of each space and of each CellApp at the CellAppMgr, and their views as plain data (what JSON can hold)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class CellAppState:
 
     load: float | None = None
     cells: dict[int, CellLoad] = field(default_factory=dict)
-    """Its cells by space, as it reported them; loads smoothed."""
+    """Its cells by space, as last reported; loads are smoothed."""
     is_lost: bool = False
 
     def take_in(self, report: CellAppLoad) -> bool:
-        """Whether the report can be true; if so it counts from now on."""
+        """Applies a report; False when its values are impossible."""
         if not is_load(report.load) or not all(is_load(cell.load) for cell in report.cells):
             return False
         self.load = smoothed(self.load, report.load)
@@ -46,11 +46,11 @@ class CellAppState:
 
 
 class Newborn(NamedTuple):
-    """A cell that has no area until its CellApp says that it is there."""
+    """A cell that has no area until its CellApp has the tree."""
 
     app: AppId
     position: float
-    """Where its border will be then."""
+    """The position of its border from then on."""
 
 
 @dataclass
@@ -58,49 +58,49 @@ class Leaving:
     """A CellApp that had a cell and has no real of the space any more."""
 
     version: int
-    """By which everybody must go before it may forget the space."""
+    """The version that all members must use before this CellApp may forget the space."""
     is_told: bool = False
 
 
 @dataclass
 class SpaceState:
-    """One space of the game. The version counts the trees it has had; it never goes back, even when the tree does."""
+    """One space of the game. The version counts its trees; it never decreases, even when the tree is cleared."""
 
     id: int
     policy: Space
     version: int = 0
     tree: BspTree | None = None
     members: dict[AppId, int] = field(default_factory=dict)
-    """Who is told of each tree: those with a cell, and those who had one and have not forgotten it. With the newest
-    version that each goes by; 0: none yet."""
+    """The CellApps that get each tree: those with a cell, and those that had one and have not forgotten the space yet.
+    With the newest version that each uses; 0: none yet."""
     newborn: Newborn | None = None
     retiring: dict[AppId, None] = field(default_factory=dict)
     leaving: dict[AppId, Leaving] = field(default_factory=dict)
 
     def plant(self, tree: BspTree) -> None:
-        """A new tree, from here on."""
+        """Sets a new tree, with the next version."""
         self.tree = tree
         self.version += 1
         for leaf in tree.leaves():
             self.members.setdefault(leaf.app, 0)
 
     def clear(self) -> None:
-        """Back to the time before the first tree."""
+        """Removes the tree and all members; the version stays."""
         self.tree = self.newborn = None
         self.members.clear()
 
     @property
     def is_known_to_all(self) -> bool:
-        """Whether all go by the newest tree."""
+        """Whether all members use the newest tree."""
         return all(known >= self.version for known in self.members.values())
 
     def as_message(self) -> SpaceTree:
-        """The tree as CellApps hear of it."""
+        """The message that carries the tree to CellApps."""
         assert self.tree is not None, f"space {self.policy.name} has no tree yet"
         return SpaceTree(self.id, self.policy.name, self.version, self.tree.pack(), tuple(self.retiring))
 
     def view(self, apps: dict[AppId, CellAppState]) -> dict[str, Any]:
-        """For the console: cells with what of them is within the bounds, and the tree itself."""
+        """For the console: the cells, clipped to the bounds, and the tree itself."""
         tree = self.tree
         return {
             "id": self.id,

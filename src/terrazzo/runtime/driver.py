@@ -7,7 +7,7 @@
 
 The driver is what the app calls its `Host` and what hears the connections. It calls the app from the event loop only,
 one call at a time, with a `now` that stands still during the call. All that an app writes leaves with the tick, as one
-bundle to each peer (`wire.links` does this). How late ticks are made up for says `schedule.py`.
+bundle to each peer (`cluster.links` does this). How late ticks are made up for says `schedule.py`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from enum import Enum
 from random import Random
 from typing import Any
 
+from terrazzo.cluster.app import App, Host
+from terrazzo.cluster.links import LinkLimits, Links
 from terrazzo.runtime.cpuload import CpuLoad
 from terrazzo.runtime.links import LinkTransport, Log, Place, Places, TransportLimits
 from terrazzo.runtime.schedule import Schedule
 from terrazzo.runtime.shell import Clock
-from terrazzo.wire.app import App, Host
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.links import LinkLimits, Links
 
 LATE_TICKS_MAX = 3
 """Missed ticks that are made up for in a row."""

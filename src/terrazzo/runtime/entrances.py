@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 
 from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.login.loginapp import LoginApp, LoginLimits
 from terrazzo.runtime import ports
@@ -16,9 +18,7 @@ from terrazzo.runtime.members import AppMember
 from terrazzo.runtime.orders import Report, Step
 from terrazzo.runtime.ports import candidates
 from terrazzo.schema.digest import digest
-from terrazzo.wire.app import Host
 from terrazzo.wire.client import Event
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppKind
 
 

@@ -1,4 +1,5 @@
-"""Connections between apps, over TCP or, on one machine, unix sockets: the real `Transport` under `wire.links.Links`.
+"""Connections between apps, over TCP or, on one machine, unix sockets: the real `Transport` under
+`cluster.links.Links`.
 
 `Links` decides who is dialled, greeted, heard and given up; this moves its frames (`framing.py`) and tells it what
 becomes of connections. It reports from the event loop only, never from inside a call of `Links`.
@@ -27,11 +28,11 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
+from terrazzo.cluster.app import Rng
+from terrazzo.cluster.links import Slot
 from terrazzo.errors import DecodeError
 from terrazzo.runtime.framing import Frames, frame_header
-from terrazzo.wire.app import Rng
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.links import Slot
 
 BACKOFF_S = 0.05
 BACKOFF_S_MAX = 2.0
@@ -111,7 +112,7 @@ class _Connection(asyncio.Protocol):
 
 
 class LinkTransport:
-    """All connections of one app; `wire.links.Transport` on a running loop."""
+    """All connections of one app; `cluster.links.Transport` on a running loop."""
 
     def __init__(
         self, hearer: Hearer, places: Places, *, log: Log, rng: Rng, limits: TransportLimits | None = None
@@ -166,7 +167,7 @@ class LinkTransport:
     # Transport: what the links need.
 
     def dial(self, peer: AppId) -> int:
-        """Begins a connection; see `wire.links.Transport`."""
+        """Begins a connection; see `cluster.links.Transport`."""
         number = next(self._numbers)
         self._gone.clear()
         task = self._dials[number] = self._loop.create_task(self._dial(number, peer))

@@ -25,6 +25,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cluster.app import Host
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.passwords import Hasher
@@ -40,8 +42,6 @@ from terrazzo.runtime.leftovers import set_reserve_aside, take_in
 from terrazzo.runtime.links import Log
 from terrazzo.runtime.orders import Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
-from terrazzo.wire.app import Host
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppKind
 
 if TYPE_CHECKING:  # what it is made of takes longer to import than all the rest
@@ -287,6 +287,6 @@ class CellMember(AppMember):
         return self.app
 
     def _missing(self) -> str:
-        if self.app.manager is None:
+        if self.app.links.manager is None:
             return "a link with CellAppMgr"
         return "" if self.app.spaces else "its cells"

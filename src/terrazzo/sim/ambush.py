@@ -19,9 +19,9 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.sim.faults import Fault, FaultKind, FaultPlan
 from terrazzo.sim.world import FaultLevel, Process, World
-from terrazzo.wire.cluster_app import ClusterApp
 from terrazzo.wire.common import Request
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message

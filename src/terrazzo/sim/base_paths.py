@@ -1,6 +1,6 @@
 """The transitions of the state machines around a base and a client, and how a run counts them (`coverage.py`).
 
-    cell part    as its base knows it                        (`base/cellside.py`)
+    cell part    as its base handles it                      (`base/cell_part_states.py`)
     save         of one base                                 (`base/saving.py`)
     session      of one player's program                     (`base/proxy.py`)
     entry        of an entity in a client's view, as the messages on their way to it tell      (`base/shown.py`)
@@ -13,32 +13,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from terrazzo.base.cellside import CellSide
+from terrazzo.base.cell_part import CellPart
+from terrazzo.base.cell_part_states import TRANSITIONS, CellPartEvent, CellPartState
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.saving import Saver
 from terrazzo.base.shown import Shown
 from terrazzo.db.doubts import Doubts
 from terrazzo.db.logon import LogOns
-from terrazzo.db.refusals import Refused
+from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import Claim
-from terrazzo.sim.coverage import Table, Watch
+from terrazzo.sim.transitions import Table, Watch
 from terrazzo.sync.protocol import ToClient, split_message, take_alias
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.db_basemgr import ProxyPlaced
 from terrazzo.wire.requests import Failure
 
+_DEATHS = (CellPartEvent.CREATOR_DEAD, CellPartEvent.HOME_DEAD)
+
+
+def _cell_part_paths() -> tuple[str, ...]:
+    """Every change of state in the table of the cell part that takes no dead CellApp."""
+    paths = {
+        f"{state.value} → {step.state.value}": None
+        for state, row in TRANSITIONS.items()
+        for event, step in row.items()
+        if state is not step.state and state is not CellPartState.LOST and event not in _DEATHS
+    }
+    return tuple(paths)
+
+
 TABLE: Table = {
-    "cell part": (
-        "none → finding",
-        "finding → creating",
-        "finding → none",
-        "creating → there",
-        "creating → finding",
-        "creating → none",
-        "there → leaving",
-        "there → none",
-        "leaving → none",
-    ),
+    "cell part": _cell_part_paths(),
     "save": (
         "idle → gathering",
         "idle → asked",
@@ -94,7 +99,8 @@ TABLE: Table = {
 }
 
 UNREACHED = {
-    "cell part: creating → none": "takes a CellApp that refuses a cell part which is not wanted any more by then",
+    "cell part: creating → none": "takes a cell part whose properties cannot be sent, or a server that stops",
+    "cell part: cancelled → none": "takes a CellApp that refuses a cell part which was taken down meanwhile",
     "session: attached → absent": "no client of these worlds goes silent before it is ready",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
     "log-on: refused: one is under way": "no two clients of these worlds log on with one name",
@@ -104,7 +110,7 @@ UNREACHED = {
 
 def watch(watch: Watch) -> None:
     """Puts the counting in."""
-    watch.state(CellSide, "state", "cell part")
+    watch.state(CellPart, "state", "cell part")
     watch.state(Saver, "state", "save")
     watch.state(ProxyEntity, "presence", "session")
     _watch_entries(watch)
@@ -150,7 +156,7 @@ def _watch_entries(watch: Watch) -> None:
 
 def _watch_log_ons(watch: Watch) -> None:
     take = watch.take
-    refusals = {Refused.LOGGING_ON: "refused: one is under way", Refused.NOT_READY: "refused: not ready"}
+    refusals = {LogOnRefusal.LOGGING_ON: "refused: one is under way", LogOnRefusal.NOT_READY: "refused: not ready"}
 
     def found(before: Any, own: LogOns, attempt: Any, account: Any) -> None:
         take("log-on", "a new name" if account is None else "the name is known")
@@ -181,7 +187,7 @@ def _watch_log_ons(watch: Watch) -> None:
         take("log-on", "not placed, for sure" if failure is Failure.REFUSED else "perhaps placed")
         before(own, attempt, dbid, failure, why)
 
-    def refuse(before: Any, own: LogOns, attempt: Any, why: Refused, detail: str = "") -> None:
+    def refuse(before: Any, own: LogOns, attempt: Any, why: LogOnRefusal, detail: str = "") -> None:
         if why in refusals:
             take("log-on", refusals[why])
         before(own, attempt, why, detail)

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.moves import FRESH_MOVER
-from terrazzo.cell.real import Real
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.core.real import FRESH_MOVER, Real
+from terrazzo.cluster.app import App
 from terrazzo.sync import protocol
-from terrazzo.wire.app import App
-from terrazzo.wire.entity_messages import PackedPart
+from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import Position, ToClient
@@ -85,7 +85,7 @@ def _packs_timers(app: CellApp, later_s: float) -> None:
 def _forgets_epoch(app: CellApp) -> None:
     """What is old counts as new: a late creation or deletion undoes a newer one."""
     newest = 1 << 62
-    app.ghosts.graves.is_too_late = lambda entity, epoch: False  # type: ignore[method-assign]
+    app.receiver.tombstones.is_too_late = lambda entity, epoch: False  # type: ignore[method-assign]
     _hears(app, DeleteGhost, lambda message: msgspec.structs.replace(message, epoch=newest, number=newest, past=None))
 
     def end(before: Any, source: AppId, message: DeleteGhost) -> None:
@@ -94,7 +94,7 @@ def _forgets_epoch(app: CellApp) -> None:
             message = msgspec.structs.replace(message, epoch=body.epoch, number=body.number)
             before(source, message)
 
-    instead(app.ghosts, "_end", end)
+    instead(app.receiver, "_end", end)
 
 
 def _applies_early(app: CellApp) -> None:
@@ -128,7 +128,7 @@ def _misses_steps(app: CellApp) -> None:
 
 def _no_tombstone(app: CellApp) -> None:
     """What ended is forgotten at once."""
-    app.ghosts.graves.dig = lambda *args, **named: None  # type: ignore[method-assign]
+    app.receiver.tombstones.add = lambda *args, **named: None  # type: ignore[method-assign]
 
 
 def _no_snapshot(app: CellApp) -> None:
@@ -159,7 +159,7 @@ def _forgets_past(app: CellApp) -> None:
 def _hides_next_real(app: CellApp) -> None:
     """Ghosts do not hear where the real went, and believe no arrival."""
     _hears(app, NextReal, lambda message: None)
-    instead(app.haunts, "adopt", lambda adopt, real, *known: None)
+    instead(app.placement, "adopt", lambda adopt, real, *known: None)
 
 
 # Offloads.
@@ -212,7 +212,7 @@ def _calls_twice(app: CellApp) -> None:
 
 def _skips_forward(app: CellApp) -> None:
     """What comes for a real that has left is not passed on: it comes when it is sent again."""
-    instead(app.switchboard, "_pass_on", lambda pass_on, *args: None)
+    instead(app.switchboard.router, "_pass_on", lambda pass_on, *args: None)
 
 
 def _loses_refused(app: CellApp) -> None:
@@ -230,7 +230,7 @@ def _dies_alone(app: CellApp) -> None:
 
     def check(before: Any, *args: Any) -> Any:
         if next(looks) % 50 == 0 and app.reals:
-            app.doom(next(iter(app.reals.values())))
+            app.core.mark_destroyed(next(iter(app.reals.values())))
         return before(*args)
 
     instead(app.offloads, "check", check)
@@ -248,7 +248,7 @@ def _hides_ends(app: CellApp) -> None:
             return None
         return before(body, hook, *args, **named)
 
-    instead(app, "run", run)
+    instead(app.core, "run", run)
 
 
 # Teleports.
@@ -281,7 +281,7 @@ def change_messages(app: CellApp, change: Callable[[Real, tuple[bytes, ...]], tu
             message = msgspec.structs.replace(message, messages=change(real, message.messages))
         before(real, message)
 
-    instead(app.feed, "tell_base", tell)
+    instead(app.scheduler, "send_to_base", tell)
 
 
 def is_kind(message: bytes, kind: int) -> bool:
@@ -317,12 +317,13 @@ def _reuses_alias(app: CellApp) -> None:
 
     def serve(before: Any, real: Real) -> None:
         before(real)
-        if real.witness is not None:
-            aliases = real.witness._story.aliases
+        witness = witness_of(real)
+        if witness is not None:
+            aliases = witness.sent.aliases
             for alias in sorted(aliases.resting):
                 aliases.release(alias)
 
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _forgets_seen(app: CellApp) -> None:
@@ -335,10 +336,11 @@ def _forgets_left(app: CellApp) -> None:
 
     def serve(before: Any, real: Real) -> None:
         before(real)
-        if real.witness is not None:
-            real.witness._story.left.clear()
+        witness = witness_of(real)
+        if witness is not None:
+            witness.sent.left.clear()
 
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _flickers(app: CellApp) -> None:
@@ -361,8 +363,8 @@ def _flickers(app: CellApp) -> None:
             for each in {*shown} & {*real.witness.entities()}:
                 real.witness.withhold(each, False)
 
-    instead(app.offloads, "land", land)
-    instead(app.feed, "serve", serve)
+    instead(app.offloads, "begin_real", land)
+    instead(app.scheduler, "serve", serve)
 
 
 def _sees_less(app: CellApp) -> None:

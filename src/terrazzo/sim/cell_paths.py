@@ -1,8 +1,8 @@
 """The transitions of the state machines of CellApps, and how a run counts them (`coverage.py`).
 
-    arrival      what becomes of an Offload that comes       (`cell/offload.py`, `cell/arrival.py`)
-    offload      what becomes of a real that leaves          (`cell/offload.py`)
-    teleport     what becomes of a wish                      (`cell/teleport.py`)
+    arrival      what becomes of an Offload that comes       (`cell/migration/offload.py`, `cell/migration/arrival.py`)
+    offload      what becomes of a real that leaves          (`cell/migration/offload.py`)
+    teleport     what becomes of a wish                      (`cell/migration/teleport.py`)
     ground       what a CellApp tells the manager            (`cell/ground.py`)
 
 Ghosts and their mending are in `ghost_paths.py`. Left out is what takes the death of a CellApp: these worlds have none.
@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from terrazzo.cell.answers import Answers
-from terrazzo.cell.ghost import Ghosts
+from terrazzo.cell.core.destinations import Destinations
+from terrazzo.cell.ghosts.held import Held
+from terrazzo.cell.ghosts.mending import Mending
+from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.ground import Ground
-from terrazzo.cell.held import Held
-from terrazzo.cell.mending import Mending
-from terrazzo.cell.offload import Offloads
-from terrazzo.cell.teleport import Teleports
-from terrazzo.sim.coverage import Table, Watch
+from terrazzo.cell.migration.answers import Answers
+from terrazzo.cell.migration.offload import Offloads
+from terrazzo.cell.migration.teleport import Teleports
+from terrazzo.sim.transitions import Table, Watch
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import IAmHere
 from terrazzo.wire.pairs.cell_cell import Offload, OffloadRefused, OffloadUnreadable, Onloaded
@@ -89,7 +90,8 @@ def watch(watch: Watch) -> None:
 
 
 class _Arrivals:
-    """A copy of an Offload gets the stored answer (`cell/answers.py`), or the one that follows from its epoch."""
+    """A copy of an Offload gets the stored answer (`cell/migration/answers.py`), or the one that follows from its
+    epoch."""
 
     def __init__(self, watch: Watch) -> None:
         self._take = watch.take
@@ -98,10 +100,10 @@ class _Arrivals:
         watch.method(Offloads, "on_offload", self._on_offload)
         watch.method(Offloads, "_take_in", self._take_in)
         watch.method(Offloads, "_answer", self._answer)
-        watch.method(Offloads, "land", self._land)
-        watch.method(Ghosts, "hold_arrival", self._hold)
-        watch.method(Ghosts, "pass_over", self._pass_over)
-        watch.method(Mending, "hurry", self._hurry)
+        watch.method(Offloads, "begin_real", self._land)
+        watch.method(GhostReceiver, "hold_arrival", self._hold)
+        watch.method(GhostReceiver, "pass_over", self._pass_over)
+        watch.method(Mending, "begin_arrivals", self._begin_arrivals)
         self._held: set[tuple[Any, int]] = set()
 
     def _repeat(self, before: Any, own: Answers, source: AppId, message: Offload | OffloadUnreadable) -> bool:
@@ -127,7 +129,7 @@ class _Arrivals:
         before(own, source, answer)
 
     def _land(self, before: Any, own: Offloads, message: Offload) -> Any:
-        key = (own._app, message.entity)
+        key = (own._core, message.entity)
         if key in self._held:
             self._held.discard(key)
             how = "is held, begins without them" if self._is_passed_over else "is held, its steps come"
@@ -136,18 +138,18 @@ class _Arrivals:
             self._take("arrival", "lands at once" if message.jump is None else "lands after a jump")
         return before(own, message)
 
-    def _hold(self, before: Any, own: Ghosts, source: AppId, message: Offload) -> None:
+    def _hold(self, before: Any, own: GhostReceiver, source: AppId, message: Offload) -> None:
         self._take("arrival", "is held")
-        self._held.add((own._app, message.entity))
+        self._held.add((own._core, message.entity))
         before(own, source, message)
 
-    def _pass_over(self, before: Any, own: Ghosts, entity: int, held: Held) -> None:
-        self._is_passed_over = isinstance(held.turns[0].message, Offload)
+    def _pass_over(self, before: Any, own: GhostReceiver, entity: int, held: Held) -> None:
+        self._is_passed_over = isinstance(held.transitions[0].message, Offload)
         before(own, entity, held)
         self._is_passed_over = False
 
-    def _hurry(self, before: Any, own: Mending) -> None:
-        if own._ghosts.arrivals():
+    def _begin_arrivals(self, before: Any, own: Mending) -> None:
+        if any(isinstance(turn.message, Offload) for held in own._gaps.held.values() for turn in held.transitions):
             self._take("arrival", "is held, a link is lost")
         before(own)
 
@@ -157,7 +159,7 @@ def _watch_offloads(watch: Watch) -> None:
 
     def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
         left: bool = before(own, real, to, jump)
-        how = "leaves" if jump is None else "leaves by a jump" if to != own._app.me else "jumps within the app"
+        how = "leaves" if jump is None else "leaves by a jump" if to != own._core.me else "jumps within the app"
         take("offload", how if left else "stays: the game's last word")
         return left
 
@@ -182,7 +184,7 @@ def _watch_offloads(watch: Watch) -> None:
                 take("offload", "is sent again")
         before(own, peer)
 
-    def shelter(before: Any, own: Offloads, real: Any) -> Any:
+    def shelter(before: Any, own: Destinations, real: Any) -> Any:
         found = before(own, real)
         if found is not None:
             take("offload", "goes to a shelter")
@@ -192,7 +194,7 @@ def _watch_offloads(watch: Watch) -> None:
     watch.method(Offloads, "on_onloaded", on_onloaded)
     watch.method(Offloads, "on_refused", on_refused)
     watch.method(Offloads, "on_link_up", on_link_up)
-    watch.method(Offloads, "_shelter", shelter)
+    watch.method(Destinations, "_shelter", shelter)
 
 
 def _watch_teleports(watch: Watch) -> None:
@@ -225,8 +227,8 @@ def _watch_teleports(watch: Watch) -> None:
         before(own, wish, reason)
 
     def unpack(before: Any, own: Teleports, real: Any, packed: Any) -> None:
-        wish = own._wishes.get(real.body.id)
-        if packed is not None and real.arrived_at == own._app.host.now and wish is None:
+        wish = own._pending.get(real.body.id)
+        if packed is not None and real.arrived_at == own._core.host.now and wish is None:
             take("teleport", "travels with its entity")
         before(own, real, packed)
 
@@ -237,7 +239,7 @@ def _watch_teleports(watch: Watch) -> None:
         return is_so
 
     def arrive(before: Any, own: Teleports, real: Any) -> None:
-        take("teleport", "arrives" if real.arrived_at == own._app.host.now else "is put in this cell")
+        take("teleport", "arrives" if real.arrived_at == own._core.host.now else "is put in this cell")
         before(own, real)
 
     def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
@@ -265,7 +267,7 @@ def _watch_ground(watch: Watch) -> None:
         retiring, owed = dict(own._emptied), dict(own._owed)
         removed = dict(own._removed)
         before(own)
-        if own._app.manager is None:
+        if own._core.links.manager is None:
             return
         for id in owed:
             take("ground", "ready: held back" if id in own._owed else "ready: said")
@@ -274,9 +276,10 @@ def _watch_ground(watch: Watch) -> None:
         for _ in removed.keys() - own._removed.keys():
             take("ground", "empty: said of a removed cell")
 
-    def is_empty(before: Any, own: Ground, space: Any) -> bool:
-        has_reals = any(body.real is not None for body in space.bodies.values())
-        is_so: bool = before(own, space)
+    def is_empty(before: Any, own: Ground, id: int) -> bool:
+        space = own._core.spaces.get(id)
+        has_reals = space is not None and any(body.real is not None for body in space.bodies.values())
+        is_so: bool = before(own, id)
         if not is_so and not has_reals:
             take("ground", "empty: held back by what is kept or arriving")
         return is_so

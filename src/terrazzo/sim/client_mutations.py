@@ -1,7 +1,7 @@
 """Broken forms of what apps do for a client and let it do, each with a name (`mutations.py` has the table).
 
-Each is a patch of one app when it starts. The judges are `seamless_budget.py`, `seamless_rates.py` and
-`seamless_clients.py`.
+Each is a patch of one app when it starts. The judges are `sim/scenarios/seamless/byte_budget.py`,
+`sim/scenarios/seamless/call_rates.py` and `sim/scenarios/seamless/kept_proxies.py`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from math import inf
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.cellside import Body
+from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.core.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed, Side
 from terrazzo.sim.cell_mutations import Harm, _packs_witness, harmed, instead
 from terrazzo.sync.protocol import ToClient, take_entity
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import EntityId, Part, PartId
 
 SAVED_MAX = 1000.0
@@ -29,17 +30,18 @@ SAVED_MAX = 1000.0
 
 def _serves(app: CellApp, serve: Callable[[Callable[[Real], None], Real], None]) -> None:
     """Clients are served in another way."""
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _forgives_debts(app: CellApp) -> None:
     """What a client was sent beyond its budget is not owed."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        assert real.witness is not None
-        story = real.witness._story
+        witness = witness_of(real)
+        assert witness is not None
+        budget = witness.sent.budget
         before(real)
-        story.deficit = min(story.deficit, 0.0)
+        budget.deficit = min(budget.deficit, 0.0)
 
     _serves(app, serve)
 
@@ -48,9 +50,9 @@ def _counts_twice(app: CellApp) -> None:
     """Each client is granted the bytes of two ticks in each tick."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        throttle, app.feed.throttle = app.feed.throttle, 2 * app.feed.throttle
+        throttle, app.scheduler.throttle = app.scheduler.throttle, 2 * app.scheduler.throttle
         before(real)
-        app.feed.throttle = throttle
+        app.scheduler.throttle = throttle
 
     _serves(app, serve)
 
@@ -60,13 +62,14 @@ def _saves_without_end(app: CellApp) -> None:
     saved: dict[tuple[int, int], float] = {}
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        assert real.witness is not None
-        key, throttle = (real.body.id, real.witness.number), app.feed.throttle
-        idle = len(real.witness.pending) == 0 and real.witness._story.deficit < 0
+        witness = witness_of(real)
+        assert witness is not None
+        key, throttle = (real.body.id, witness.number), app.scheduler.throttle
+        idle = len(witness.sent.pending) == 0 and witness.sent.budget.deficit < 0
         saved[key] = min(saved.get(key, 0.0) + 1.0, SAVED_MAX) if idle else 0.0
-        app.feed.throttle = max(throttle, saved[key])
+        app.scheduler.throttle = max(throttle, saved[key])
         before(real)
-        app.feed.throttle = throttle
+        app.scheduler.throttle = throttle
 
     _serves(app, serve)
 
@@ -77,13 +80,13 @@ def _saves_without_end(app: CellApp) -> None:
 def _makes(app: BaseApp, change: Callable[[ProxyEntity], None]) -> None:
     """Proxies are changed as they are made."""
 
-    def settle(before: Any, *args: Any) -> Any:
+    def register(before: Any, *args: Any) -> Any:
         entity = before(*args)
         if isinstance(entity, ProxyEntity):
             change(entity)
         return entity
 
-    instead(app.nursery, "_settle", settle)
+    instead(app.factory, "_register", register)
 
 
 def _ignores_rates(proxy: ProxyEntity) -> None:
@@ -122,7 +125,7 @@ def _exposes_to_all(proxy: ProxyEntity) -> None:
         if schema is None or entity == proxy.id:
             before(number, body)
             return
-        call = proxy.app.methods.find(schema, Side.CELL, number, data)
+        call = proxy.mail._methods.find(schema, Side.CELL, number, data)
         if call.method.exposed is Exposed.ALL_CLIENTS:
             before(number, body)
             return
@@ -149,45 +152,36 @@ def _exposes_unlisted(proxy: ProxyEntity) -> None:
 # Clients that come and go.
 
 
-def _has(app: CellApp, real_type: type[Real]) -> None:
-    """The reals of an app are of this class."""
-
-    def settle(before: Any, real: Real) -> None:
-        before(real)
-        real.__class__ = real_type
-
-    instead(app, "settle", settle)
-
-
-class _KeepsWitness(Real):
+def _keeps_witness(app: CellApp) -> None:
     """The client of a body is gone, and its witness goes on."""
 
-    __slots__ = ()
-
-    def set_witness(self, number: int, is_on: bool) -> None:
+    def set_witness(before: Any, real: Real, number: int, is_on: bool) -> None:
         if is_on:
-            super().set_witness(number, is_on)
+            before(real, number, is_on)
+
+    instead(app.clients, "set_witness", set_witness)
 
 
-class _GoesOnWithStory(Real):
-    """The next client of a body goes on with the story of the one before it."""
+def _goes_on_with_story(app: CellApp) -> None:
+    """The next client of a body goes on with what the one before it was sent."""
 
-    __slots__ = ()
-
-    def set_witness(self, number: int, is_on: bool) -> None:
-        if is_on and self.witness is not None:
-            self.witness.number = number
+    def set_witness(before: Any, real: Real, number: int, is_on: bool) -> None:
+        if is_on and real.witness is not None:
+            real.witness.number = number
         elif is_on:
-            super().set_witness(number, is_on)
+            before(real, number, is_on)
+
+    instead(app.clients, "set_witness", set_witness)
 
 
 def _shows_no_player(app: CellApp) -> None:
     """The next client of a body is not told what its own entity is."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
-        assert real.witness is not None
-        pending = real.witness._story.pending
-        if real.witness.number > 1 and pending and pending[0][0] == ToClient.CELL_PLAYER:
+        witness = witness_of(real)
+        assert witness is not None
+        pending = witness.sent.pending
+        if witness.number > 1 and pending and pending[0][0] == ToClient.CELL_PLAYER:
             del pending[0]
         before(real)
 
@@ -200,7 +194,7 @@ def _tells_no_detaching(app: CellApp) -> None:
     def run(before: Any, body: Any, what: str, *args: Any) -> Any:
         return None if what == "on_client_detached" else before(body, what, *args)
 
-    instead(app, "run", run)
+    instead(app.core, "run", run)
 
 
 def _sends_no_detaching(proxy: ProxyEntity) -> None:
@@ -210,14 +204,14 @@ def _sends_no_detaching(proxy: ProxyEntity) -> None:
         if is_on:
             before(witness, is_on=is_on)
 
-    instead(proxy, "_say_witness", say)
+    instead(proxy, "_send_witness", say)
 
 
 def _reuses_number(proxy: ProxyEntity) -> None:
     """The next client of a proxy has the witness number of the one before it."""
 
     def set_witness(before: Any) -> None:
-        is_next = proxy.witness > 0 and proxy.cell.state is Body.THERE and proxy.is_ready
+        is_next = proxy.witness > 0 and proxy.cell.state is CellPartState.THERE and proxy.is_ready
         proxy.witness -= is_next
         before()
 
@@ -238,8 +232,8 @@ CLIENT_HARMS: dict[str, Harm] = {
     "forgive-debts": _forgives_debts,
     "count-budget-twice": _counts_twice,
     "save-without-end": _saves_without_end,
-    "keep-witness": lambda app: _has(app, _KeepsWitness),
-    "go-on-with-story": lambda app: _has(app, _GoesOnWithStory),
+    "keep-witness": _keeps_witness,
+    "go-on-with-story": _goes_on_with_story,
     "show-no-player": _shows_no_player,
     "tell-no-detaching": _tells_no_detaching,
 }

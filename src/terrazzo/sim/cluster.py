@@ -23,6 +23,7 @@ from terrazzo.base.baseapp import Address as BaseAddress
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CLIENT_BITS_S, CellApp
 from terrazzo.client import ClientApp, ClientGame
+from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.passwords import Cost, Hasher
@@ -34,7 +35,6 @@ from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.schema.digest import digest
 from terrazzo.sim.world import Process, World
 from terrazzo.sync.view_events import Event
-from terrazzo.wire.app import App
 from terrazzo.wire.client import ServerEndpoint, public_key
 from terrazzo.wire.client.limits import SERVER, Settings
 from terrazzo.wire.ids import AppKind
@@ -132,7 +132,7 @@ class Seat:
 
 def busy(rng: Random, most_s: float) -> Callable[[], float]:
     """The processor time that a CellApp has used, of which between two looks up to so much has gone by: with as much as
-    a tick has, clients are throttled (`cell/feed.py`)."""
+    a tick has, clients are throttled (`cell/client/scheduler.py`)."""
     used_s = 0.0
 
     def cpu_s() -> float:

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from terrazzo.cell import haunts, history, offload
+from terrazzo.cell.core import history
+from terrazzo.cell.ghosts import placement
+from terrazzo.cell.migration import offload
 
 FEW = 3
-AT_A_TIME = ((offload, "OFFLOADS_MAX"), (haunts, "CREATED_MAX"), (haunts, "DELETED_MAX"))
+AT_A_TIME = ((offload, "OFFLOADS_MAX"), (placement, "CREATED_MAX"), (placement, "DELETED_MAX"))
 STEPS, PACKED_STEPS = 6, 3
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.entity import BaseEntity
+from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
-from terrazzo.wire.app import App
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Saved
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Question
@@ -26,14 +26,14 @@ def _says_log_off_once(app: App) -> None:
     """A log-off that was not confirmed is not repeated."""
     if isinstance(app, BaseApp):
         log_offs: Any = app.log_offs
-        owe = log_offs.owe
+        report = log_offs.report
 
-        def owe_once(message: LoggedOff) -> None:
-            owe(message)
-            log_offs._owed.clear()
-            log_offs._owed = _Forgetful()
+        def report_once(message: LoggedOff) -> None:
+            report(message)
+            log_offs._unconfirmed.clear()
+            log_offs._unconfirmed = _Forgetful()
 
-        log_offs.owe = owe_once
+        log_offs.report = report_once
 
 
 class _Forgetful(dict[int, LoggedOff]):
@@ -106,8 +106,8 @@ def _goes_unsaved(app: App) -> None:
     """A base that leaves goes before its save is confirmed."""
     if isinstance(app, BaseApp):
 
-        def settle(id: Any, draft: Any, make: Any = app.nursery._settle) -> BaseEntity:
-            entity: BaseEntity = make(id, draft)
+        def register(id: Any, data: Any, make: Any = app.factory._register) -> BaseEntity:
+            entity: BaseEntity = make(id, data)
             saver: Any = entity.saver
             retry = saver._retry
 
@@ -115,13 +115,13 @@ def _goes_unsaved(app: App) -> None:
                 retry(why)
                 if saver._present:
                     saver._cancel()
-                    saver._on_answer(Saved(entity.draft.dbid))
+                    saver._on_answer(Saved(entity.data.dbid))
 
             saver._retry = give_up
             return entity
 
-        nursery: Any = app.nursery
-        nursery._settle = settle
+        factory: Any = app.factory
+        factory._register = register
 
 
 def _lets_everybody_in(app: App) -> None:

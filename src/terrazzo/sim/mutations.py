@@ -13,25 +13,26 @@ from typing import Any
 import msgspec
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cluster.app import App
+from terrazzo.cluster.links import Links
 from terrazzo.errors import UsageError
 from terrazzo.sim.cell_mutations import CELL_MUTATIONS
 from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
-from terrazzo.sim.haste_mutations import HASTE_MUTATIONS
+from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.rare_mutations import RARE_MUTATIONS, RARE_SYNC_MUTATIONS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.sim.timer_mutations import TIMER_MUTATIONS
 from terrazzo.wire import client
-from terrazzo.wire.app import App
-from terrazzo.wire.channel import Channel, ChannelLimits
 from terrazzo.wire.common import Hello, LinkRefusal
-from terrazzo.wire.entity_messages import Frame, Outgoing, PackedChannel, PackedPart
+from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.messages import Frame, Outgoing, PackedChannel, PackedPart
+from terrazzo.wire.entity.router import Router
+from terrazzo.wire.entity.streams import InStream
+from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, PartId, Version, next_move
-from terrazzo.wire.links import Links
 from terrazzo.wire.pairs.base_cell import Answer
-from terrazzo.wire.streams import InStream
-from terrazzo.wire.switchboard import Switchboard
 
 
 def _leave_alone(thing: object) -> None:
@@ -44,6 +45,7 @@ class Mutation:
 
     channel: type[Channel] = Channel
     switchboard: type[Switchboard] = Switchboard
+    router: type[Router] = Router
     links: type[Links] = Links
     client: Callable[[client.Channel], None] = _leave_alone
     app: Callable[[App], None] = _leave_alone
@@ -206,18 +208,18 @@ class _NeverResends(Channel):
         return
 
 
-# The switchboard and the links.
+# The switchboard, the router and the links.
 
 
-class _ForgetsVersion(Switchboard):
+class _ForgetsVersion(Router):
     """Follows whoever spoke last."""
 
     def _follow(self, frame: Frame) -> None:
-        place = self._place(frame.source)
+        place = self._registry.place(frame.source)
         place.version, place.app = frame.version, frame.home
 
 
-class _DropsForward(Switchboard):
+class _DropsForward(Router):
     """Does not pass on what comes for a part that left."""
 
     def _pass_on(self, frame: Frame, via: AppId) -> None:
@@ -237,12 +239,12 @@ class _RestoresAsMove(Switchboard):
 
     def restore(self, packed: bytes, life: int | None = None) -> Version:
         state = msgspec.msgpack.decode(packed, type=PackedPart)
-        version = next_move(max(state.version, self._place(state.part).version))
+        version = next_move(max(state.version, self._registry.place(state.part).version))
         self._continue(state._replace(version=version))
         return version
 
 
-class _StaysDeaf(Switchboard):
+class _StaysDeaf(Router):
     """Does not repeat what was under way on a link that broke, nor anything else."""
 
     def _on_due(self, channel: Channel, now: float) -> None:
@@ -312,26 +314,26 @@ def _forgets_newest(channel: client.Channel) -> None:
 def _keeps_waiting(app: App) -> None:
     """The waiting methods of an entity that leaves are forgotten: nobody ends them."""
     if isinstance(app, CellApp):
-        vars(app.awaiting)["end"] = lambda *_: None
+        vars(app.core.awaiting)["end"] = lambda *_: None
 
 
 def _deaf_to_answers(app: App) -> None:
     """What is awaited never comes: every question ends when its time is over."""
     if isinstance(app, CellApp):
-        vars(app.awaiting)["on_answer"] = lambda *_: True
+        vars(app.core.awaiting)["on_answer"] = lambda *_: True
 
 
 def _answers_wrongly(app: App) -> None:
     """Another one's answer comes to who waits."""
     if isinstance(app, CellApp):
-        before = app.awaiting.on_answer
+        before = app.core.awaiting.on_answer
         latest: list[bytes] = []
 
         def on_answer(part: PartId, source: PartId, answer: Answer) -> bool:
             all_, latest[:] = [*latest, answer.values], [answer.values]
             return before(part, source, msgspec.structs.replace(answer, values=all_[0]))
 
-        vars(app.awaiting)["on_answer"] = on_answer
+        vars(app.core.awaiting)["on_answer"] = on_answer
 
 
 FIGHT_HARMS = ("forget-timers", "early-timers", "call-twice", "leave-channel-behind", "lose-real")
@@ -352,11 +354,11 @@ MUTATIONS: dict[str, Mutation] = {
     "forget-the-end": Mutation(channel=_ForgetsTheEnd),
     "report-all": Mutation(channel=_ReportsAll),
     "never-resend": Mutation(channel=_NeverResends),
-    "forget-version": Mutation(switchboard=_ForgetsVersion),
-    "drop-forward": Mutation(switchboard=_DropsForward),
+    "forget-version": Mutation(router=_ForgetsVersion),
+    "drop-forward": Mutation(router=_DropsForward),
     "lose-inbox": Mutation(switchboard=_LosesInbox),
     "restore-as-move": Mutation(switchboard=_RestoresAsMove),
-    "stay-deaf": Mutation(switchboard=_StaysDeaf),
+    "stay-deaf": Mutation(router=_StaysDeaf),
     "forget-fences": Mutation(links=_ForgetsFences),
     "client-ack-everything": Mutation(client=_acks_everything),
     "client-never-resend": Mutation(client=_never_sends_again),
@@ -366,7 +368,7 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in CELL_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in TIMER_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in CLIENT_MUTATIONS.items()},
-    **{name: Mutation(app=harm, scenario="seamless") for name, harm in HASTE_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="seamless") for name, harm in LATENCY_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in SIGHT_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},

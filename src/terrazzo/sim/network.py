@@ -50,7 +50,7 @@ class Path:
 
 
 class Endpoint(Protocol):
-    """Who holds one end of connections: what `wire.links.Links` hears from its transport."""
+    """Who holds one end of connections: what `cluster.links.Links` hears from its transport."""
 
     def on_accepted(self, number: int) -> None: ...
     def on_opened(self, number: int) -> None: ...

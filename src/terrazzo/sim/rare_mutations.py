@@ -15,11 +15,11 @@ import msgspec
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.held import Held
+from terrazzo.cell.ghosts.held import Held
+from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.sim.cell_mutations import _hears, harmed, instead
 from terrazzo.sync.protocol import ToClient
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates
@@ -36,7 +36,12 @@ def _confirms_any(app: CellApp) -> None:
 
 def _empties_at_once(app: CellApp) -> None:
     """CellEmpty is sent though copies are kept and arrivals wait."""
-    instead(app.ground, "_is_empty", lambda before, space: all(body.real is None for body in space.bodies.values()))
+
+    def is_empty(before: Any, id: int) -> bool:
+        space = app.spaces.get(id)
+        return space is None or all(body.real is None for body in space.bodies.values())
+
+    instead(app.ground, "_is_empty", is_empty)
 
 
 def _snapshots_open_steps(app: CellApp) -> None:
@@ -44,10 +49,10 @@ def _snapshots_open_steps(app: CellApp) -> None:
 
     def on_want(source: AppId, message: WantSnapshot) -> None:
         real = app.reals.get(message.entity)
-        if real is not None and source in real.haunts:
-            app.haunts.describe(real, source, is_snapshot=True)
+        if real is not None and source in real.ghosts:
+            app.placement.describe(real, source, is_snapshot=True)
         else:
-            app.haunts.on_want_snapshot(source, message)
+            app.placement.on_want_snapshot(source, message)
 
     app.on(WantSnapshot, on_want)
 
@@ -78,7 +83,7 @@ def _deaf_to_late_reals(app: CellApp) -> None:
         if body is not None and body.real is None and message.epoch > body.epoch:
             app.send(source, GhostCreated(message.entity, message.epoch))
         else:
-            app.ghosts.on_set_real(source, message)
+            app.receiver.on_set_real(source, message)
 
     app.on(SetReal, on_set_real)
     _hears(app, NextReal, lambda message: None)
@@ -88,12 +93,12 @@ def _holds_for_ever(app: CellApp) -> None:
     """An arrival that waits for steps waits until they come."""
 
     def mend(before: Any, entity: int, held: Held) -> None:
-        if held.turns and isinstance(held.turns[0].message, Offload):
+        if held.transitions and isinstance(held.transitions[0].message, Offload):
             held.until = inf
         else:
             before(entity, held)
 
-    instead(app.ghosts.mending, "_mend", mend)
+    instead(app.receiver.mending, "_mend", mend)
 
 
 def _mends_slowly(app: CellApp) -> None:
@@ -107,7 +112,7 @@ def _mends_slowly(app: CellApp) -> None:
         else:
             held.until = app.host.now + 1.0
 
-    instead(app.ghosts.mending, "_mend", mend)
+    instead(app.receiver.mending, "_mend", mend)
 
 
 def _forgets_loose(app: CellApp) -> None:

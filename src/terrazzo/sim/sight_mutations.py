@@ -1,12 +1,14 @@
-"""Broken forms that show an entity much too late, and do everything else right: only `seamless_sight.py` sees them."""
+"""Broken forms that show an entity much too late, and do everything else right: only
+`sim/scenarios/seamless/sightings.py` sees them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.real import Real
-from terrazzo.wire.app import App
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.core.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.world.rect import Rect
 
@@ -15,24 +17,25 @@ LATE_S = 10.0
 
 def _late_wishes(app: CellApp, *, is_announced: bool, is_of_ghosts: bool = False) -> None:
     """What is to be announced, or described, waits for LATE_S in each cell; all of it, or where it is a ghost."""
-    serve, first = app.feed.serve, dict[tuple[int, int, bool], float]()
+    serve, first = app.scheduler.serve, dict[tuple[int, int, bool], float]()
 
     def served(real: Real) -> None:
-        assert real.witness is not None
-        story, now, held = real.witness._story, app.host.now, []
-        for entity in list(story._wishes):
+        witness = witness_of(real)
+        assert witness is not None
+        story, now, held = witness.sent, app.host.now, []
+        for entity in list(story._undescribed):
             other = real.body.space.bodies.get(entity)
             is_meant = not is_of_ghosts or (other is not None and other.real is None)
             if is_meant and story.sight.flags(entity) >= 0 and bool(story.sight.alias(entity)) == is_announced:
                 key = (real.body.id, entity, is_announced)
                 if now < first.setdefault(key, now) + LATE_S:
                     held.append(entity)
-                    del story._wishes[entity]
+                    del story._undescribed[entity]
         serve(real)
         for entity in held:
-            story._wishes[entity] = None
+            story._undescribed[entity] = None
 
-    vars(app.feed)["serve"] = served
+    vars(app.scheduler)["serve"] = served
 
 
 def _announces_late(app: CellApp) -> None:
@@ -52,35 +55,36 @@ def _announces_ghosts_late(app: CellApp) -> None:
 
 def _makes_ghosts_late(app: CellApp) -> None:
     """A ghost is made LATE_S after it was first needed."""
-    missing, first = app.haunts._missing, dict[tuple[int, AppId], float]()
+    missing, first = app.placement._missing, dict[tuple[int, AppId], float]()
 
     def missed(real: Real, square: Rect, goes_to: AppId | None) -> list[AppId]:
         now, found = app.host.now, missing(real, square, goes_to)
-        keys = {(real.body.id, each) for each in found if each not in real.haunts}
+        keys = {(real.body.id, each) for each in found if each not in real.ghosts}
         for key in [key for key in first if key[0] == real.body.id and key not in keys]:
             del first[key]
         return [
             each for each in found
-            if each == goes_to or each in real.haunts or now >= first.setdefault((real.body.id, each), now) + LATE_S
+            if each == goes_to or each in real.ghosts or now >= first.setdefault((real.body.id, each), now) + LATE_S
         ]  # fmt: skip
 
-    vars(app.haunts)["_missing"] = missed
+    vars(app.placement)["_missing"] = missed
 
 
 def _grants_seldom(app: CellApp) -> None:
     """Announcements and descriptions go out once in LATE_S, all at once."""
-    serve, every = app.feed.serve, int(LATE_S / app.tick_s)
+    serve, every = app.scheduler.serve, int(LATE_S / app.core.tick_s)
 
     def served(real: Real) -> None:
-        assert real.witness is not None
-        story = real.witness._story
-        held = list(story._wishes) if app.tick % every else []
+        witness = witness_of(real)
+        assert witness is not None
+        story = witness.sent
+        held = list(story._undescribed) if app.core.tick % every else []
         for entity in held:
-            del story._wishes[entity]
+            del story._undescribed[entity]
         serve(real)
-        story._wishes.update(dict.fromkeys(held))
+        story._undescribed.update(dict.fromkeys(held))
 
-    vars(app.feed)["serve"] = served
+    vars(app.scheduler)["serve"] = served
 
 
 def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:

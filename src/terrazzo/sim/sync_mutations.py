@@ -11,23 +11,24 @@ from math import inf
 from typing import Any
 
 from terrazzo._speed.sight import OUTERMOST
-from terrazzo.cell.body import Body
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.kind import EntityKind
-from terrazzo.cell.real import Real
-from terrazzo.cell.story import Story
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.client.sent import ClientRecord
+from terrazzo.cell.core.body import Body
+from terrazzo.cell.core.kind import EntityKind
+from terrazzo.cell.core.real import Real
+from terrazzo.cluster.app import App
 from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.sim.cell_mutations import Harm, change_messages, harmed, instead, is_kind
 from terrazzo.sync import protocol
-from terrazzo.wire.app import App
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import ClientUpdates
 
 
 def _kinds(app: CellApp) -> Iterator[EntityKind]:
-    for type_id in app.game.schema.by_id:
-        kind = app.kinds.get(type_id)
+    for type_id in app.core.game.schema.by_id:
+        kind = app.core.kinds.get(type_id)
         assert kind is not None
         yield kind
 
@@ -84,7 +85,7 @@ def _drops_loose(app: CellApp) -> None:
             message = ClientUpdates(tuple(kept))
         return before(to, message)
 
-    instead(app, "send", send)
+    instead(app.core, "send", send)
 
 
 def _shuffles(app: CellApp) -> None:
@@ -105,15 +106,15 @@ def _merges_late(app: CellApp) -> None:
     """What only the latest counts of is merged with the next step: it comes after what happened later."""
 
     def close_steps(before: Any) -> None:
-        late = {real: real._latest for real in app.haunts.open.values() if real._latest and real.body.number % 2}
+        late = {real: real._latest for real in app.core.open_steps.values() if real._latest and real.body.number % 2}
         for real in late:
             real._latest = {}
         before()
         for real, latest in late.items():
             real._latest = latest
-            app.haunts.open[real.body.id] = real
+            app.core.open_steps[real.body.id] = real
 
-    instead(app.haunts, "close_steps", close_steps)
+    instead(app.steps, "close_all", close_steps)
 
 
 def _skips_stamps(app: CellApp) -> None:
@@ -142,15 +143,16 @@ def _calls_from_afar(app: CellApp) -> None:
         kind._call_manners = [each._replace(distance=inf) for each in kind._call_manners]
 
 
-def _stories(app: CellApp, change: Callable[[Story], None]) -> None:
+def _stories(app: CellApp, change: Callable[[ClientRecord], None]) -> None:
     """Something happens to what a client's cell knows of it, after each time that it was told something."""
 
     def serve(before: Any, real: Real) -> None:
         before(real)
-        if real.witness is not None:
-            change(real.witness._story)
+        witness = witness_of(real)
+        if witness is not None:
+            change(witness.sent)
 
-    instead(app.feed, "serve", serve)
+    instead(app.scheduler, "serve", serve)
 
 
 def _forgets_away(app: CellApp) -> None:
@@ -161,7 +163,7 @@ def _forgets_away(app: CellApp) -> None:
 def _knows_all(app: CellApp) -> None:
     """A client that went away is taken to know all that comes: it gets nothing when it comes closer."""
 
-    def change(story: Story) -> None:
+    def change(story: ClientRecord) -> None:
         for levels in story._away.values():
             levels.update(dict.fromkeys(levels, 1 << 61))
 

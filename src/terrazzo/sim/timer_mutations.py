@@ -1,6 +1,7 @@
 """Broken forms of timers and controllers, each with a name (`mutations.py` has the table).
 
-Each is a patch of one CellApp when it starts. The judges are `seamless_timers.py` and `seamless_errands.py`.
+Each is a patch of one CellApp when it starts. The judges are `sim/scenarios/seamless/timers.py` and
+`sim/scenarios/seamless/controller_arrivals.py`.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
-from terrazzo.cell.controllers import Walk
-from terrazzo.cell.real import Real
-from terrazzo.cell.timers import Timers
+from terrazzo.cell.core.real import Real
+from terrazzo.cell.core.timers import Timers
+from terrazzo.cell.motion.controllers import Walk
+from terrazzo.cluster.app import App
 from terrazzo.sim.cell_mutations import Harm, _packs, harmed, instead
-from terrazzo.wire.app import App
 from terrazzo.wire.pairs.cell_cell import Offload, PackedController, Timer
 
 IS_NEAR_AT = 26
@@ -27,7 +28,7 @@ def _has(app: CellApp, timers: type[Timers]) -> None:
         before(real)
         real.timers.__class__ = timers
 
-    instead(app, "settle", settle)
+    instead(app.core, "register_real", settle)
 
 
 def _repacks(app: CellApp, change: Callable[[Timer], Timer]) -> None:
@@ -138,7 +139,7 @@ def _arrives_for_former(app: CellApp) -> None:
 
         real.controllers.__class__ = Stubborn
 
-    instead(app, "settle", settle)
+    instead(app.core, "register_real", settle)
 
 
 TIMER_HARMS: dict[str, Harm] = {

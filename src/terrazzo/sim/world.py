@@ -16,14 +16,14 @@ from enum import Enum
 from random import Random
 from typing import Any
 
+from terrazzo.cluster.app import App
+from terrazzo.cluster.connection import LinkLimits
+from terrazzo.cluster.links import Links
 from terrazzo.sim.clock import Clock
 from terrazzo.sim.network import Network
 from terrazzo.sim.storage import Disk
 from terrazzo.sim.trace import Keep, Trace
-from terrazzo.wire.app import App
-from terrazzo.wire.connection import LinkLimits
 from terrazzo.wire.ids import AppId, AppKind
-from terrazzo.wire.links import Links
 
 
 class FaultLevel(Enum):

@@ -47,10 +47,10 @@ from collections.abc import Callable, Coroutine, Generator
 from types import CoroutineType
 from typing import Any, Protocol
 
+from terrazzo.cluster.app import Host
 from terrazzo.errors import CallFailed, CallRaised, CallTimeout, DecodeError, EntityGone, EntityMoved, UsageError
 from terrazzo.schema.model import Method
 from terrazzo.sync.gamecode import words_of
-from terrazzo.wire.app import Host
 from terrazzo.wire.ids import PartId
 from terrazzo.wire.pairs.base_cell import Answer
 from terrazzo.wire.schedule import Schedule

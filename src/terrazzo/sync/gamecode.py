@@ -12,8 +12,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+from terrazzo.cluster.app import Host
 from terrazzo.errors import printable
-from terrazzo.wire.app import Host
 
 WORDS_MAX = 2000
 """Characters of what is told of an exception."""

@@ -8,7 +8,7 @@ are small ones of our own.
     place     float32 x, y, z, yaw, pitch, roll (radians); all finite
     alias     a short name for an entity at this one client: 0 its own, 1 … 254 in one byte, 255 … 65535 as the byte 255
               and a uint16
-    number    uint64: how far the entity's story goes that the message brings (`cell/history.py`)
+    number    uint64: how far the entity's story goes that the message brings (`cell/core/history.py`)
 
     server → client
      4  cell lost       nothing                                       the own entity has no body; all others are gone

@@ -46,7 +46,8 @@ from terrazzo.sync.protocol import (
     take_entity,
     take_place,
 )
-from terrazzo.sync.riding import Rides, decode_ride
+from terrazzo.sync.riders import Rides
+from terrazzo.sync.riding import decode_ride
 from terrazzo.sync.turns import Turns
 from terrazzo.sync.view_events import (
     BasePlayer,

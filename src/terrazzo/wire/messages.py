@@ -8,7 +8,7 @@ A message is a frozen msgspec struct with a small fixed number, written once whe
 
 A module holds the messages of one pair of parties, so that reading it tells what passes between them. The numbers:
 
-    1-9    between any two apps (wire/common.py)          10-19  the entity channel (wire/entity_messages.py)
+    1-9    between any two apps (wire/common.py)          10-19  the entity channel (wire/entity/messages.py)
     20 up  each pair of apps takes a ten of its own
 
 A bundle is all that one app has for one peer in one tick. It is one msgpack value, so any tool can read it:

@@ -18,10 +18,11 @@ from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
-from terrazzo.wire.app import Host, Outbox
 from terrazzo.wire.common import Reply, Request, RequestRefused
+from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message, Refusal, Refusals, Registry
+from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.schedule import Schedule
 
 
@@ -54,7 +55,7 @@ class _Asked(NamedTuple):
 class Requests:
     """The requests of one app, asked and received."""
 
-    def __init__(self, host: Host, outbox: Outbox, registry: Registry = REGISTRY) -> None:
+    def __init__(self, host: Environment, outbox: Outbox, registry: Registry = REGISTRY) -> None:
         self.late = 0
         self.refusals = Refusals()
         self._host = host

@@ -195,7 +195,8 @@ class Logins:
         assert isinstance(db, DBApp)
         if len(db.log_ons.doubts):
             return Unrest("log-on records are in doubt")
-        there = {dbid: (proxy.id, proxy.app.me.index) for dbid, proxy in self._proxies().items()}
+        homes = {proxy: app.me.index for app in self.cluster.base_apps for proxy in app.bases.values()}
+        there = {dbid: (proxy.id, homes[proxy]) for dbid, proxy in self._proxies().items()}
         if self.cluster.database.log_ons != there:
             return Unrest(f"recorded are {self.cluster.database.log_ons}, there are {there}")
         return None
@@ -213,8 +214,8 @@ class Logins:
         proxies: list[Any] = [each for app in self.cluster.base_apps for each in app.bases.values()]
         for proxy in proxies:
             assert isinstance(proxy, ProxyEntity)
-            other = found.setdefault(proxy.draft.dbid, proxy)
-            what = f"the player {proxy.draft.dbid} has the proxies {other.id} and {proxy.id}"
+            other = found.setdefault(proxy.data.dbid, proxy)
+            what = f"the player {proxy.data.dbid} has the proxies {other.id} and {proxy.id}"
             check(other is proxy, "P1", what, other.id, proxy.id)
         return found
 

@@ -1,14 +1,14 @@
-"""What the scenarios of whole clusters have in common: ways of very different length, and what may go wrong on them.
+"""What the scenarios of whole clusters share: paths of very different length, and the faults on them.
 
-    between CellApps, and between them and BaseApps     links lag, clog, narrow and break; processes stand still
-    the same                                            some do not reach the others for a while, on all ways at once
-    between managers and whom they manage               links lag, clog, narrow and break
-    between DBApp and those that ask it                 links lag, clog, narrow and break
+    between CellApps, and between them and BaseApps     links lag, clog, narrow and break; processes stop for a while
+    the same                                            some apps do not reach the others for a while, on all paths
+    between managers and the apps that they manage      links lag, clog, narrow and break
+    between DBApp and the apps that ask it              links lag, clog, narrow and break
     all of them                                         ambushes (`sim/ambush.py`)
 
 Each of the five is drawn from a stream of its own, and all but the first are left out of some worlds. Most worlds begin
-calm: all ways are short until the first players are there, else few would ever come. `Torn` is a cluster on such a
-ground with a judge; a scenario says who lives there, and what must hold at rest.
+calm: all paths are short until the first players are there, else few would ever come. `Torn` is a cluster with such
+faults and a judge; a scenario adds the entities, and what must hold at rest.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
+from terrazzo.cluster.app import App
 from terrazzo.game import LoadedGame
 from terrazzo.sim.ambush import ambushes
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.faults import FaultKind, FaultPlan
+from terrazzo.sim.liveness import Liveness, Problem
 from terrazzo.sim.mutations import mutation_of
-from terrazzo.sim.rest import Problem, Rest
 from terrazzo.sim.scenario import Unrest
-from terrazzo.sim.scenarios.seamless_bounds import BOUNDS
-from terrazzo.sim.scenarios.seamless_ground import SeamlessGround
-from terrazzo.sim.scenarios.seamless_judge import Judge
-from terrazzo.sim.scenarios.seamless_saves import Saves
-from terrazzo.sim.scenarios.seamless_shape import Shape
-from terrazzo.sim.scenarios.seamless_truth import Truth
+from terrazzo.sim.scenarios.seamless.ground import SeamlessGround
+from terrazzo.sim.scenarios.seamless.judge import Judge
+from terrazzo.sim.scenarios.seamless.liveness_bounds import BOUNDS
+from terrazzo.sim.scenarios.seamless.reals_and_ghosts import Truth
+from terrazzo.sim.scenarios.seamless.saves import Saves
+from terrazzo.sim.scenarios.seamless.shape import Shape
 from terrazzo.sim.world import Process, World
-from terrazzo.wire.app import App
 
 CALM_S = 3.0
 BUSY_S = (0.1, 0.2)
@@ -118,7 +118,7 @@ class Torn:
         self.shape = shape
         self.ground = SeamlessGround(world, shape)
         self.judge = self._judge(world)
-        self.rest = Rest(BOUNDS)
+        self.rest = Liveness(BOUNDS)
         self.truth = self.truth_type(world, self.judge)
         self._world = world
         self._mutation = mutation_of(mutation, self.name)
@@ -172,7 +172,8 @@ class Torn:
         raise NotImplementedError
 
     def unrest(self) -> Unrest | None:
-        """See Scenario: each kind of problem is judged by its own bound (`seamless_bounds.py`)."""
+        """See Scenario: each kind of problem is judged by its own bound
+        (`sim/scenarios/seamless/liveness_bounds.py`)."""
         if self.is_settling:
             return Unrest("peace has just begun")
         begun_at = max(self._quiet_at, self._world.peace_at, self.judge.stirred_at)

@@ -1,7 +1,8 @@
 """BaseApp ↔ CellApp, and the two parts of one entity (80–99).
 
 Some pass between the apps; most pass between the base and the cell part of an entity, over their entity channel
-(`wire/switchboard.py`), so that they arrive once and in order wherever either part has moved. Those are the payloads.
+(`wire/entity/switchboard.py`), so that they arrive once and in order wherever either part has moved. Those are the
+payloads.
 """
 
 from __future__ import annotations

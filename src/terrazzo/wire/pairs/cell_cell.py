@@ -22,7 +22,8 @@ from terrazzo.wire.numbers import Alias, Byte, Count, Index, Int32, UInt32
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
 ENTITY_MAX = 4 << 20
-"""Bytes of a whole entity on its way. What is larger has no ghosts, and stays where it is (`cell/haunts.py`)."""
+"""Bytes of a whole entity on its way. What is larger has no ghosts, and stays where it is
+(`cell/ghosts/placement.py`)."""
 WANTED_MAX = 1024
 """Entities in one WantGhosts."""
 DEFLATED_MORE = 8192
@@ -48,7 +49,7 @@ class PackedEvent(NamedTuple):
     property is packed by the sizes that the property had at that moment, so it cannot be made again from the item."""
 
     subject: Int32
-    """What it is about; how it is told follows from that (`cell/history.py`)."""
+    """What it is about; how it is told follows from that (`cell/core/history.py`)."""
     message_id: Index
     body: bytes
 
@@ -149,7 +150,7 @@ class Timer(NamedTuple):
 
 
 class PackedController(NamedTuple):
-    """A running controller (`cell/controllers.py`) at rest."""
+    """A running controller (`cell/motion/controllers.py`) at rest."""
 
     id: int
     kind: int
@@ -172,7 +173,7 @@ class PackedSeen(NamedTuple):
     sent: Count
     """The number of the last step of it that the client has."""
     flags: Index
-    """Of `_speed/sight` and `cell/story.py`: described, manual, withheld, in the area, …"""
+    """Of `_speed/sight` and `cell/client/sent.py`: described, manual, withheld, in the area, …"""
     level: Byte = 255
     """The level of detail that the client has it at; 255: none yet."""
     away: tuple[tuple[Byte, Count], ...] = ()
@@ -216,7 +217,8 @@ class Jump(NamedTuple):
 
 
 class PackedTeleport(NamedTuple):
-    """A teleport that the game has asked for, and of which it is not yet known where it goes (`cell/teleport.py`)."""
+    """A teleport that the game has asked for, and of which it is not yet known where it goes
+    (`cell/migration/teleport.py`)."""
 
     question: int
     space: str
@@ -341,14 +343,15 @@ class GhostList(Message, frozen=True):
 
 @message(112, max_size=ENTITY_MAX + DEFLATED_MORE)
 class Parcel(Message, frozen=True):
-    """A CreateGhost or an Offload, encoded and deflated (`cell/parcels.py`)."""
+    """A CreateGhost or an Offload, encoded and deflated (`cell/core/parcels.py`)."""
 
     data: bytes
 
 
 @message(113, max_size=256)
 class OffloadNoted(Message, frozen=True):
-    """Answers Onloaded and OffloadRefused: the sender has no copy of this Offload any more (`cell/answers.py`)."""
+    """Answers Onloaded and OffloadRefused: the sender has no copy of this Offload any more
+    (`cell/migration/answers.py`)."""
 
     entity: Int32
     epoch: Count
@@ -356,7 +359,8 @@ class OffloadNoted(Message, frozen=True):
 
 @message(114, max_size=16 * WANTED_MAX)
 class WantGhosts(Message, frozen=True):
-    """A real of the sender knows these entities, of which the sender has no body (`cell/seeking.py`). A real of this
+    """A real of the sender knows these entities, of which the sender has no body (`cell/ghosts/seeking.py`). A real of
+    this
     space that is near is answered with CreateGhost, any other with DeleteGhost; a ghost or a stub with NextReal, which
     may name the sender itself: then the real is on its way to it. A real of another space that has a ghost there is
     answered with NextReal, too, which names the app that answers."""

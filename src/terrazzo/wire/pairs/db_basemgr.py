@@ -1,4 +1,4 @@
-"""DBApp → BaseAppMgr: where shall this entity live (30–39). Whether a proxy is there is asked with `Locate`."""
+"""DBApp → BaseAppMgr: the placement of a proxy (30–39). Whether a proxy exists is asked with `Locate`."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from terrazzo.wire.numbers import Index, Int32
 
 @message(30)
 class PlaceProxy(Message, frozen=True):
-    """Request: make a proxy of this stored entity on some BaseApp. Answered by ProxyPlaced."""
+    """Request: create a proxy of this stored entity on some BaseApp. Answered by ProxyPlaced or ProxyInDoubt; refused
+    when there is certainly no proxy."""
 
     type_id: Index
     dbid: int
     record: bytes
-    """The saved properties (`db.record`)."""
+    """The saved properties (`schema/record.py`)."""
     entity: Int32
     """The id of the proxy, given by DBApp: the log-on record has it before the proxy exists."""
 
 
 @message(31, max_size=4096)
 class ProxyPlaced(Message, frozen=True):
-    """The proxy is there."""
+    """The proxy exists, and waits for its client."""
 
     entity: Int32
     key: bytes
@@ -33,7 +34,7 @@ class ProxyPlaced(Message, frozen=True):
 
 @message(32, max_size=4096)
 class ProxyInDoubt(Message, frozen=True):
-    """Nobody knows whether a proxy was made: the BaseApp did not answer. The player must not be let in elsewhere
-    yet."""
+    """A proxy may exist: the BaseApp did not answer, or its link was lost. No other may be created for this player
+    until that is certain (`db/doubts.py`)."""
 
     reason: str

@@ -1,0 +1,243 @@
+// The client: one player's connection to the world. `terrazzo.js` describes it for pages.
+
+import { UsageError, Writer, fromHex, utf8 } from "./bytes.js";
+import { Channel } from "./channel.js";
+import { webAgreement } from "./handshake.js";
+import { ANSWER_MS, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
+import { STOPPING, TO_SERVER } from "./messages.js";
+import { partEvents, runConfined } from "./parts.js";
+import { Schema } from "./schema.js";
+import { View } from "./view.js";
+
+const TICK_MS = 100;
+const MOVE_REPEAT_MS = 1000;
+const LEAVE_MS = 10000; // how long leave() waits for LOGGED_OFF
+
+const HANDLERS = [
+  "onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall", "onViolation", "onLoggedOff",
+  "onClosed",
+];
+
+/** One player's connection to the world. A client logs in once; the page makes a new client for another login. */
+export class Client {
+  #events = {};
+  #view = null;
+  #channel = null;
+  #mayReturn = true; // false after leave(), and after a LOGGED_OFF that is not for a stop of the server
+  #closingSentence = null; // the sentence for onClosed, if leave() or LOGGED_OFF has set one
+  #isAnswerQueued = false;
+  #isMoveUnsent = false;
+  #moveSentAt = 0;
+  #tickTimer = null;
+  #now;
+  #resolveLogin = () => {}; // ends the wait of login()
+  #leaveTimer = null; // runs from the sending of BYE by leave()
+  #resolveLeft; // ends the wait of leave()
+  #left = new Promise((resolve) => {
+    this.#resolveLeft = resolve;
+  });
+
+  constructor({ parts = {}, ...handlers } = {}) {
+    const unknown = Object.keys(handlers).filter((name) => !HANDLERS.includes(name));
+    if (unknown.length) throw new UsageError(`a client has no ${unknown.join(", ")}; it has ${HANDLERS.join(", ")}`);
+    const events = {};
+    for (const name of HANDLERS) events[name] = (...args) => runConfined(name, () => handlers[name]?.(...args));
+    this.#events = { ...events, ...partEvents(parts, events) };
+  }
+
+  get player() {
+    return this.#view?.player ?? null;
+  }
+
+  /** The present entities except the player's own, by id. */
+  get entities() {
+    return this.#view?.entities ?? new Map();
+  }
+
+  get space() {
+    return this.#view?.space ?? null;
+  }
+
+  get violations() {
+    return this.#view?.violations ?? 0;
+  }
+
+  get roundTripMs() {
+    return this.#channel?.roundTripMs ?? null;
+  }
+
+  /** Whether the player has a body, so that it can move and call methods of its cell part. */
+  get hasBody() {
+    return this.space !== null && this.#channel?.state === "OPEN";
+  }
+
+  /**
+   * Logs in and joins the world; resolves with the player's entity. The entity has a body from onEnter on.
+   *
+   * `gameUrl(reply)` returns the address of the game server, from {host, ws_port} in the reply of the login server. By
+   * default it is the login server's address with this host and this port. `agreement` replaces the X25519 of
+   * WebCrypto, for browsers without it.
+   */
+  async login({ url, serverKey, name, password, schema, gameUrl, ...options }) {
+    if (this.#view) throw new UsageError("this client has logged in before: make a new one");
+    const types = schema instanceof Schema ? schema : new Schema(schema);
+    const key = typeof serverKey === "string" ? fromHex(serverKey) : serverKey;
+    const defaults = { WebSocket: globalThis.WebSocket, agreement: webAgreement, random: randomBytes, now: pageTime };
+    const environment = { ...defaults, ...options };
+    this.#now = environment.now;
+    this.#view = new View(types, this.#viewEvents(), (...call) => this.#call(...call));
+    const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: types.digest }));
+    const reply = readReply(await askLogin(url, key, request, environment), url);
+    const address = gameUrl ? gameUrl(reply) : replaceHost(url, reply);
+    return this.#join(address, key, fromHex(reply.key), environment);
+  }
+
+  /**
+   * Moves the player at once; the client sends the latest place to the server once per tick. Returns false, and does
+   * nothing, while the player has no body or rides on another entity.
+   */
+  move(x, z, yaw = 0, y = this.player?.position[1] ?? 0, { pitch = 0, roll = 0 } = {}) {
+    const isPlace = [x, y, z, yaw, pitch, roll].every((each) => Number.isFinite(Math.fround(each)));
+    if (!isPlace) throw new UsageError("expected a place in finite numbers");
+    if (!this.hasBody || this.player.ride) return false;
+    this.#view.moveOwn([x, y, z], [yaw, pitch, roll]);
+    this.#isMoveUnsent = true;
+    return true;
+  }
+
+  /**
+   * Leaves the world; resolves when the server has confirmed with LOGGED_OFF that everything is saved, or when the
+   * connection is closed. Without that confirmation, the sentence of `onClosed` says so.
+   */
+  async leave() {
+    if (this.#channel?.state === "CLOSED") return;
+    this.#closingSentence ??= "";
+    this.#mayReturn = false;
+    if (!this.#channel) return; // during login: #join calls leave() again when the session is open
+    if (!this.#leaveTimer && this.#channel.send(Uint8Array.of(TO_SERVER.BYE))) {
+      this.#closingSentence ||= "The game server did not confirm that everything is saved: log in again, and check.";
+      this.#leaveTimer = setTimeout(() => this.#channel.close(), LEAVE_MS);
+    }
+    await this.#left;
+  }
+
+  #join(url, serverKey, loginKey, environment) {
+    return new Promise((resolve, reject) => {
+      const fail = (sentence) => reject(new LoginError(sentence));
+      const timer = setTimeout(() => {
+        fail(`The game server at ${url} was reached but took too long to answer: try again later.`);
+        this.#channel?.abort();
+      }, ANSWER_MS);
+      this.#resolveLogin = (player) => {
+        clearTimeout(timer);
+        resolve(player);
+      };
+      const onClosed = (reason) => {
+        clearTimeout(timer);
+        const why = WHY_OVER[reason] ?? "ended the session: log in again";
+        const sentence = this.#closingSentence ?? `The game server at ${url} ${why}.`;
+        fail(sentence || "The player left before the world was there."); // has no effect after the login
+        this.#stop(sentence, this.#mayReturn && reason !== "PROTOCOL");
+      };
+      const onMessage = (message) => {
+        this.#view.apply(message);
+        this.#answerSoon();
+      };
+      Channel.connect(url, serverKey, loginKey, { ...environment, onMessage, onClosed }).then(
+        (channel) => {
+          this.#channel = channel;
+          if (this.#closingSentence !== null) this.leave();
+        },
+        (error) => {
+          clearTimeout(timer);
+          reject(toLoginError(error, "game", url));
+        },
+      );
+    });
+  }
+
+  #viewEvents() {
+    return {
+      ...this.#events,
+      onPlayer: (player) => {
+        this.#channel.send(Uint8Array.of(TO_SERVER.READY));
+        this.#tickTimer = setInterval(() => this.#tick(), TICK_MS);
+        this.#resolveLogin(player);
+        this.#events.onPlayer(player);
+      },
+      onLoggedOff: (text, reason) => {
+        if (this.#leaveTimer) this.#closingSentence = "";
+        else this.#closingSentence ??= text || "The game server logged this player off.";
+        this.#mayReturn &&= reason === STOPPING;
+        this.#events.onLoggedOff(text);
+        this.#channel.close();
+      },
+    };
+  }
+
+  /** Sends the view's answers after the present task: once for all messages of a packet. */
+  #answerSoon() {
+    if (this.#isAnswerQueued) return;
+    this.#isAnswerQueued = true;
+    queueMicrotask(() => {
+      this.#isAnswerQueued = false;
+      const answers = this.#view.answers();
+      if (this.#channel?.state === "OPEN") for (const each of answers) this.#channel.send(each);
+    });
+  }
+
+  #call(message, reliable, needsBody) {
+    if (this.#channel?.state !== "OPEN" || (needsBody && !this.hasBody)) return false;
+    return this.#channel.send(message, { reliable });
+  }
+
+  /** Sends the player's place. MOVE is unreliable, so it repeats. A place from the server replaces an unsent one. */
+  #tick() {
+    if (!this.hasBody || !(this.#isMoveUnsent || this.#now() >= this.#moveSentAt + MOVE_REPEAT_MS)) return;
+    this.#isMoveUnsent = false;
+    this.#moveSentAt = this.#now();
+    const writer = new Writer().u8(TO_SERVER.MOVE);
+    for (const each of [...this.player.position, ...this.player.direction]) writer.f32(each);
+    this.#channel.send(writer.done(), { reliable: false });
+  }
+
+  #stop(sentence, mayReturn) {
+    clearInterval(this.#tickTimer);
+    clearTimeout(this.#leaveTimer);
+    this.#resolveLeft();
+    this.#events.onClosed(sentence, mayReturn);
+  }
+}
+
+/**
+ * Calls `attempt` until it succeeds; resolves with its result.
+ *
+ * A pause comes before each attempt. The pauses double from `firstMs` to `mostMs`, and have a random part, so that the
+ * players of a restarted world do not all log in at the same moment. Before each pause, `comeBack` calls
+ * `onWait(ms, tries, error)` with the error of the attempt before (null at first). It resolves with null as soon as
+ * `isWanted()` returns false, and rejects with an error that has `isFinal`.
+ */
+export async function comeBack(attempt, options = {}) {
+  const { onWait = () => {}, isWanted = () => true, firstMs = 500, mostMs = 15000 } = options;
+  const { random = Math.random, sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) } = options;
+  for (let tries = 1, error = null; ; tries += 1) {
+    const ms = Math.min(firstMs * 2 ** (tries - 1), mostMs) * (0.5 + random() / 2);
+    onWait(ms, tries, error);
+    await sleep(ms);
+    if (!isWanted()) return null;
+    try {
+      return await attempt();
+    } catch (problem) {
+      if (problem.isFinal) throw problem;
+      error = problem;
+    }
+  }
+}
+
+function pageTime() {
+  return performance.now();
+}
+
+function randomBytes(size) {
+  return globalThis.crypto.getRandomValues(new Uint8Array(size));
+}

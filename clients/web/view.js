@@ -1,0 +1,332 @@
+// The view: what one client sees of the world, from the messages of its BaseApp.
+//
+//     nothing ──BASE_PLAYER──► player without a body ──CELL_PLAYER──► player with a body: neighbours come and go
+//                                     ▲                                    │
+//                                     └─────────── CELL_LOST ──────────────┘             LOGGED_OFF: the end
+//
+// The rules are those of `sync/view.py`. A message that the messages before it do not allow is a violation: it changes
+// nothing, is counted, and goes to onViolation. PLACES and LOOSE are unreliable and may arrive too early or too late;
+// the view counts those in `late` and skips them.
+
+import { DecodeError, Reader } from "./bytes.js";
+import { applyChange, readChange } from "./changes.js";
+import { Entity, Rides } from "./entity.js";
+import { NoBodyViolation, OWN_ALIAS, TO_CLIENT, Violation, readAlias, readPlace, readPlaces } from "./messages.js";
+import { Neighbours, Turns } from "./neighbours.js";
+import { METHODS_FROM, PROPERTIES_FROM } from "./schema.js";
+
+/** The world as one client sees it. `events` has the on… functions of the Client; the entities call `send`. */
+export class View {
+  player = null;
+  space = null; // the number of the space of the player's body; null: the player has no body
+  isOver = false;
+  violations = 0;
+  late = 0; // places and loose messages that were skipped
+  #turns = new Turns();
+  #rides = new Rides((id) => this.find(id));
+  #neighbours;
+  #schema;
+  #events;
+  #send;
+
+  constructor(schema, events, send) {
+    this.#schema = schema;
+    this.#events = events;
+    this.#send = send;
+    this.#neighbours = new Neighbours(schema, this.#turns, send);
+  }
+
+  /** The present entities except the player's own, by id. */
+  get entities() {
+    return this.#neighbours.entities;
+  }
+
+  /** Processes one message. The content of a message never makes this method throw. */
+  apply(message) {
+    let notify;
+    try {
+      if (this.isOver && (message[0] === TO_CLIENT.PLACES || message[0] === TO_CLIENT.LOOSE)) {
+        this.late += 1;
+        return;
+      }
+      if (this.isOver) throw new Violation("a message after LOGGED_OFF");
+      const reader = new Reader(message);
+      notify = this.#read(reader.u8("a message"), reader);
+    } catch (problem) {
+      if (!(problem instanceof Violation || problem instanceof DecodeError)) throw problem;
+      this.violations += 1;
+      notify = () => this.#events.onViolation(`message ${message[0]}: ${problem.message}`);
+    }
+    notify?.(); // runs the page's code, whose errors are not errors of the message
+  }
+
+  find(id) {
+    return this.player?.id === id ? this.player : this.entities.get(id);
+  }
+
+  /** The reliable messages that answer the server's messages since the last call. */
+  answers() {
+    return this.#neighbours.answers();
+  }
+
+  /** The page moves the player; the riders of the player move with it. */
+  moveOwn(position, direction) {
+    Object.assign(this.player, { position, direction });
+    this.#rides.carry(this.player).forEach((rider) => this.#events.onMoved(rider));
+  }
+
+  /**
+   * Reads one message: reads and checks all of it, then changes the view. Returns the function that calls the page's
+   * handlers, or null if there is none to call.
+   */
+  #read(number, reader) {
+    switch (number) {
+      case TO_CLIENT.BASE_PLAYER: return this.#onBasePlayer(reader);
+      case TO_CLIENT.CELL_PLAYER: return this.#onCellPlayer(reader);
+      case TO_CLIENT.CELL_LOST: return this.#onCellLost(reader);
+      case TO_CLIENT.SPACE: return this.#onSpace(reader);
+      case TO_CLIENT.ANNOUNCE: return this.#onAnnounce(reader);
+      case TO_CLIENT.DESCRIBE: return this.#onDescribe(reader);
+      case TO_CLIENT.LEAVE: return this.#onLeave(reader);
+      case TO_CLIENT.MOVED: return this.#onMoved(reader);
+      case TO_CLIENT.PLACES: return this.#onPlaces(reader);
+      case TO_CLIENT.PLACE: return this.#onPlace(reader);
+      case TO_CLIENT.RIDES: return this.#onRides(reader);
+      case TO_CLIENT.LOOSE: return this.#onLoose(reader);
+      case TO_CLIENT.LOGGED_OFF: return this.#onLoggedOff(reader);
+      case TO_CLIENT.NESTED: return this.#onChange(reader, false);
+      case TO_CLIENT.SLICE: return this.#onChange(reader, true);
+      default:
+        if (number >= METHODS_FROM && number < PROPERTIES_FROM) return this.#onCall(number, reader);
+        if (number >= PROPERTIES_FROM && number < 255) return this.#onProperty(number - PROPERTIES_FROM, reader);
+        throw new Violation(`no message has the number ${number}`);
+    }
+  }
+
+  // The player.
+
+  #onBasePlayer(reader) {
+    const id = reader.i32("base player");
+    if (this.player) throw new Violation("a second base player");
+    const type = this.#readType(reader);
+    const row = type.readRow(reader, type.basePlayer);
+    this.player = new Entity(id, type, true, this.#send);
+    for (const [index, value] of row) this.player.properties[type.properties[index].name] = value;
+    return () => this.#events.onPlayer(this.player);
+  }
+
+  #onCellPlayer(reader) {
+    const player = this.#requirePlayer();
+    if (this.space !== null) throw new Violation("a cell player for a player that has a body");
+    const type = this.#schema.typeOf(player);
+    const space = reader.u32("cell player");
+    const place = readPlace(reader);
+    const row = type.readRow(reader, type.cellPlayer);
+    for (const [index, value] of row) player.properties[type.properties[index].name] = value;
+    Object.assign(player, place, { turn: this.#turns.begin() });
+    this.space = space;
+    return () => this.#events.onEnter(player);
+  }
+
+  #onCellLost(reader) {
+    const player = this.#requireBody();
+    reader.end("cell lost");
+    this.space = null;
+    const gone = [...this.#forgetNeighbours(), player];
+    this.#rides.leave(player);
+    this.#neighbours.beginAnew();
+    return () => gone.forEach((entity) => this.#events.onLeave(entity));
+  }
+
+  #onSpace(reader) {
+    const player = this.#requireBody();
+    const space = reader.u32("space");
+    const place = readPlace(reader);
+    reader.end("space");
+    Object.assign(player, place);
+    this.space = space;
+    const gone = this.#forgetNeighbours();
+    return () => {
+      gone.forEach((entity) => this.#events.onLeave(entity));
+      this.#events.onSpace(player);
+    };
+  }
+
+  #onMoved(reader) {
+    const player = this.#requireBody();
+    const place = readPlace(reader);
+    reader.end("moved");
+    return this.#notifyMoved(this.#rides.put(player, place.position, place.direction));
+  }
+
+  #onLoggedOff(reader) {
+    const reason = reader.u8("logged off");
+    const text = new TextDecoder().decode(reader.bytes(reader.left, "logged off"));
+    this.isOver = true;
+    return () => this.#events.onLoggedOff(text, reason);
+  }
+
+  // The neighbours.
+
+  #onAnnounce(reader) {
+    const id = reader.i32("announce");
+    const alias = readAlias(reader);
+    const type = this.#readType(reader).forOthers;
+    reader.end("announce");
+    if (this.#requireBody().id === id) throw new Violation("the player's own entity is announced");
+    this.#neighbours.announce(id, alias, type);
+    return null;
+  }
+
+  #onDescribe(reader) {
+    const alias = readAlias(reader);
+    this.#requireBody();
+    const entity = this.#neighbours.describe(alias, reader);
+    const riders = this.#rides.carry(entity);
+    return () => {
+      this.#events.onEnter(entity);
+      riders.forEach((rider) => this.#events.onMoved(rider));
+    };
+  }
+
+  #onLeave(reader) {
+    const alias = readAlias(reader);
+    this.#requireBody();
+    reader.end("leave");
+    const gone = this.#neighbours.leave(alias);
+    gone.forEach((entity) => this.#rides.leave(entity));
+    return () => gone.forEach((entity) => this.#events.onLeave(entity));
+  }
+
+  #forgetNeighbours() {
+    const gone = this.#neighbours.forgetAll();
+    gone.forEach((entity) => this.#rides.leave(entity));
+    return gone;
+  }
+
+  /** Unreliable: the view skips the place of an alias that no entity has, or that another entity had at the sending. */
+  #onPlaces(reader) {
+    const moved = [];
+    const { turn, places } = readPlaces(reader);
+    for (const { alias, position, angles } of places) {
+      const entity = this.#neighbours.byAlias(alias);
+      if (!entity || !this.#turns.covers(turn, entity.turn)) this.late += 1;
+      else {
+        const direction = [...angles, ...entity.direction.slice(angles.length)];
+        moved.push(...this.#rides.put(entity, position, direction));
+      }
+    }
+    return this.#notifyMoved(moved);
+  }
+
+  #onPlace(reader) {
+    const alias = readAlias(reader);
+    const entity = this.#neighbours.byAlias(alias);
+    if (!entity) throw new Violation(`alias ${alias} gets a place, but no present entity has this alias`);
+    const place = readPlace(reader);
+    reader.end("place");
+    return this.#notifyMoved(this.#rides.put(entity, place.position, place.direction));
+  }
+
+  #onRides(reader) {
+    const entity = this.#readEntity(reader);
+    const vehicle = reader.i32("the vehicle of a ride");
+    const place = readPlace(reader);
+    reader.end("rides");
+    if (entity.isPlayer) this.#requireBody();
+    if (vehicle === entity.id) throw new Violation(`entity ${vehicle} rides on itself`);
+    if (!entity.isPlayer && !vehicle) entity.turn = this.#turns.beginAgain();
+    return this.#notifyMoved(this.#rides.ride(entity, { vehicle, ...place }));
+  }
+
+  #notifyMoved(moved) {
+    return () => moved.forEach((entity) => this.#events.onMoved(entity));
+  }
+
+  // Calls and changes, of the player and of neighbours.
+
+  /** Unreliable: reads a call or a change of a whole property, and skips one that comes too early or too late. */
+  #onLoose(reader) {
+    const turn = reader.u8("the turn of a loose message");
+    const number = reader.u8("a loose message");
+    const inner = new Reader(reader.data, reader.at);
+    const alias = readAlias(reader);
+    const isWholeProperty = number === TO_CLIENT.NESTED && !(reader.data[reader.at] >> 7);
+    if (!isWholeProperty && (number < METHODS_FROM || number > 254)) {
+      throw new DecodeError(`LOOSE contains a call or a whole property, not message ${number}`);
+    }
+    const entity = alias === OWN_ALIAS ? this.player : this.#neighbours.byAlias(alias);
+    try {
+      if (entity && this.#turns.covers(turn, entity.turn)) return this.#read(number, inner);
+    } catch (problem) {
+      if (!(problem instanceof NoBodyViolation)) throw problem;
+    }
+    this.late += 1;
+    return null;
+  }
+
+  #onCall(number, reader) {
+    const entity = this.#readEntity(reader);
+    const subId = this.#schema.idsWithSub.has(number) ? reader.u8("a sub id") : null;
+    const { clientMethods } = this.#schema.typeOf(entity);
+    const method = clientMethods.find((each) => each.messageId === number && each.subId === subId);
+    if (!method) throw new DecodeError(`${entity.type} has no client method ${number}, ${subId}`);
+    const args = method.decodeArgs(reader);
+    return () => this.#events.onCall(entity, method.name, args);
+  }
+
+  /** A change of a whole property in its short form, without a path. */
+  #onProperty(index, reader) {
+    const entity = this.#readEntity(reader);
+    const type = this.#schema.typeOf(entity);
+    if (index >= type.properties.length) throw new DecodeError(`${type.name} has no client property of index ${index}`);
+    const { name, codec } = type.properties[index];
+    const old = entity.properties[name];
+    const change = { kind: "whole", property: index, path: [], old, trail: [], value: codec.read(reader) };
+    reader.end("a property");
+    return this.#applyChange(entity, type, change);
+  }
+
+  #onChange(reader, isSlice) {
+    const entity = this.#readEntity(reader);
+    const type = this.#schema.typeOf(entity);
+    const change = readChange(type, entity.properties, reader.data.slice(reader.at), isSlice);
+    return this.#applyChange(entity, type, change);
+  }
+
+  #applyChange(entity, type, change) {
+    const property = type.properties[change.property];
+    const isForThisClient = entity.isPlayer ? property.ownClient : property.otherClients;
+    if (!isForThisClient) throw new Violation(`${type.name}.${property.name} is not for this client`);
+    if (entity.isPlayer && !property.isBase) this.#requireBody();
+    applyChange(type, entity.properties, change);
+    const { kind, path, old, start, values } = change;
+    const shown = kind === "slice" ? { kind, path, old, start, end: start + values.length } : { kind, path, old };
+    return () => this.#events.onChange(entity, property.name, shown);
+  }
+
+  #requirePlayer() {
+    if (!this.player) throw new Violation("a message before the base player");
+    return this.player;
+  }
+
+  #requireBody() {
+    const player = this.#requirePlayer();
+    if (this.space === null) throw new NoBodyViolation("a message for a body, but the player has none");
+    return player;
+  }
+
+  #readEntity(reader) {
+    const alias = readAlias(reader);
+    const entity = alias === OWN_ALIAS ? this.#requirePlayer() : this.#neighbours.byAlias(alias);
+    if (!entity) throw new Violation(`alias ${alias} is changed or called, but no present entity has this alias`);
+    return entity;
+  }
+
+  #readType(reader) {
+    const id = reader.u16("an entity type");
+    const type = this.#schema.byId.get(id);
+    if (!type) throw new Violation(`no entity type for clients has the id ${id}`);
+    return type;
+  }
+}

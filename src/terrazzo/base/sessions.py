@@ -1,0 +1,96 @@
+"""The client sessions of one BaseApp: which proxy each session belongs to.
+
+    Connected ──▶ its login key names the proxy ──▶ attached          a wrong key ──▶ LOGGED_OFF, closed
+    Received  ──▶ the proxy reads the messages
+    Closed    ──▶ the proxy has lost its client
+
+The driver moves the datagrams of the endpoints. What fails for one proxy is confined to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from terrazzo.base.confinement import Confinement
+from terrazzo.base.counts import Counts
+from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.keys import KeyRing
+from terrazzo.base.limits import ClientRefusal
+from terrazzo.base.proxy import ClientSession, Farewell, ProxyEntity
+from terrazzo.base.services import SessionKey
+from terrazzo.cluster.app import Host
+from terrazzo.sync.protocol import encode_logged_off
+from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.ids import EntityId
+from terrazzo.wire.sentences import is_told
+
+
+class ClientEndpoint(Protocol):
+    """What a BaseApp needs of `wire.client.ServerEndpoint`."""
+
+    def events(self) -> list[Event]:
+        """The events since the last call, in order."""
+
+
+class Sessions:
+    """The sessions of one BaseApp."""
+
+    def __init__(
+        self,
+        host: Host,
+        endpoints: Sequence[ClientEndpoint],
+        keys: KeyRing,
+        bases: Mapping[EntityId, BaseEntity],
+        counts: Counts,
+        confinement: Confinement,
+    ) -> None:
+        self._host = host
+        self._endpoints = endpoints
+        self._keys = keys
+        self._bases = bases
+        self._counts = counts
+        self._confinement = confinement
+        self._proxies: dict[SessionKey, ProxyEntity] = {}
+
+    def __len__(self) -> int:
+        return len(self._proxies)
+
+    def forget(self, key: SessionKey) -> None:
+        """The proxy has ended its session."""
+        self._proxies.pop(key, None)
+
+    def receive(self) -> None:
+        """Passes on all events of the endpoints."""
+        for number, endpoint in enumerate(self._endpoints):
+            for event in endpoint.events():
+                if isinstance(event, Connected):
+                    self._on_connected(number, event.session, event.app_data)
+                elif event.session is not None:
+                    self._on_event((number, event.session.id), event)
+
+    def _on_event(self, key: SessionKey, event: Event) -> None:
+        proxy = self._proxies.get(key)
+        if proxy is not None and isinstance(event, Received):
+            self._confinement.run(proxy, "messages of its client", proxy.on_messages, event.messages)
+        elif proxy is not None and isinstance(event, Closed):
+            del self._proxies[key]
+            self._confinement.run(proxy, "end of its session", proxy.on_session_closed, event.reason.name)
+
+    def _on_connected(self, number: int, session: ClientSession, login_key: bytes) -> None:
+        id = self._keys.take(login_key, self._host.now)
+        proxy = None if id is None else self._bases.get(id)
+        if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
+            self._refuse(session)
+            return
+        key = (number, session.id)
+        self._proxies[key] = proxy
+        session.admit()
+        self._confinement.run(proxy, "begin of its session", proxy.attach, session, key)
+
+    def _refuse(self, session: ClientSession) -> None:
+        count = self._counts.count_bad(ClientRefusal.WRONG_KEY)
+        if is_told(count):
+            self._host.log("wrong login key", note="used, expired or invented", count=count)
+        session.send(encode_logged_off(Farewell.WRONG_KEY, "this login key is not valid (any more): log in again"))
+        session.close(self._host.now)

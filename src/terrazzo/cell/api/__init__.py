@@ -1,0 +1,1 @@
+"""The API: what the code of a game can do with the cell part of an entity."""

@@ -1,0 +1,144 @@
+"""What an entity can do: timers, movements, turns, teleports, rides, its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from terrazzo.cell.api.own import Own, id_of, number_of, place
+from terrazzo.cell.core.space import place_problem
+from terrazzo.cell.motion.controllers import Turn, Walk, category_named
+from terrazzo.errors import UsageError, shown
+from terrazzo.game import NAME_MAX
+from terrazzo.schema.arguments import number as plain
+from terrazzo.schema.arguments import text, whole
+from terrazzo.schema.refs import Ref
+from terrazzo.wire.pairs.base_cell import Position
+from terrazzo.world.place import PLACE_MAX
+
+NUMBER_MAX = (1 << 62) - 1
+"""Of what the game has chosen or was given."""
+
+
+class Acts(Own):
+    """The part of the API that does something."""
+
+    def destroy(self) -> None:
+        """Takes the body down at the end of this tick; the base part gets a message, and goes on."""
+        self._body.core.mark_destroyed(self._own("be destroyed"))
+
+    def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
+        """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
+        again. Its number."""
+        real = self._own("set a timer")
+        return real.timers.set(self._body.core.host.now, seconds, repeat, number)
+
+    def move_to(
+        self, target: Any, speed: float, *, distance: float = 0.0, face: bool = True, number: int | None = None
+    ) -> int:
+        """Walks straight to a position, or to an entity (a view, Ref or id) wherever it goes, at so many metres a
+        second, until `distance` is left: then `on_reached(number)`. If the entity gets out of sight,
+        `on_move_failed(number, reason)`. `face`: it looks where it goes.
+
+        There is one movement at a time: a new one takes the place of the former, of which nothing more is heard. Its
+        number."""
+        return self._walk("move_to", target, speed, distance, face, number)
+
+    def follow(
+        self, target: Any, speed: float, *, distance: float = 2.0, face: bool = True, number: int | None = None
+    ) -> int:
+        """As `move_to` an entity, but goes on when it has caught up, until it is cancelled or the entity is gone.
+        `on_reached(number)` runs each time it has caught up."""
+        return self._walk("follow", target, speed, distance, face, number)
+
+    def turn_to(self, yaw: float, speed: float, *, number: int | None = None) -> int:
+        """Turns on the spot, the shorter way, at so many radians a second; then `on_turned(number)`. One turn at a
+        time; meanwhile a movement does not look where it goes. Its number."""
+        real = self._free("turn")
+        yaw = plain(yaw, "turn_to: yaw, in radians,", least=-PLACE_MAX, most=PLACE_MAX)
+        speed = plain(speed, "turn_to: speed, in radians a second,", above=0, most=PLACE_MAX)
+        number = number_of(real, number, "turn_to: number")
+        real.controllers.start(Turn(number, yaw, speed))
+        return number
+
+    def cancel(self, what: int | str) -> None:
+        """Ends the timer, movement, turn or trigger of this number; or whatever is of a category: "movement",
+        "turning". No hook is called. What is over already needs no cancelling."""
+        real = self._own("cancel anything")
+        if isinstance(what, str):
+            real.controllers.cancel(category_named(what))
+        else:
+            what = whole(what, "cancel: what, if it is no category,", least=0, most=NUMBER_MAX)
+            real.timers.cancel(what)
+            real.controllers.cancel(what)
+            self._body.core.services.triggers.cancel(real, what)
+
+    def teleport(
+        self, where: Any, position: Iterable[float] | None = None, direction: Iterable[float] | None = None
+    ) -> None:
+        """Goes to a position of a space, by the space's name (its own, too); or beside an entity (a view or Ref),
+        wherever in the world that is by then: `position` is then how far from it, none at all if left out. Without a
+        direction it looks as it does.
+
+        Then `on_teleported()`; or `on_teleport_failed(reason)`, and it is where it was. One teleport at a time: a
+        second call takes the place of the first. Until it leaves it goes on as ever; when it arrives, it stands."""
+        real, teleports = self._own("be teleported"), self._body.core.services.teleports
+        looks = None if direction is None else place(direction, "teleport: direction")
+        if isinstance(where, str):
+            where = text(where, "teleport: where", longest=NAME_MAX)
+            if position is None:
+                raise UsageError(f"teleport: position: a teleport to the space {where!r} takes a position there")
+            point = place(position, "teleport: position")
+            problem = place_problem(self._body.core.game, where, point)
+            if problem is not None:
+                raise UsageError(f"teleport: {problem}")
+            teleports.to_space(real, where, point, looks)
+            return
+        entity = id_of(where, "teleport: where, if it is no space,")
+        if entity == self._body.id:
+            raise UsageError("teleport: where: an entity cannot be teleported beside itself: assign its position")
+        offset = (0.0, 0.0, 0.0) if position is None else place(position, "teleport: position")
+        teleports.to_entity(real, entity, offset, looks)
+
+    def board(
+        self, vehicle: Any, position: Iterable[float] | None = None, direction: Iterable[float] | None = None
+    ) -> None:
+        """Stands on another entity (a view, Ref or id) from now on, and goes where that goes: at a position relative to
+        it, z being where it looks; if left out, as they stand now. Its client sees itself carried, and cannot move it.
+        Boarding again puts it elsewhere on the same, or on another.
+
+        It ends with `alight`, and when a teleport has brought it away; or with the vehicle, which is destroyed, out of
+        sight, or boards something itself: then `on_vehicle_lost()`."""
+        real, body = self._own("board anything"), self._body.core.bodies[self._known(vehicle, "board: vehicle")]
+        seat = None if position is None else place(position, "board: position")
+        looks = None if direction is None else place(direction, "board: direction")
+        self._body.core.services.riding.board(real, body, seat, looks)
+
+    def alight(self) -> None:
+        """Stands where it is, on nothing; its client can move it again."""
+        self._body.core.services.riding.alight(self._own("alight"))
+
+    def _walk(self, method: str, target: Any, speed: float, distance: float, face: bool, number: int | None) -> int:
+        real, entity, is_lasting = self._free("walk"), 0, method == "follow"
+        speed = plain(speed, f"{method}: speed, in metres a second,", above=0, most=PLACE_MAX)
+        distance = plain(distance, f"{method}: distance, in metres,", least=0, most=PLACE_MAX)
+        if isinstance(target, Own | Ref | int):
+            entity = self._known(target, f"{method}: target")
+            point = self._body.core.bodies[entity].position
+        elif is_lasting:
+            entities = "an entity (a view, Ref or id)"
+            raise UsageError(f"follow: target is {entities}, not {shown(target)}; move_to takes a position, too")
+        else:
+            point = self._point(target, f"{method}: target")
+        number = number_of(real, number, f"{method}: number")
+        faces = bool(face)
+        walk = Walk(number, point, speed, entity=entity, distance=distance, faces=faces, is_lasting=is_lasting)
+        real.controllers.start(walk)
+        return number
+
+    def _point(self, position: Iterable[float], name: str) -> Position:
+        """A point within the bounds of its space."""
+        point, space = place(position, name), self._body.space
+        if not space.allows(point):
+            raise UsageError(f"{name}: {point} is not within {tuple(space.bounds)}, the bounds of {space.name}")
+        return point

@@ -1,0 +1,29 @@
+# C types for scheduler.py. What is not named here is called as in Python, and may be replaced in an object.
+import cython
+
+from terrazzo.cell.client.sent cimport ClientRecord
+from terrazzo.cell.client.witness cimport Witness
+
+
+cdef class ClientScheduler:
+    cdef dict __dict__
+    cdef public double throttle
+    cdef object _core
+    cdef object _clients
+    cdef public object cpu_s
+    cdef double _tick_bytes
+    cdef object _last_at
+    cdef double _done_cpu_s
+    cdef double _served_cpu_s
+    cdef double _after_s
+    cdef long _served
+    cdef double _turns
+    cdef long _first
+    cdef public dict _updates
+    cdef list _parting
+
+    cdef bint _is_late(self, double now) except -1
+    @cython.locals(most=cython.long)
+    cdef long _most(self, long clients) except -1
+    @cython.locals(now=cython.double, sent=ClientRecord, messages=list, places=list)
+    cdef _serve(self, object real, Witness witness)

@@ -1,0 +1,225 @@
+"""Which clients are served in a tick, and how their messages get to the BaseApps.
+
+Reliable messages go through the entity channel, places straight to the BaseApp. Each client is allowed so many bits a
+second, and its budget keeps to that (`cell/client/budget.py`). When the app has more to do than it has time for, ticks
+are not late: clients are sent less. In each tick clients are served in turn as long as there is time, and the next tick
+begins with the first client that was left over:
+
+    │◀────────────────────────── tick_s ──────────────────────────▶│
+    │ messages, game, areas, steps │ clients, in turn │ frames │   │
+    │ ──────── measured, frames as of late ──────────▶    FULL ▶│  │
+
+    throttle    1 … THROTTLE_MIN    the share of the clients that a tick serves; and the share of its bytes that each of
+                                    them gets, whenever it is served. With fewer bytes a client gets less often what is
+                                    far, as often what is near (`_speed/sight`), and each client is served sooner
+
+The time is that of the process's core (`cpu_s`), which the host measures. Ticks may be late nevertheless, when the
+machine has no core to give: then the throttle shrinks, too. It grows again as soon as there is time. A share of
+THROTTLE_MIN of the clients is served in any case: a client is served once a second or so at least.
+
+**Too large, too much.** A client that a message cannot be sent to has missed something for good, so it is sent away:
+its witness ends, its base gets SendAway, and the game gets `on_client_detached` in the next tick. Of the messages that
+may be lost a client gets the last LOOSE_MAX of a tick; the others are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+from msgspec.structs import replace
+
+from terrazzo.cell.client.clients import Clients
+from terrazzo.cell.client.witness import Witness
+from terrazzo.cell.core.core import Core
+from terrazzo.cell.core.real import Real
+from terrazzo.errors import UsageError
+from terrazzo.wire.entity.channel import ChannelFull
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import REGISTRY, Message
+from terrazzo.wire.pairs.base_cell import CellData, ClientUpdate, ClientUpdates, SendAway, ToClient
+
+TO_CLIENT_BYTES = 32_768
+LOOSE_MAX = 64
+"""Messages of one client and tick that may be lost; each has a kilobyte at most."""
+UPDATES_MAX = 256
+UPDATES_BYTES = 256 * 1024
+"""Clients in one message of places, and the bytes in it."""
+THROTTLE_MIN = 0.1
+SCALE_S = 1.0
+"""The throttle goes from one end to the other in this time."""
+LATE = 1.2
+"""A tick that takes this many times its length is late."""
+FULL = 0.9
+"""So much of a tick's time may be used."""
+LOOK_EVERY = 16
+"""Clients between two looks at the time."""
+
+
+class ClientScheduler:
+    """Collects the places of a tick by BaseApp; everything else goes at once."""
+
+    def __init__(self, core: Core, clients: Clients, bits_s: float, cpu_s: Callable[[], float]) -> None:
+        self.throttle = 1.0
+        self._core = core
+        self._clients = clients
+        self.cpu_s = cpu_s
+        self._tick_bytes = bits_s / 8 * core.tick_s
+        self._last_at: float | None = None
+        self._done_cpu_s = self._served_cpu_s = 0.0
+        """When the tick before was done; when the last client of this one was served."""
+        self._served = 0
+        self._after_s = 0.0
+        """What each client that was served costs after that: its frame."""
+        self._first = 0
+        """The first client to serve: so many are before it."""
+        self._turns = 0.0
+        """The part of a client that the throttle has left over."""
+        self._updates: dict[AppId, list[ClientUpdate]] = {}
+        self._parting: list[Real] = []
+        """Reals whose client was sent away, and whose hook has not run."""
+
+    def serve_all(self) -> None:
+        """As many clients as there is time for, from where the tick before has ended."""
+        cpu_s = self.cpu_s
+        clients = [real for real in self._core.reals.values() if real.witness is not None]
+        is_late = self._is_late(self._core.host.now)
+        served, first, most = 0, self._first, self._most(len(clients))
+        least = ceil(most * THROTTLE_MIN / self.throttle - 1e-9)
+        until = self._done_cpu_s + FULL * self._core.tick_s
+        while served < most:
+            is_look = served >= least and (served - least) % LOOK_EVERY == 0
+            if is_look and cpu_s() + served * self._after_s >= until:
+                break
+            self.serve(clients[(first + served) % len(clients)])
+            served += 1
+        self._first = (first + served) % max(len(clients), 1)
+        self._served, self._served_cpu_s = served, cpu_s()
+        if is_late:
+            self._set_throttle(THROTTLE_MIN)
+        elif self._served_cpu_s + served * self._after_s < until:
+            self._set_throttle(1.0)
+        else:
+            self._set_throttle(served / max(len(clients), 1))
+
+    def _is_late(self, now: float) -> bool:
+        last, self._last_at = self._last_at, now
+        return last is not None and now - last > LATE * self._core.tick_s
+
+    def _most(self, clients: int) -> int:
+        """How many clients may be served in this tick, at best."""
+        self._turns = min(self._turns, 1.0) + self.throttle * clients
+        most = min(int(self._turns + 1e-9), clients)
+        self._turns -= most
+        return most
+
+    def _set_throttle(self, aim: float) -> None:
+        """A step towards `aim`: one long tick is no reason to starve all clients."""
+        step = self._core.tick_s / SCALE_S * (1.0 - THROTTLE_MIN)
+        self.throttle += max(-step, min(step, max(aim, THROTTLE_MIN) - self.throttle))
+
+    def serve(self, real: Real) -> None:
+        """Sends the client of a real what it is to get now. If that fails, the client has missed something for good."""
+        witness = real.witness
+        assert isinstance(witness, Witness)
+        try:
+            self._serve(real, witness)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self._core.report(real.body, "what its client is told", problem)
+            self._send_away(real)
+
+    def _serve(self, real: Real, witness: Witness) -> None:
+        core, now, sent = self._core, self._core.host.now, witness.sent
+        sent.budget.grant(now, core.tick_s, self._tick_bytes * self.throttle)
+        messages, places = sent.update(now, core.tick, max(witness.radius, 1.0))
+        if len(places) > LOOSE_MAX:
+            core.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
+            places = places[-LOOSE_MAX:]
+        if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
+            messages = self._tell_in_parts(real, witness.number, messages)
+        if messages:
+            self.send_to_base(real, ToClient(witness.number, tuple(messages)))
+        if places:
+            after = core.switchboard.said(real.body.part, real.body.base_part)
+            update = ClientUpdate(real.body.id, witness.number, tuple(places), after)
+            base = core.base_of(real.body)
+            updates = self._updates.get(base)
+            if updates is None:
+                updates = self._updates[base] = []
+            updates.append(update)
+
+    def _tell_in_parts(self, real: Real, witness: int, messages: list[bytes]) -> list[bytes]:
+        """What is too long for one message to the base; gives the last part, which is not."""
+        batch: list[bytes] = []
+        size = 0
+        for message in messages:
+            if batch and size + len(message) > TO_CLIENT_BYTES:
+                self.send_to_base(real, ToClient(witness, tuple(batch)))
+                batch, size = [], 0
+            batch.append(message)
+            size += len(message)
+        return batch
+
+    def data_of(self, real: Real, *, is_last: bool) -> CellData:
+        """The cell part as it is, for its base. Of properties that cannot be encoded (a game's own value fails) the
+        base gets only where the body is, and keeps the values that it has."""
+        try:
+            return real.data(is_last=is_last)
+        except Exception as problem:
+            self._core.report(real.body, "properties for its base", problem)
+            body = real.body
+            return CellData(body.space.name, body.position, body.direction, b"", is_last)
+
+    def send_to_base(self, real: Real, message: Message) -> None:
+        """Sends something to the base part of a real, after everything before. The last word goes in any case; of
+        properties that are too large the base gets an empty row; and a client that cannot be sent it is sent away."""
+        try:
+            self._send(real, message, is_urgent=isinstance(message, CellData) and message.is_last)
+        except UsageError as problem:
+            self._core.count("base cannot be told", entity=real.body.id, problem=str(problem))
+            if not isinstance(message, CellData):
+                self._send_away(real)
+            elif not isinstance(problem, ChannelFull):
+                self.send_to_base(real, replace(message, properties=b""))
+
+    def _send(self, real: Real, message: Message, *, is_urgent: bool) -> None:
+        body = real.body
+        self._core.switchboard.send(body.part, body.base_part, REGISTRY.encode(message), is_urgent=is_urgent)
+
+    def _send_away(self, real: Real) -> None:
+        if real.witness is not None:
+            number = real.witness.number
+            self._clients.set_witness(real, number, is_on=False)
+            reason = "what there is to see is too large to be sent, or too much"
+            self._send(real, SendAway(number, reason), is_urgent=True)
+            self._parting.append(real)
+
+    def is_parting(self, real: Real) -> bool:
+        """Whether its client was sent away and the hook has not run yet."""
+        return real in self._parting
+
+    def on_tick(self) -> None:
+        """Runs the hook of reals whose client was sent away in the tick before."""
+        parting, self._parting = self._parting, []
+        for real in parting:
+            if real.body.real is real and not real.is_destroyed:
+                self._core.run(real.body, "on_client_detached", real.part.on_client_detached)
+
+    def flush(self) -> None:
+        """Sends the places of this tick."""
+        updates, self._updates = self._updates, {}
+        for app, several in updates.items():
+            batch: list[ClientUpdate] = []
+            size = 0
+            for update in several:
+                if size >= UPDATES_BYTES or len(batch) >= UPDATES_MAX:
+                    self._core.send(app, ClientUpdates(tuple(batch)))
+                    batch, size = [], 0
+                batch.append(update)
+                size += sum(map(len, update.messages))
+            self._core.send(app, ClientUpdates(tuple(batch)))
+        self._done_cpu_s = self.cpu_s()
+        after_s = (self._done_cpu_s - self._served_cpu_s) / max(self._served, 1)
+        self._after_s += (after_s - self._after_s) / 4

@@ -1,9 +1,0 @@
-# C types for mail.py.
-
-
-cdef class Mail:
-    cdef object _app
-
-    cpdef take(self, object real)
-    cdef _read(self, object real, object source, object message)
-    cdef bint _obey(self, object real, object message) except -1

@@ -1,0 +1,72 @@
+"""What an app is to its driver, and what it may ask of its driver.
+
+    driver (sim or runtime)                    app: a state machine without I/O
+        on_message(source, message)   ──────▶
+        on_link_up / on_link_lost     ──────▶     changes its state, writes into its outbox
+        on_tick()                     ──────▶
+        outbox.drain()                ◀──────     once per tick: one bundle to each peer
+
+All that an app needs from outside comes through `Host`: the time, randomness, its own load, a log, and two requests
+about other processes (`join`, `fence`). A driver calls one method at a time and never from inside another. A message
+that an app sends from `on_message` leaves with the next tick; no method of an app blocks or waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableSequence, Sequence
+from typing import Any, Protocol, TypeVar
+
+from terrazzo.wire.environment import Environment
+from terrazzo.wire.ids import AppId
+from terrazzo.wire.messages import Message
+from terrazzo.wire.outbox import Outbox
+
+T = TypeVar("T")
+
+
+class Rng(Protocol):
+    """The part of `random.Random` that apps use."""
+
+    def random(self) -> float: ...
+    def randrange(self, start: int, stop: int, /) -> int: ...
+    def uniform(self, a: float, b: float, /) -> float: ...
+    def choice(self, seq: Sequence[T], /) -> T: ...
+    def shuffle(self, x: MutableSequence[Any], /) -> None: ...
+
+
+class Host(Environment, Protocol):
+    """What an app may use of the outside: the time and the log of its environment, and what follows."""
+
+    @property
+    def rng(self) -> Rng:
+        """The random generator of the app; a seed repeats it."""
+
+    def cpu_load(self) -> float | None:
+        """The share of one core that this process has used lately; None until it was measured."""
+
+    def join(self, peer: AppId) -> None:
+        """Makes a link with a peer before there is a message for it; with ANY_INCARNATION, with its present
+        incarnation."""
+
+    def fence(self, app: AppId) -> None:
+        """Declares this incarnation (and each before it) dead: its link is cut, and it is refused from now on."""
+
+
+class App(Protocol):
+    """A process of the cluster, as its driver sees it."""
+
+    @property
+    def outbox(self) -> Outbox:
+        """The messages that the app sends."""
+
+    def on_message(self, source: AppId, message: Message, /) -> None:
+        """Handles a message of the link with `source`; messages come in the order sent."""
+
+    def on_link_up(self, peer: AppId, /) -> None:
+        """A link with `peer` is up, dialled by either side."""
+
+    def on_link_lost(self, peer: AppId, /) -> None:
+        """The link is lost; the last messages may not have arrived. The next message to `peer` makes a new link."""
+
+    def on_tick(self) -> None:
+        """Does the work of one tick; the driver drains the outbox afterwards."""

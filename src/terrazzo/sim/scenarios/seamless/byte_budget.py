@@ -1,0 +1,158 @@
+"""The bytes that CellApps send for a client stay within its budget, across any number of borders (P4).
+
+The rule is that of `cell/client/budget.py`: so many bytes a second, in the long run. Messages of the own entity and
+leaves of others (with their last changes, and the places of their riders) are sent in any case, and are owed
+afterwards. Announcements, descriptions, changes and places of others are sent as far as the budget reaches: the last
+message may exceed it, and the excess is owed. Unused bytes are saved, and both savings and debts are bounded by
+CARRY_TICKS. A client that was not served for STARVED_TICKS serves in a row gets the bytes of one tick, whatever it
+owes.
+
+The judge keeps one account for each client (a proxy and its witness number) by the clock of the world, not by those of
+the CellApps: the account continues when the witness arrives at the next cell. That bounds every window at once: in a
+window of length T, the bytes about others are at most rate · T + savings + the excess of the last message + the bytes
+of starved clients.
+
+    filled     with time, up to what may be saved; a throttled app grants less, which is no fault
+    others     a message about others is sent only while the account, less the own messages, is above zero
+    too much   beyond that at most one place and the messages about two entities: the last headline (or announcement, or
+               description) and the changes of the first entity that has more than a headline; the messages of an entity
+               are sent as a whole, with the unreliable ones
+    credit     at its first serve in a cell, a client that owes less than ADVANCE of a tick may be sent that much more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.client.budget import ADVANCE, CARRY_TICKS, STARVED_TICKS, WAITED_MAX
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.core.real import Real
+from terrazzo.cluster.app import App
+from terrazzo.sim.oracle import Broken
+from terrazzo.sync.protocol import OWN, split_message, take_alias
+from terrazzo.sync.protocol import ToClient as Kind
+from terrazzo.wire.messages import Message
+from terrazzo.wire.pairs.base_cell import ToClient
+
+OF_OWN = (Kind.CELL_PLAYER, Kind.SPACE, Kind.MOVED)
+OF_OTHERS = (Kind.ANNOUNCE, Kind.PLACES)
+"""Messages that do not begin with an alias."""
+ENTRY_BYTES = 40
+"""An entry of PLACES, with the heads of its message and its section."""
+EDGE = 1.0
+"""Bytes; sums of fractions do not add up exactly."""
+
+
+@dataclass
+class Account:
+    """What one client has left; below zero: owes."""
+
+    left: float
+    at: float
+    waited: int = 0
+    """Serves since something about others was sent."""
+
+
+@dataclass
+class Served:
+    """What was sent for a client at one time: bytes about itself and of leaves, bytes about others."""
+
+    own: int = 0
+    others: int = 0
+    by_alias: dict[int, int] = field(default_factory=dict)
+    """Bytes about others, but for places."""
+    longest: int = 0
+    """The longest announcement."""
+
+    def add(self, messages: list[bytes]) -> None:
+        """Messages, in order. What comes before a leave belongs to it, or to the own entity."""
+        kinds = [split_message(message) for message in messages]
+        left = max((at for at, (kind, _) in enumerate(kinds) if kind == Kind.LEAVE), default=-1)
+        while 0 <= left < len(kinds) - 1 and kinds[left + 1][0] == Kind.PLACE:
+            left += 1  # where the riders of a vehicle are that has left
+        for at, (kind, body) in enumerate(kinds):
+            alias = OWN if kind in OF_OWN else -1 if kind in OF_OTHERS else take_alias(body)[0]
+            size = len(messages[at])
+            if at <= left or alias == OWN:
+                self.own += size
+                continue
+            self.others += size
+            if kind == Kind.ANNOUNCE:
+                self.longest = max(self.longest, size)
+            elif alias != -1:
+                self.by_alias[alias] = self.by_alias.get(alias, 0) + size
+
+    @property
+    def beyond(self) -> int:
+        """How far beyond the budget the last messages may go."""
+        return sum(sorted([self.longest, *self.by_alias.values()])[-2:]) + ENTRY_BYTES
+
+
+class Budgets:
+    """The accounts of all clients of one world."""
+
+    def __init__(self, now: Callable[[], float], bits_s: float) -> None:
+        self._now = now
+        self._rate = bits_s / 8
+        self._accounts: dict[tuple[int, int], Account] = {}
+        self.counts: dict[str, int] = {}
+
+    def watch(self, app: App) -> None:
+        """Sees what a CellApp sends each time that it serves a client."""
+        if not isinstance(app, CellApp):
+            return
+        feed, send_to_base, serve = app.scheduler, app.scheduler.send_to_base, app.scheduler.serve
+        told: list[bytes] = []
+
+        def sent_to_base(real: Real, message: Message) -> None:
+            if isinstance(message, ToClient):
+                told.extend(message.messages)
+            send_to_base(real, message)
+
+        def served(real: Real) -> None:
+            witness = witness_of(real)
+            assert witness is not None
+            told.clear()
+            waited = (app.host.now - witness.sent.budget.served_at) / app.core.tick_s
+            has_come = witness.sent.budget.has_come
+            before, feed._updates = feed._updates, {}
+            serve(real)
+            mine, feed._updates = feed._updates, before
+            loose: list[bytes] = []
+            for base, updates in mine.items():
+                feed._updates.setdefault(base, []).extend(updates)
+                loose += [message for update in updates for message in update.messages]
+            sent = Served()
+            sent.add(told)
+            sent.add(loose)
+            self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)), has_come=has_come)
+
+        patched: dict[str, Any] = {"send_to_base": sent_to_base, "serve": served}
+        vars(feed).update(patched)
+
+    def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:
+        """Takes from an account what was sent."""
+        now, tick = self._now(), self._rate * app.core.tick_s
+        most = tick * waited * (CARRY_TICKS + 1)
+        account = self._accounts.setdefault(key, Account(most, now))
+        account.left = min(account.left + (now - account.at) * self._rate, most)
+        account.at = now
+        account.waited += 1
+        room = account.left - sent.own
+        if sent.others:
+            credit = tick * waited * ADVANCE if has_come and account.left > -tick * waited * ADVANCE - EDGE else 0.0
+            self._check(key, sent, room + credit, tick * waited, is_starved=account.waited >= STARVED_TICKS)
+            account.waited = 0
+        owed_most = tick * app.scheduler.throttle * waited * CARRY_TICKS
+        account.left = max(room - sent.others, -owed_most)
+
+    def _check(self, key: tuple[int, int], sent: Served, room: float, allowed: float, *, is_starved: bool) -> None:
+        if room <= -EDGE and is_starved:
+            room = allowed
+        self.counts["told"] = self.counts.get("told", 0) + 1
+        owes = f"client {key[1]} of entity {key[0]} was sent {sent.others} bytes about others, having {room:.0f} left"
+        if room <= -EDGE or sent.others > room + sent.beyond + EDGE:
+            raise Broken("P4", owes, key[0])

@@ -1,0 +1,253 @@
+"""Clients that call too often, or call methods that they may not call (P7): the workload, and the checks.
+
+Some players call methods that have a rate in bursts far above it, and forge calls: of another player's method that is
+exposed to its own client only, of methods that are not exposed, of another player's base part. All of it is drawn from
+streams of their own. The judge sees the moment at which a BaseApp reads each message; from there on everything is
+exact:
+
+    rate        a bucket for each proxy and method, filled by the clock: the call runs if and only if there is one left
+    base        the call has run when the message was read, or it never does
+    cell        calls that were passed on run in that order, as long as the body lives; all others never run
+    forged      the call is refused when it is read, and nothing runs
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.proxy import ProxyEntity
+from terrazzo.client import ClientApp
+from terrazzo.cluster.app import App
+from terrazzo.schema.indexes import METHOD_IDS
+from terrazzo.schema.model import Side
+from terrazzo.sim.oracle import Broken
+from terrazzo.sim.world import World
+from terrazzo.sync.protocol import Call, Told, split_message, take_entity, with_entity
+
+RATES = {"rush": 5.0, "ring": 0.7}
+"""Calls a second of the own client: a method of the cell part, and one of the base part."""
+FORGED_MAX = 5
+"""By one proxy: a client that forges many calls is sent away."""
+EDGE = 1e-6
+
+
+class Bucket:
+    """Calls that are left; a second's worth at most, but always one."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate, self._most = rate, max(rate, 1.0)
+        self._left, self._at = self._most, now
+
+    def take(self, now: float) -> bool | None:
+        """Whether there is one, and takes it; None: it is too close to tell, ask `taken`."""
+        self._left = min(self._most, self._left + (now - self._at) * self._rate)
+        self._at = now
+        if abs(self._left - 1.0) < EDGE:
+            return None
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+    def taken(self) -> None:
+        """One that was too close to tell has run."""
+        self._left -= 1.0
+
+
+class Rates:
+    """What all clients of one world may do, and do."""
+
+    def __init__(self, world: World, life: Callable[[int], int], is_over: Callable[[str, int, int], bool]) -> None:
+        self.often = world.rng("rates").choice([0.0, 0.02, 0.1])
+        """How often a player calls in a burst, each step."""
+        self.forges = world.rng("forging").choice([0.0, 0.0, 0.01, 0.05])
+        self.counts: dict[str, int] = {}
+        self._world = world
+        self._life = life
+        self._is_over = is_over
+        self._numbers: dict[int, int] = {}
+        self._buckets: dict[tuple[int, str], Bucket] = {}
+        self._reading: tuple[int, int] | None = None
+        """The entity, and the number of the call of its base part that may run now."""
+        self._due: dict[int, deque[tuple[int, int]]] = {}
+        """Calls of the cell part that were passed on: number, and life of the body."""
+        self._forged: dict[int, set[bytes]] = {}
+        self._refused: dict[str, int] = {}
+        """By entity, as it is logged: refusals that are due in the log."""
+
+    # What the clients do.
+
+    def number(self, entity: int) -> int:
+        """Of the next call of an entity's client."""
+        number = self._numbers[entity] = self._numbers.get(entity, 0) + 1
+        return number
+
+    def may_forge(self, entity: int, message: bytes) -> bool:
+        """Whether this message, which no client may send, may be sent; then it is remembered."""
+        forged = self._forged.setdefault(entity, set())
+        if len(forged) >= FORGED_MAX:
+            return False
+        forged.add(message)
+        return True
+
+    # What the apps do.
+
+    def watch(self, app: App) -> None:
+        """Sees each message that a BaseApp reads from a client."""
+        if not isinstance(app, BaseApp):
+            return
+        register = app.factory._register
+
+        def registered(*args: Any) -> Any:
+            entity = register(*args)
+            if isinstance(entity, ProxyEntity):
+                self._watch_proxy(entity)
+            return entity
+
+        vars(app.factory)["_register"] = registered
+
+    def _watch_proxy(self, proxy: ProxyEntity) -> None:
+        read = proxy.mail.read
+
+        def seen(message: bytes) -> None:
+            if message in self._forged.get(proxy.id, ()):
+                self._read_forged(proxy, message, read)
+            else:
+                self._read(proxy, message, read)
+
+        vars(proxy.mail)["read"] = seen
+
+    def _read_forged(self, proxy: ProxyEntity, message: bytes, read: Callable[[bytes], None]) -> None:
+        is_late = proxy.schema_of(take_entity(split_message(message)[1])[0]) is None
+        self._refused[str(proxy)] = self._refused.get(str(proxy), 0) + 1
+        read(message)  # raises what is right
+        self._refused[str(proxy)] -= 1
+        if not is_late:
+            what = f"the client of entity {proxy.id} called what is not exposed to it, and was not refused"
+            raise Broken("P7", what, proxy.id)
+
+    def is_due(self, event: str, facts: dict[str, object]) -> bool:
+        """Whether a refusal in the log is that of a forged call."""
+        name = str(facts.get("entity", ""))
+        if event != "bad client message" or not self._refused.get(name):
+            return False
+        self._refused[name] -= 1
+        self._count("forged")
+        return True
+
+    def _read(self, proxy: ProxyEntity, message: bytes, read: Callable[[bytes], None]) -> None:
+        call = self._rated(proxy, message)
+        if call is None:
+            read(message)
+            return
+        now, method, rate = proxy.mail._host.now, call.method.name, call.method.rate
+        assert rate is not None
+        number = call.method.decode_args(call.data)[0] if method in RATES else 0
+        bucket = self._buckets.setdefault((proxy.id, method), Bucket(rate, now))
+        may_run, dropped = bucket.take(now), proxy.mail.dropped["rate"]
+        is_there = proxy.cell.state is CellPartState.THERE
+        self._reading = (proxy.id, number) if may_run is not False and method == "ring" else None
+        read(message)
+        was_dropped = proxy.mail.dropped["rate"] > dropped
+        has_run, self._reading = self._reading is None and not was_dropped, None
+        if may_run is None and not was_dropped:
+            bucket.taken()
+        self._count("refused" if was_dropped else "passed")
+        if may_run is not None and was_dropped == may_run:
+            what = f"the client of entity {proxy.id} called {method}: refused {was_dropped}, within its rate {may_run}"
+            raise Broken("P7", what, proxy.id)
+        if method == "ring" and not was_dropped and not has_run:
+            raise Broken("P7", f"the client of entity {proxy.id} called {method} {number}, which did not run", proxy.id)
+        if method == "rush" and not was_dropped and is_there:
+            self._due.setdefault(proxy.id, deque()).append((number, self._life(proxy.id)))
+
+    def _rated(self, proxy: ProxyEntity, message: bytes) -> Call | None:
+        """The call of an own method with a rate that a message is, if it is one."""
+        kind, body = split_message(message)
+        for side in (Side.BASE, Side.CELL):
+            if kind >= METHOD_IDS[side].first:
+                entity, data = take_entity(body)
+                call = proxy.mail._methods.find(proxy.schema, side, kind, data) if entity == proxy.id else None
+                return call if call is not None and call.method.rate else None
+        return None
+
+    # What the entities tell.
+
+    def run(self, method: str, entity: int, caller: int, number: int) -> Broken | None:
+        """A method with a rate runs; what is wrong with that."""
+        what = f"{method} {number} of entity {entity} runs, called by {caller}, and was not let through"
+        if method == "ring":
+            is_fine, self._reading = self._reading == (entity, number), None
+            return None if is_fine else Broken("P7", what, entity)
+        due = self._due.get(entity, deque())
+        if caller != entity or all(number != each for each, _ in due):
+            return Broken("P7", what, entity)
+        while due[0][0] != number:
+            lost, life = due.popleft()
+            if not self._is_over("cell", entity, life):
+                return Broken("P2", f"rush {number} of entity {entity} came, {lost} was due", entity)
+        due.popleft()
+        return None
+
+    def called(self, method: str, entity: int, caller: int, *, may: bool) -> Broken | None:
+        """A method runs that not every client may call."""
+        if may:
+            return None
+        return Broken("P7", f"{method} of entity {entity} was called by the client of {caller}", entity)
+
+    def unrest(self) -> tuple[str, int] | None:
+        """A call that was let through and has not run."""
+        for entity, due in self._due.items():
+            for number, life in due:
+                if not self._is_over("cell", entity, life):
+                    return f"rush {number} of entity {entity} has not run", entity
+        return None
+
+    def _count(self, what: str) -> None:
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+
+class Pusher:
+    """A player's habit of calling too often, and what it may not."""
+
+    def __init__(self, rates: Rates, rng: Random) -> None:
+        self._rates = rates
+        self._rng = rng
+
+    def step(self, app: ClientApp) -> None:
+        """Perhaps a burst of calls, perhaps a forged one."""
+        rates, rng, player = self._rates, self._rng, app.player
+        if player is None or not app.has_body:
+            return
+        if rates.often and rng.random() < rates.often:
+            for _ in range(rng.choice([1, 3, 12])):
+                part, name = rng.choice([(player.cell, "rush"), (player.base, "ring")])
+                getattr(part, name)(rates.number(player.id))
+        if rates.forges and rng.random() < rates.forges:
+            message = self._forged(app)
+            if message is not None and rates.may_forge(player.id, message):
+                app._send(message)
+
+    def _forged(self, app: ClientApp) -> bytes | None:
+        """A call of another's own method, of a method that is not exposed, or of another's base part."""
+        rates, rng, player = self._rates, self._rng, app.player
+        assert player is not None
+        others = [
+            part for part in app.parts.values() if part is not player and part._seen.schema is player._seen.schema
+        ]
+        schema, number = player._seen.schema, rates.number(player.id)
+        what = rng.randrange(3)
+        if what == 0:  # beyond the exposed ones
+            unlisted = METHOD_IDS[Side.CELL].first + len(schema.exposed(Side.CELL))
+            return with_entity(player.id, Told(unlisted, number.to_bytes(4, "little")))
+        if not others:
+            return None
+        target, args = rng.choice(others), number.to_bytes(4, "little")
+        if what == 1:
+            return with_entity(target.id, app._game.methods.encode_call(schema, Side.CELL, "rush", args))
+        return with_entity(target.id, app._game.methods.encode_call(schema, Side.BASE, "ring", args))

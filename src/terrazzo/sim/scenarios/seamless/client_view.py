@@ -1,0 +1,377 @@
+"""The checks of what one client of the seamless scenario is sent, message by message (P4).
+
+no message is a violation      the messages fit together (`sync.view`): nothing twice, all in pairs
+a description                  is what the entity was at that number, and nothing older than was sent before
+changes and calls              exactly the next of the entity's story: none missing, twice, early or late
+places                         one that the entity had in that space, as exact as packing allows; never back
+leaving                        has a reason: the entity was far away lately, or ended (without faults)
+a body is lost                 only when the game did that
+at rest                        everything in the area is there and equal, nothing else is
+"""
+
+from __future__ import annotations
+
+from math import hypot, inf, pi
+
+from terrazzo.cell.core.real import Real
+from terrazzo.sim.oracle import check
+from terrazzo.sim.scenarios.seamless.calls import Hold
+from terrazzo.sim.scenarios.seamless.entity_story import Fact, Span, Stay, Story, Track
+from terrazzo.sim.scenarios.seamless.history_gaps import Catching
+from terrazzo.sim.scenarios.seamless.judge import Judge
+from terrazzo.sim.scenarios.seamless.reals_and_ghosts import NEAR_M
+from terrazzo.sync.riding import encode_ride, place_on
+from terrazzo.sync.view import View
+from terrazzo.sync.view_events import (
+    Called,
+    CellLost,
+    CellPlayer,
+    Changed,
+    Entered,
+    Event,
+    Left,
+    Moved,
+    Seen,
+    Violation,
+)
+from terrazzo.wire.ids import life_of
+from terrazzo.wire.pairs.base_cell import Position
+
+PLACE_M = 1e-3
+"""Places travel as 32-bit floats."""
+ANGLE = 2 * pi / 256 + 1e-3
+LATELY_S = 5.0
+"""Without faults nothing is later than this."""
+
+
+class ViewJudge:
+    """Follows one session of one client."""
+
+    def __init__(self, name: str, judge: Judge) -> None:
+        self.name = name
+        self.heard = 0
+        """Changes and calls that came."""
+        self._judge = judge
+        self._at: dict[int, tuple[Story, Span]] = {}
+        """The entities that this client has, and where in their stories it is."""
+        self._past: dict[tuple[int, int], int] = {}
+        """Where it was when an entity left, by entity and life."""
+        self._passed: dict[tuple[int, int], int] = {}
+        """Which of its places an entity had reached when this client last heard of it, by entity and life."""
+        self._answers = 0
+        self._own = 0
+        self._catching: dict[int, Catching] = {}
+        """Of the entities that this client has: what it is told in place of what no history has."""
+        self.own_since = inf
+        """When its client got the body that it has now."""
+        self._ended = -1
+        """The last life of the own body of which the client was told the end."""
+        self._turns: dict[int, int] = {}
+        """How often each entity has come or gone."""
+
+    def on_event(self, event: Event, view: View) -> None:
+        """The client was told something."""
+        if isinstance(event, CellPlayer | CellLost | Entered | Left):
+            self._turns[event.entity.id] = self._turns.get(event.entity.id, 0) + 1
+        if isinstance(event, Violation):
+            check(False, "P4", f"{self.name}: {event.fault.value}: {event.text}", self.name, event.entity)
+        elif isinstance(event, CellPlayer):
+            self._on_own(event.entity)
+        elif isinstance(event, Entered):
+            self._on_entered(event.entity)
+        elif isinstance(event, Changed):
+            self._on_changed(event.entity, event.name, is_own=event.entity is view.player)
+        elif isinstance(event, Called):
+            self._on_called(event, is_own=event.entity is view.player)
+        elif isinstance(event, Moved):
+            self._on_moved(event.entity, view)
+        elif isinstance(event, Left):
+            self._on_left(event.entity, view)
+        elif isinstance(event, CellLost):
+            self._past.clear()  # with the next body the story of the others begins anew, wherever that cell is
+            self._at.pop(event.entity.id)
+            is_over, own = self._ends_one(event.entity.id), event.entity.id
+            check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, own)
+
+    def _ends_one(self, entity: int) -> bool:
+        """Whether a body of the own entity has ended of which this client was not told yet. By the time that a client
+        is told of a body, the next one may be there, and look the same."""
+        over = [each.life for each in self._judge.stories[entity] if each.life > self._ended and each.is_over]
+        self._ended = min(over, default=self._ended)
+        return bool(over)
+
+    def hold(self, entity: int) -> Hold:
+        """What the client has of an entity now."""
+        turns = self._turns[entity]
+        return Hold(self._at[entity][0].life, lambda: self._turns[entity] == turns)
+
+    # Coming and going.
+
+    def _on_own(self, seen: Seen) -> None:
+        story = self._judge.story(seen.id)
+        check(story is not None, "P4", f"{self.name} has a body that never was", self.name, seen.id)
+        assert story is not None
+        span = story.own.span(values(seen, story.own))
+        what = f"{self.name} was shown its own {seen} as it never was: {span}"
+        check(isinstance(span, Span), "P4", what, self.name, seen.id)
+        assert isinstance(span, Span)
+        self._at[seen.id] = (story, span)
+        self._own = seen.id
+        self.own_since = self._judge.world.clock.now
+
+    def _place(self, seen: Seen) -> tuple[Story, int]:
+        """Of what a description tells, and up to which fact."""
+        stories = self._judge.stories.get(seen.id, [])
+        story = next((each for each in reversed(stories) if each.life == life_of(seen.number)), None)
+        mark = None if story is None else story.marks.get(seen.number)
+        what = f"{self.name} was shown {seen} at number {seen.number}, which never was"
+        check(mark is not None, "P4", what, self.name, seen.id)
+        assert story is not None
+        assert mark is not None
+        return story, mark
+
+    def _on_entered(self, seen: Seen) -> None:
+        story, mark = self._place(seen)
+        span = story.others.span(values(seen, story.others))
+        fits = isinstance(span, Span) and span.low <= mark <= span.high
+        what = f"{self.name} was shown {seen} at number {seen.number} (fact {mark}) as it was not: {span}"
+        check(fits, "P4", what, self.name, seen.id)
+        before = self._past.get((seen.id, story.life), 0)
+        what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before}"
+        check(mark >= before, "P4", what, self.name, seen.id)
+        self._at[seen.id] = (story, Span(mark, mark))
+        self._catching[seen.id] = Catching()
+        self._check_shown(seen)
+
+    def _check_shown(self, seen: Seen) -> None:
+        """Nobody is shown who has been withheld for long."""
+        own, now = self._own, self._judge.world.clock.now
+        is_hidden = self._judge.riding_and_visibility.withheld(own).get(seen.id, inf) < now - LATELY_S
+        what = f"{self.name} was shown {seen}, which is withheld from it"
+        check(not (is_hidden and self._judge.shape.is_peaceful), "P4", what, self.name, seen.id)
+
+    def _on_left(self, seen: Seen, view: View) -> None:
+        story, at = self._at.pop(seen.id)
+        self._past[seen.id, story.life] = at.low
+        if self._judge.shape.is_peaceful and view.player is not None:
+            what = f"{seen} left the area of {self.name}, though both were near each other all the time"
+            since = self._judge.world.clock.now - LATELY_S
+            check(self._has_reason(story, self._at[view.player.id][0], since), "P4", what, self.name, seen.id)
+
+    def misses(self, story: Story, view: View, since: float, lag_s: float) -> bool:
+        """Whether an entity that lives is not in a view, though it has been near since then (`sightings.py`):
+        wherever the two may be for one cell, which has the place of one of them up to `lag_s` later."""
+        own = view.player
+        if own is None or own.id not in self._at or view.find(story.entity) is not None or self.own_since > since:
+            return False
+        mine = self._at[own.id][0]
+        is_young = any(each.places[0].since > since for each in (story, mine))
+        is_hidden = story.entity in self._judge.riding_and_visibility.withheld(own.id)
+        return not (is_young or is_hidden or self._has_reason(story, mine, since, lag_s))
+
+    def _has_reason(self, story: Story, own: Story, since: float, lag_s: float = inf) -> bool:
+        """Whether the two were apart since then, or one of them is no more, or the client sees less far than before.
+        Places are compared that the two had within `lag_s`."""
+        if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > since:
+            return True
+        if self._judge.riding_and_visibility.was_touched(own.entity, story.entity, since):
+            return True
+        radius = self._judge.radii.get(own.entity, self._judge.shape.area_radius_m)
+        apart = radius + self._judge.appeal(story.type) - NEAR_M
+        mine = timed(own.stays(since))
+        return any(
+            a.space != b.space or hypot(a.position[0] - b.position[0], a.position[2] - b.position[2]) > apart
+            for a, a_until in timed(story.stays(since))
+            for b, b_until in mine
+            if is_within(a, a_until, b, b_until, lag_s)
+        )
+
+    # What they do.
+
+    def _on_changed(self, seen: Seen, name: str, *, is_own: bool) -> None:
+        if not seen.state.layout.properties[seen.state.layout.index[name]].flags.value.base:
+            self._follow(seen, (name, encoded(seen, name)), f"{name} = {seen.state[name]!r}", is_own=is_own)
+
+    def _on_called(self, event: Called, *, is_own: bool) -> None:
+        name, number = event.method.name, int(event.args[0])
+        if name == "on_noted":
+            what = f"{self.name} heard answer {number} of its base after {self._answers}"
+            check(number == self._answers + 1, "P4", what, self.name, event.entity.id)
+            self._answers = number
+        else:
+            self._follow(event.entity, (name, number), f"{name} {number}", is_own=is_own)
+
+    def _follow(self, seen: Seen, fact: Fact, words: str, *, is_own: bool) -> None:
+        story, at = self._at[seen.id]
+        track = story.own if is_own else story.others
+        after = track.follow(at, fact)
+        if after is None and not is_own:
+            spans = self._judge.gaps.spans(self._own, story)
+            after = self._catching[seen.id].follow(track, at, spans, fact)
+        if after is None:
+            known = [place for place, each in enumerate(track.facts) if each == fact]
+            due = track.facts[at.low][0] if at.low < len(track.facts) else "nothing"
+            what = f"{self.name} was told {words} of {seen}: fact {known}, but {due} (fact {at.low}) was due"
+            check(False, "P4", what, self.name, seen.id)
+        assert after is not None
+        self._at[seen.id] = (story, after)
+        self.heard += 1
+
+    def _on_moved(self, seen: Seen, view: View) -> None:
+        own = view.player
+        if own is None or self._check_ride(seen, view) or seen is own:
+            return
+        story, _ = self._at[seen.id]
+        error, key = packing_m(seen, view), (seen.id, story.life)
+        first = 0 if seen.ride is not None else self._passed.get(key, 0)
+        for at in range(first, len(story.places)):
+            _, space, place = story.places[at]
+            if space == view.space and all(abs(a - b) <= error for a, b in zip(place, seen.position, strict=True)):
+                self._passed[key] = at
+                return
+        where = f"at {seen.position} in {view.space}, where it was not since place {first}"
+        what = f"{self.name} was told that {seen} is {where}"
+        check(False, "P4", what, self.name, seen.id)
+
+    def _check_ride(self, seen: Seen, view: View) -> bool:
+        """Whoever rides on what this client sees is where that is, at a seat that it had; whether it does."""
+        if seen.ride is None:
+            return False
+        what = f"{self.name} was told that {seen} rides at {seen.ride}, which it never did"
+        check(
+            self._judge.riding_and_visibility.has_ridden(seen.id, encode_ride(seen.ride)),
+            "P4",
+            what,
+            self.name,
+            seen.id,
+        )
+        vehicle = view.find(seen.ride.vehicle)
+        if vehicle is None:
+            return False
+        if vehicle.ride is not None:
+            return True  # it has just boarded something itself, and will be lost to its own riders
+        place = place_on(vehicle.position, vehicle.direction, seen.ride)
+        what = f"{self.name} sees {seen} at {seen.position}, which is not its seat on {vehicle}: {place}"
+        check(place == (seen.position, seen.direction), "P4", what, self.name, seen.id)
+        return True
+
+    # At rest.
+
+    def unrest(self, view: View, real: Real, reals: list[Real]) -> str | None:
+        """How the view differs from what it should be."""
+        own = view.player
+        assert own is not None
+        if view.space != real.body.space.id:
+            return f"{self.name} thinks it is in space {view.space}"
+        error, place = PLACE_M if vehicle_of(own, view) is None else packing_m(own, view), place_of(own, real, view)
+        if any(abs(a - b) > error for a, b in zip(own.position, place, strict=True)):
+            return f"{self.name} thinks it is at {own.position}, it is at {place}"
+        there: dict[int, Real] = {
+            each.body.id: each for each in reals if each.body.space.id == real.body.space.id and each is not real
+        }
+        must, may = self.area(real, list(there.values()))
+        if must - view.others.keys():
+            return f"{self.name} does not see entities {sorted(must - view.others.keys())}"
+        if view.others.keys() - may:
+            return f"{self.name} still sees entities {sorted(view.others.keys() - may)}"
+        problem = self._difference(own, real, view)
+        for entity, seen in view.others.items():
+            problem = problem or self._difference(seen, there[entity], view)
+        return problem
+
+    def area(self, real: Real, others: list[Real]) -> tuple[set[int], set[int]]:
+        """Who must be in the area of a real's client, and who may be."""
+        radius = self._judge.radii.get(real.body.id, self._judge.shape.area_radius_m)
+        seen = [other for other in others if other.body.kind.schema.on_client]
+        farther = radius + real.body.core.game.policy.area_hysteresis_m + 2 * NEAR_M
+        there: set[int] = {other.body.id for other in seen}
+        shown = self._judge.riding_and_visibility.shown
+        return (
+            shown(real.body.id, inside(real, seen, radius), there),
+            shown(real.body.id, inside(real, seen, farther), there),
+        )
+
+    def _difference(self, seen: Seen, real: Real, view: View) -> str | None:
+        """Of one entity at rest."""
+        if seen.ride != real.body.ride:
+            return f"{self.name} sees {seen} ride {seen.ride}, it rides {real.body.ride}"
+        is_own = seen is view.player
+        wrong = self._wrong_words(seen, real, view, is_own=is_own)
+        return wrong if wrong is not None or is_own else self._misplaced(seen, real, view)
+
+    def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
+        """What it has not heard."""
+        story, at = self._at[seen.id]
+        spans = [] if is_own else self._judge.gaps.spans(self._own, story)
+        due = story.own.due(at) if is_own else self._catching[seen.id].due(story.others, at, spans)
+        return None if due is None else f"{self.name} has not heard {due[0]} of {seen} (fact {at.low})"
+
+    def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
+        """Where it is not, or where it does not look."""
+        error, place = packing_m(seen, view), place_of(seen, real, view)
+        if any(abs(a - b) > error for a, b in zip(seen.position, place, strict=True)):
+            return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
+        off = abs((seen.yaw - real.body.direction[0] + pi) % (2 * pi) - pi)
+        if (vehicle_of(seen, view) is not None or seen.schema.volatile.yaw is not None) and off > ANGLE:
+            return f"{self.name} sees {seen} look at {seen.yaw}, it looks at {real.body.direction[0]}"
+        return None
+
+
+def timed(stays: list[Stay]) -> list[tuple[Stay, float]]:
+    """Each stay, and until when it was."""
+    return list(zip(stays, [*(each.since for each in stays[1:]), inf], strict=True))
+
+
+def is_within(a: Stay, a_until: float, b: Stay, b_until: float, lag_s: float) -> bool:
+    """Whether some moments of two stays are no more than this from each other."""
+    return a.since <= b_until + lag_s and b.since <= a_until + lag_s
+
+
+def inside(real: Real, others: list[Real], radius: float) -> set[int]:
+    """Who is so near, on the ground; some are seen from farther."""
+    x, _, z = real.body.position
+    away = {
+        other.body.id: hypot(other.body.position[0] - x, other.body.position[2] - z)
+        - other.body.kind.schema.appeal_radius
+        for other in others
+    }
+    return {entity for entity, distance in away.items() if distance <= radius - NEAR_M}
+
+
+def vehicle_of(seen: Seen, view: View) -> Seen | None:
+    """What carries an entity before the eyes of this client."""
+    return None if seen.ride is None else view.find(seen.ride.vehicle)
+
+
+def place_of(seen: Seen, real: Real, view: View) -> Position:
+    """Where a client sees an entity at rest: where it is; on a vehicle that it knows at the seat, which may be beyond
+    the bounds of the space: the client does not know them."""
+    if seen.ride is None or vehicle_of(seen, view) is None:
+        return real.body.position
+    vehicle = real.body.core.bodies.get(seen.ride.vehicle)
+    if vehicle is None:
+        return real.body.position  # the real has lost it, and the client will hear of that
+    return place_on(vehicle.position, vehicle.direction, seen.ride)[0]
+
+
+def packing_m(seen: Seen, view: View) -> float:
+    """How far off a packed place may be: it has eight bits of its distance from the viewer. On a vehicle it is that of
+    the vehicle, and of how it has turned."""
+    own, vehicle = view.player, vehicle_of(seen, view)
+    assert own is not None
+    carrier = vehicle or seen
+    away = max(abs(a - b) for a, b in zip(carrier.position, own.position, strict=True))
+    if vehicle is None or seen.ride is None:
+        return 0.1 + (away + 10.0) / 128
+    return 0.1 + (away + 10.0) / 128 + ANGLE * hypot(seen.ride.position[0], seen.ride.position[2])
+
+
+def values(seen: Seen, track: Track) -> dict[str, bytes]:
+    """What a client has of an entity, as far as this audience gets it from the cell."""
+    return {name: encoded(seen, name) for name in seen.state.layout.names if track.has(name)}
+
+
+def encoded(seen: Seen, name: str) -> bytes:
+    """A value as the client has it."""
+    layout = seen.state.layout
+    return layout.codecs[layout.index[name]].encode(seen.state[name])

@@ -1,0 +1,226 @@
+"""What an entity did, as the judge recorded it: the story that clients and ghosts are compared with (P3, P4).
+
+A story is one life of one cell part. It has a **track** for each audience (the own client; all other clients): the
+changes and calls that this audience gets, in order. The progress of a client in a track is one number, how many facts
+it has received. Values are unique (`entity_types.py`), so a whole description shows between which two facts it was
+made:
+
+    facts      hp=3   said 1   bag=…   said 2   hp=7          a description with hp=3 and the new bag
+    heard   0      1        2       3        4       5        was made at 3 or at 4, before hp=7
+
+After it everything must come in the order of the track, and nothing else. Only calls between the two ends of that span
+may be missing: the description does not show whether they were made before it. Descriptions of others have the number
+of their step, so their position is exact.
+
+A story also has the row of each numbered step (what a ghost of that number must be), and the facts of that step.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from terrazzo.cell.core.body import Body, pack_ride
+from terrazzo.cell.core.history import RIDE, Event
+from terrazzo.schema.flags import Receiver
+from terrazzo.schema.layout import Layout
+from terrazzo.schema.model import Property
+from terrazzo.sync.riding import decode_ride
+from terrazzo.wire.pairs.base_cell import Direction, Position
+
+Fact = tuple[str, bytes | int]
+"""A property and its new value, encoded; or a client method and the number of the call."""
+
+
+class Row(NamedTuple):
+    """What a ghost is."""
+
+    properties: bytes
+    position: Position
+    direction: Direction
+    space: int
+    ride: bytes
+
+
+class Stay(NamedTuple):
+    """Where it was, and since when."""
+
+    since: float
+    space: int
+    position: Position
+
+
+class Span(NamedTuple):
+    """Where in a track a description was made: after at least `low` and at most `high` facts."""
+
+    low: int
+    high: int
+
+
+class Track:
+    """What one audience is to hear."""
+
+    def __init__(self, receiver: Receiver, layout: Layout, values: list[object]) -> None:
+        self.facts: list[Fact] = []
+        self.now: dict[str, bytes] = {}
+        """Every property that this audience sees, as it sees it."""
+        self._codecs = {each.name: each.codec_for(receiver) for each in layout.properties if receiver.hears(each.flags)}
+        for name, value in zip(layout.names, values, strict=True):
+            if name in self._codecs:
+                self.now[name] = self._codecs[name].encode(value)
+        self._since: dict[Fact, int] = dict.fromkeys(self.now.items(), 0)
+        self._starts: dict[str, list[int]] = {name: [0] for name in self.now}
+
+    def change(self, prop: Property, value: object) -> bool:
+        """A property has a new value; False when it had it before, which the game must not do. What changed where this
+        audience sees nothing is no fact."""
+        name = prop.name
+        seen = self._codecs[name].encode(value)
+        if seen == self.now[name] and self._codecs[name] is not prop.codec:
+            return True
+        self.now[name] = seen
+        return self._add(name, seen)
+
+    def is_new(self, prop: Property, value: object) -> bool:
+        """Whether a change to this value would be one that the game may make."""
+        seen = self._codecs[prop.name].encode(value)
+        is_hidden = seen == self.now[prop.name] and self._codecs[prop.name] is not prop.codec
+        return is_hidden or (prop.name, seen) not in self._since
+
+    def _add(self, name: str, value: bytes) -> bool:
+        self.facts.append((name, value))
+        self._starts[name].append(len(self.facts))
+        known = self._since.setdefault((name, value), len(self.facts))
+        return known == len(self.facts)
+
+    def call(self, method: str, number: int) -> None:
+        """A client method is called."""
+        self.facts.append((method, number))
+        self._since[method, number] = len(self.facts)
+
+    def has(self, name: str) -> bool:
+        """Whether this audience sees the property."""
+        return name in self._starts
+
+    def place(self, fact: Fact) -> int | None:
+        """How many facts there were with this one; 0 for what was so at first."""
+        return self._since.get(fact)
+
+    def start(self, name: str, mark: int) -> int:
+        """Since when a property was as it was after so many facts."""
+        starts = self._starts[name]
+        return starts[bisect_right(starts, mark) - 1]
+
+    def span(self, values: dict[str, bytes]) -> Span | str:
+        """Where these values were all there at once; or what is wrong with them."""
+        low, high = 0, len(self.facts)
+        latest = earliest = ""
+        for name, value in values.items():
+            since = self._since.get((name, value))
+            if since is None:
+                return f"{name} never had that value"
+            starts = self._starts[name]
+            place = starts.index(since) + 1
+            until = starts[place] - 1 if place < len(starts) else len(self.facts)
+            if since > low:
+                low, latest = since, name
+            if until < high:
+                high, earliest = until, name
+        return Span(low, high) if low <= high else f"{earliest} is older than {latest} was new"
+
+    def follow(self, at: Span, fact: Fact) -> Span | None:
+        """Where a listener is after hearing this; None when something else was due."""
+        place = at.low
+        while place < len(self.facts):
+            if self.facts[place] == fact:
+                return Span(place + 1, max(place + 1, at.high))
+            if place >= at.high or isinstance(self.facts[place][1], bytes):
+                return None
+            place += 1
+        return None
+
+    def due(self, at: Span) -> Fact | None:
+        """What must still come; None when nothing must."""
+        return next((fact for fact in self.facts[max(at) :]), None) or next(
+            (fact for fact in self.facts[at.low : at.high] if isinstance(fact[1], bytes)), None
+        )
+
+
+class Story:
+    """One life of one cell part."""
+
+    def __init__(self, body: Body, life: int) -> None:
+        layout, values = body.kind.schema.cell_layout, body.state.values()
+        self.entity, self.life, self.type = body.id, life, body.kind.name
+        self.values = values_of(layout, values)
+        """Every property as it is now, encoded."""
+        self.own = Track(Receiver.OWN_CLIENT, layout, values)
+        self.others = Track(Receiver.OTHER_CLIENTS, layout, values)
+        self.rows: dict[int, Row] = {}
+        self.told: dict[int, list[Event]] = {}
+        """What each step told other clients; steps that told nothing are left out."""
+        self.marks: dict[int, int] = {}
+        """How many facts for others there were when a step was closed."""
+        self.places: list[Stay] = []
+        self.number = -1
+        self.is_over = False
+
+    def change(self, prop: Property, value: object) -> bool:
+        """A property has a new value; False when it had it before."""
+        self.values[prop.name] = prop.codec.encode(value)
+        return sum(not track.change(prop, value) for track in self._tracks(prop)) == 0
+
+    def is_new(self, prop: Property, value: object) -> bool:
+        """Whether a property has not had this value yet, as any audience sees it."""
+        is_other = prop.codec.encode(value) != self.values[prop.name]
+        return is_other and all(track.is_new(prop, value) for track in self._tracks(prop))
+
+    def _tracks(self, prop: Property) -> list[Track]:
+        return [track for track in (self.own, self.others) if track.has(prop.name)]
+
+    def step(self, now: float, number: int, row: Row, told: list[Event]) -> str | None:
+        """The real is this with this number, and told this; what is wrong with that."""
+        if number in self.rows:
+            return None if self.rows[number] == row else f"has changed without a step after {number}"
+        if self.rows and number != self.number + 1:
+            return f"goes from number {self.number} to {number}"
+        self.number = number
+        self.rows[number] = row
+        self.marks[number] = len(self.others.facts)
+        if told:
+            self.told[number] = told
+            self.places += [Stay(now, row.space, place) for place in alighted(told)]
+        if not self.places or self.places[-1][1:] != (row.space, row.position):
+            self.places.append(Stay(now, row.space, row.position))
+        return None
+
+    def stays(self, since: float) -> list[Stay]:
+        """Where it was in that time."""
+        first = len(self.places) - 1
+        while first > 0 and self.places[first].since > since:
+            first -= 1
+        return self.places[max(first, 0) :]
+
+    def told_between(self, low: int, high: int) -> list[Event]:
+        """What the steps after `low`, up to `high`, told other clients, but for what a later step has replaced."""
+        steps = [(number, each) for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
+        last = {each.subject: number for number, each in steps}
+        return [each for number, each in steps if not each.manner.is_latest or last[each.subject] == number]
+
+
+def alighted(told: list[Event]) -> list[Position]:
+    """Where it alighted in a step; it may have gone on in the same one."""
+    rides = [decode_ride(each.told.body) for each in told if each.subject == RIDE]
+    return [ride.position for ride in rides if not ride.vehicle]
+
+
+def values_of(layout: Layout, values: list[object]) -> dict[str, bytes]:
+    """Encoded, by name."""
+    return {name: codec.encode(value) for name, codec, value in zip(layout.names, layout.codecs, values, strict=True)}
+
+
+def row_of(body: Body) -> Row:
+    """What a ghost of this body is, or would be."""
+    layout = body.kind.schema.ghost_layout
+    properties = layout.row.encode(body.state.values()[: len(layout)])
+    return Row(properties, body.position, body.direction, body.space.id, pack_ride(body))

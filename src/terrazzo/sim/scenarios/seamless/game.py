@@ -1,0 +1,356 @@
+"""What the entities of the seamless scenario do: everything a game can do, all the time, wherever they are.
+
+Each call carries its number and its caller; the callee reports it to the judge, which has the list of expected calls.
+The classes refer to the judge as `judge`: each world has a judge of its own, and so classes of its own (`game_of`).
+What they share is in `behaviour.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, pi
+from typing import Any
+
+from terrazzo import (
+    ALL_CLIENTS,
+    EntityType,
+    Game,
+    Int32,
+    UInt32,
+    exposed,
+    remote,
+)
+from terrazzo.game import LoadedGame, parts_of
+from terrazzo.sim.scenarios.seamless.behaviour import Being, Home, PlayedHome
+from terrazzo.sim.scenarios.seamless.call_rates import RATES
+from terrazzo.sim.scenarios.seamless.controller_arrivals import NUMBERS
+from terrazzo.sim.scenarios.seamless.entity_types import (
+    TYPES,
+    Avatar,
+    Creature,
+    Giant,
+    Item,
+    Runner,
+    Trap,
+    schema,
+)
+from terrazzo.sim.scenarios.seamless.judge import Judge
+from terrazzo.sim.scenarios.seamless.shape import Shape
+
+BAG_MAX = 8
+TRAIL_MAX = 6
+MARKS_MAX = 4
+TRIGGER_M = 7.0
+
+
+class AvatarBase(PlayedHome, of=Avatar):
+    """The part of a player that stays."""
+
+    @exposed
+    def ask(self, number: UInt32) -> None:
+        """From the own client; answered by both parts."""
+        self.judge.check(self.judge.calls.hear("ask", self.id, self.id, number))
+        self.client.on_noted(self.judge.answer(self.id))
+        self._nod()
+
+    @exposed(rate=RATES["ring"])
+    def ring(self, number: UInt32) -> None:
+        """From the own client, which may call it seldom."""
+        self.judge.check(self.judge.rates.run("ring", self.id, self.id, number))
+
+    @remote
+    def note(self, number: UInt32) -> None:
+        """From the own cell part; answered."""
+        self.judge.check(self.judge.calls.hear("note", self.id, self.id, number))
+        self._nod()
+        if self.judge.saves.is_wished():
+            self.save()
+
+    def _nod(self) -> None:
+        """Calls the own cell part."""
+        if self.has_cell:
+            self.cell.noted(self.judge.calls.make("noted", self.id, self.id))
+
+
+class AvatarCell(Being, of=Avatar):
+    """The body of a player."""
+
+    def mark(self) -> None:
+        """See Being."""
+        self.rank = self.judge.unique()
+
+    def live(self) -> None:
+        """Its own pulse, beside what its player does."""
+        rng = self.judge.rng(self.id)
+        if rng.random() < 0.3:
+            self.rank = self.judge.unique()
+            self.base.note(self.judge.calls.make("note", self.id, self.id))
+        if rng.random() < 0.1:
+            self.sniff()
+
+    @exposed
+    def do(self, number: UInt32, deed: UInt32, value: UInt32) -> None:
+        """One of many things; the client chooses."""
+        self.judge.check(self.judge.calls.hear("do", self.caller, self.id, number))
+        DEEDS[deed % len(DEEDS)](self, value)
+
+    @exposed(rate=RATES["rush"])
+    def rush(self, number: UInt32) -> None:
+        """From the own client, which may call it so often."""
+        self.judge.check(self.judge.rates.run("rush", self.id, self.caller, number))
+
+    @exposed(to=ALL_CLIENTS)
+    def poke(self, number: UInt32, source: Int32) -> None:
+        """Another player's client calls."""
+        self.judge.check(self.judge.calls.hear("poke", self.caller, self.id, number))
+        self.hp = self.judge.unique()
+
+    def _hurt(self, value: int) -> None:
+        self.hp = self.judge.unique()
+
+    def _feel(self, value: int) -> None:
+        """Two values in one step, of which no client sees both; and one for the own client and the ghosts."""
+        self.mood = self.judge.unique()
+        self.gold = self.judge.unique()
+        self.fame = self.judge.unique()
+
+    def _put(self, value: int) -> None:
+        """A slice: something more at the end, and nothing too much at the beginning."""
+        self.bag.append(Item(kind=self.judge.unique()))
+        if len(self.bag) > BAG_MAX:
+            del self.bag[:3]
+
+    def _count(self, value: int) -> None:
+        """One thing inside."""
+        if self.bag:
+            self.bag[value % len(self.bag)].count = self.judge.unique()
+
+    def _swap(self, value: int) -> None:
+        """A slice in the middle."""
+        at = value % (len(self.bag) + 1)
+        self.bag[at : at + 2] = [Item(kind=self.judge.unique()) for _ in range(1 + value % 3)]
+
+    def _pose(self, value: int) -> None:
+        """Inside a record, and in an array inside of it."""
+        self.pose.stance = self.judge.unique()
+        self.pose.marks.append(self.judge.unique())
+        if len(self.pose.marks) > MARKS_MAX:
+            del self.pose.marks[:2]
+
+    def _say(self, value: int) -> None:
+        self.everyone.on_said(self.judge.speak(self.id, "on_said", own=True, others=True))
+
+    def _wave(self, value: int) -> None:
+        self.others.on_waved(self.judge.speak(self.id, "on_waved", own=False, others=True))
+
+    def _whisper(self, value: int) -> None:
+        self.client.on_whispered(self.judge.speak(self.id, "on_whispered", own=True, others=False))
+
+    def _look(self, value: int) -> None:
+        """Sees farther, or less far."""
+        radius = self.judge.shape.radius(value)
+        self.judge.look(self.id, radius)
+        self.set_aoi_radius(radius)
+
+    def _shout(self, value: int) -> None:
+        self.shout()
+
+    def _jump(self, value: int) -> None:
+        if self.judge.shape.has_jumps:
+            self.jump()
+
+    def _vanish(self, value: int) -> None:
+        """The body ends; its base makes another."""
+        if value % 4 == 0 and self.judge.shape.has_jumps:
+            self.judge.radii.pop(self.id, None)
+            self.perish()
+
+
+DEEDS: tuple[Callable[[AvatarCell, int], None], ...] = (
+    AvatarCell._hurt,
+    AvatarCell._feel,
+    AvatarCell._put,
+    AvatarCell._put,
+    AvatarCell._count,
+    AvatarCell._swap,
+    AvatarCell._pose,
+    AvatarCell._say,
+    AvatarCell._wave,
+    AvatarCell._whisper,
+    AvatarCell._look,
+    AvatarCell._shout,
+    AvatarCell._jump,
+    AvatarCell._vanish,
+)
+
+
+class CreatureBase(Home, of=Creature):
+    """Stays."""
+
+
+class CreatureCell(Being, of=Creature):
+    """Walks its gait; jumps, cries, calls, and now and then ends."""
+
+    def mark(self) -> None:
+        """See Being."""
+        self.trail.append(self.judge.unique())
+
+    def live(self) -> None:
+        """One stride, and perhaps something more."""
+        rng = self.judge.rng(self.id)
+        self.strides += 1
+        self.stride(rng.choice([0.5, 2.0, 2.0, 6.0, 60.0]))
+        what = rng.random()
+        if what < 0.2:
+            self.sniff()
+        elif what < 0.3:
+            self.shout()
+        elif what < 0.4:
+            self.others.on_cried(self.judge.speak(self.id, "on_cried", own=False, others=True))
+        elif what < 0.55:
+            self.trail.append(self.judge.unique())
+            if len(self.trail) > TRAIL_MAX:
+                del self.trail[1:3]
+            self.rank = self.judge.unique()
+        elif what < 0.6 and self.judge.shape.has_jumps:
+            self.jump()
+        elif what < 0.62 and self.judge.shape.has_jumps:
+            self.perish()
+
+
+class RunnerBase(Home, of=Runner):
+    """Stays."""
+
+
+class RunnerCell(Being, of=Runner):
+    """Goes to a goal, follows somebody, turns around; each controller ends once."""
+
+    def live(self) -> None:
+        """Begins something new, if nothing is under way; or gives it up."""
+        rng, mine = self.judge.rng(self.id), self._controllers()
+        if mine and rng.random() < 0.1:
+            self.judge.once.end(self.id, mine[0], "cancelled")
+            self.cancel(mine[0])
+        elif not mine and not self.vehicle:
+            self._go()
+        elif mine and self.judge.controller_arrivals.is_restless(self.id):
+            self._change_its_mind(mine[0])
+
+    def _controllers(self) -> list[int]:
+        return [number for (own, number) in self.judge.once.controllers if own[0] == self.id]
+
+    def rest(self) -> None:
+        """It follows nobody any more where there are riders (it would never get to who rides on itself), and where it
+        is so slow that it would not have caught up by the time at which rest is judged."""
+        for (own, number), what in list(self.judge.once.controllers.items()):
+            is_in_vain = bool(self.judge.riding_and_visibility.ride) or self.judge.controller_arrivals.is_slow(
+                self.id, number
+            )
+            if own[0] == self.id and what == "follow" and is_in_vain:
+                self.judge.once.end(self.id, number, "cancelled")
+                self.cancel(number)
+
+    def on_boarded(self) -> None:
+        """Whatever it was about is given up."""
+        for number in self._controllers():
+            self.judge.once.end(self.id, number, "cancelled")
+
+    def _go(self) -> None:
+        rng = self.judge.rng(self.id)
+        near = self.entities_in_range(20.0)
+        what = rng.random()
+        if what < 0.6:
+            x, z = self.judge.gait(self.id).goal(self.space)
+            goal = (x, self.position.y, z)
+            self._note(self.move_to(goal, rng.choice([6.0, 15.0, 40.0])), "move_to", goal)
+        elif what < 0.8 and near:
+            speed = rng.choice([2.0, 10.0])
+            self._note(self.follow(near[0], speed, distance=2.0), "follow", speed=speed)
+        else:
+            self._note(self.turn_to(rng.uniform(-pi, pi), 2.0), "turn_to")
+
+    def _change_its_mind(self, number: int) -> None:
+        """Another movement takes the place of the one that is under way, of which nothing more is heard."""
+        own, rng = (self.id, self.judge.life("cell", self.id)), self.judge.controller_arrivals.rng(self.id)
+        if self.judge.once.controllers.get((own, number)) in ("move_to", "follow"):
+            self.judge.once.end(self.id, number, "replaced")
+            x, z = self.judge.gait(self.id).goal(self.space)
+            goal = (x, self.position.y, z)
+            self._note(self.move_to(goal, rng.choice([6.0, 15.0, 40.0]), number=rng.choice(NUMBERS)), "move_to", goal)
+
+    def _note(
+        self, number: int, what: str, goal: tuple[float, float, float] | None = None, *, speed: float = inf
+    ) -> None:
+        self.judge.once.begin(self.id, number, what)
+        self.judge.controller_arrivals.aim(self.id, number, goal, speed)
+        self.goals += 1
+
+    def on_reached(self, number: int) -> None:
+        """It is where it wanted to be."""
+        x, y, z = self.position
+        self.judge.check(self.judge.controller_arrivals.reach(self.id, number, (x, y, z)))
+        self.judge.check(self.judge.once.meet(self.id, number))
+
+    def on_turned(self, number: int) -> None:
+        """It looks where it wanted to look."""
+        self.judge.check(self.judge.once.end(self.id, number, "turned"))
+
+    def on_move_failed(self, number: int, reason: str) -> None:
+        """It did not get there."""
+        self.judge.check(self.judge.once.end(self.id, number, "not reached"))
+
+
+class GiantBase(Home, of=Giant):
+    """Stays."""
+
+
+class GiantCell(Being, of=Giant):
+    """Walks in long strides."""
+
+    def live(self) -> None:
+        """One stride."""
+        self.strides += 1
+        self.stride(self.judge.rng(self.id).choice([1.0, 8.0]))
+
+
+class TrapBase(Home, of=Trap):
+    """Stays."""
+
+
+class TrapCell(Being, of=Trap):
+    """Feels who comes near; walks, too, since either may be the one that moves."""
+
+    def begin(self) -> None:
+        """Sets its trigger."""
+        self.judge.triggers[self.id] = self.add_proximity(TRIGGER_M)
+
+    def live(self) -> None:
+        """One stride, now and then."""
+        if self.judge.rng(self.id).random() < 0.3:
+            self.stride(3.0)
+
+    def on_proximity_entered(self, number: int, other: Any) -> None:
+        """See Being."""
+        super().on_proximity_entered(number, other)
+        self.caught += 1
+
+
+def game_of(judge: Judge, shape: Shape, *, on_ready: Callable[[Any], None]) -> LoadedGame:
+    """The game with this judge."""
+    parts = {
+        name: {side: type(each.__name__, (each,), {"judge": judge}) for side, each in sides.items()}
+        for name, sides in parts_of(TYPES).items()
+    }
+    return LoadedGame(schema(), policy_of(Avatar, shape, on_ready), parts)
+
+
+def policy_of(player: type[EntityType], shape: Shape, on_ready: Callable[[Any], None]) -> Game:
+    """What the shape of a world says to its game."""
+    return Game(
+        player=player,
+        spaces=shape.spaces,
+        on_ready=on_ready,
+        area_radius_m=shape.area_radius_m,
+        ghost_distance_m=shape.ghost_m,
+        top_speed=20.0,
+    )

@@ -1,0 +1,109 @@
+"""Which numbers of an entity's story a client may miss, because no history has them any more (P4).
+
+A cell keeps the latest steps of each entity (`cell/core/history.py`). A client that has the entity up to a number below
+the floor of that history gets each property that has changed since, with its present value; the calls between are lost
+for it. So a client may miss the facts between the number that it had and the number at which it was caught up so. All
+facts before and after it must get as any other client does.
+
+The numbers are recorded when a client is about to be served, by client (its own entity) and by entity; the record alone
+does not prove that the client was caught up so, since its next home may have a longer history.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.core import history
+from terrazzo.cell.core.real import Real
+from terrazzo.sim.scenarios.seamless.entity_story import Fact, Span, Story, Track
+
+USUAL_STEPS = history.STEPS_MAX
+
+
+class Gap(NamedTuple):
+    """Numbers of an entity of which no history had the steps."""
+
+    low: int
+    """The client had everything up to this one."""
+    high: int
+    """The entity's number when the client was served."""
+
+
+class Gaps:
+    """What the clients of one world may have missed."""
+
+    def __init__(self) -> None:
+        self._gaps: dict[tuple[int, int], dict[int, int]] = {}
+        """By client and entity: from `low` to `high`."""
+
+    def __len__(self) -> int:
+        return len(self._gaps)
+
+    def note(self, own: int, entity: int, low: int, high: int) -> None:
+        """The client of `own` has the entity up to `low`; it may be told the latest, which has the number `high`."""
+        gaps = self._gaps.setdefault((own, entity), {})
+        gaps[low] = max(high, gaps.get(low, low))
+
+    def note_all(self, real: Real) -> None:
+        """A client is about to be served, in a world of short histories."""
+        witness = witness_of(real)
+        assert witness is not None
+        if history.STEPS_MAX >= USUAL_STEPS:
+            return
+        sight = witness.sent.sight
+        for entity in sight.entities():
+            body = real.body.space.bodies.get(entity)
+            if body is not None and sight.sent(entity) < body.history.floor:
+                self.note(real.body.id, entity, sight.sent(entity), body.number)
+
+    def of(self, own: int, entity: int) -> list[Gap]:
+        """The gaps of one client in the story of one entity."""
+        return [Gap(low, high) for low, high in self._gaps.get((own, entity), {}).items()]
+
+    def spans(self, own: int, story: Story) -> list[Span]:
+        """The same as places in the facts for others: those from `low` up to, not including, `high` may be missing."""
+        marks = story.marks
+        return [Span(marks[a], marks[b]) for a, b in self.of(own, story.entity) if a in marks and b in marks]
+
+
+class Catching:
+    """A client of the seamless scenario that is told the latest in place of what is lost."""
+
+    def __init__(self) -> None:
+        self._owed: dict[str, bytes] = {}
+        """The properties that it must still be told, before anything else."""
+
+    def follow(self, track: Track, at: Span, spans: list[Span], fact: Fact) -> Span | None:
+        """Where the listener is after hearing this; None when it does not fit any gap."""
+        if self._owed.get(fact[0]) == fact[1]:
+            del self._owed[fact[0]]
+            return at
+        if self._owed:
+            return None
+        for low, high in spans:
+            if low <= at.low < high:
+                latest = _latest(track, at.low, high)
+                if latest.get(fact[0]) == fact[1]:
+                    del latest[fact[0]]
+                    self._owed = latest
+                    return Span(high, high)
+                after = None if latest else track.follow(Span(high, high), fact)
+                if after is not None:
+                    return after
+        return None
+
+    def due(self, track: Track, at: Span, spans: list[Span]) -> Fact | None:
+        """What must still come."""
+        if self._owed:
+            return next(iter(self._owed.items()))
+        due = track.due(at)
+        for low, high in spans:
+            if due is not None and low <= at.low < high and not _latest(track, at.low, high):
+                due = track.due(Span(high, high))
+        return due
+
+
+def _latest(track: Track, low: int, high: int) -> dict[str, bytes]:
+    """What changed between two places, as it was at the second."""
+    return {name: value for name, value in track.facts[low:high] if isinstance(value, bytes)}

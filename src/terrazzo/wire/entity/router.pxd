@@ -1,0 +1,29 @@
+# C types for router.py: its fields, and direct calls on the way of a frame. Methods that are not named here are called as
+# in Python, and may be overridden by the deliberately broken forms of `sim.mutations`.
+import cython
+
+from terrazzo.wire.entity.channel cimport Channel
+from terrazzo.wire.entity.mailbox cimport Mailbox
+from terrazzo.wire.entity.places cimport Place
+from terrazzo.wire.entity.registry cimport PartRegistry
+from terrazzo.wire.entity.resend_schedule cimport ResendSchedule
+
+
+cdef class Router:
+    cdef dict __dict__
+    cdef public object me
+    cdef public dict counts
+    cdef public PartRegistry _registry
+    cdef public ResendSchedule _schedule
+    cdef public object _host
+    cdef public object _outbox
+    cdef public object _exchange
+    cdef public object _ended_parts
+    cdef public object _local
+    cdef public double _sweep_at
+
+    @cython.locals(box=Mailbox, channel=Channel, place=Place, known=Place, registry=PartRegistry)
+    cdef _on_frame(self, object frame, object via)
+    @cython.locals(place=Place, awaits_answer=cython.bint)
+    cdef _speak(self, Channel channel, double now)
+    cdef _post(self, object frame, object app)

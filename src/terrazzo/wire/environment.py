@@ -1,0 +1,16 @@
+"""What the wire modules use of the outside: the time, and a log. An app's `Host` has both, and more."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Environment(Protocol):
+    """The clock and the log that the driver of an app provides."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since a fixed moment. The value never decreases, and is the same during one call into the app."""
+
+    def log(self, event: str, /, **facts: object) -> None:
+        """Logs an event for operators and failing tests; `facts` are plain values."""
