@@ -347,3 +347,17 @@ def test_events_of_places_go_on_when_somebody_migrates(movers, seed):
     assert [land.home(entity) for entity in (1, 2)] == [int(entity in movers) for entity in (1, 2)]
     assert meeting.screen.view.others[2].position == land.real(2).body.position
     assert land.base.places.get(1, []) == []
+
+
+@pytest.mark.parametrize(("z", "heard"), [(15.0, [("on_whispered", 2, 1)]), (40.0, [])])
+def test_witness_that_arrives_after_an_end_measures_last_calls_from_the_last_place(z, heard):
+    """Its entry has no body any more; the tombstone has the events and the place."""
+    meeting = Meeting(z)
+    land = meeting.land
+    packed = land.witness(1).pack()
+    land[0].clients.set_witness(land.real(1), packed.witness, False)
+    land.do(2, lambda part: part.others.on_whispered(1))
+    land.do(2, lambda part: part.destroy())
+    land.step(3)
+    assert 2 not in land[0].bodies
+    assert meeting.told(lambda: land[0].clients.unpack(land.real(1), packed)) == [*heard, ("leave", 2)]

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator
-from math import inf
+from math import hypot, inf
 
 from terrazzo._speed.sight import DESCRIBED, WITHHELD, Sight
 from terrazzo.cell.client.aliases import Aliases
@@ -50,7 +50,7 @@ from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
-from terrazzo.wire.pairs.base_cell import ClientWants
+from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 
 IN_AREA, MANUAL, WANTED, GONE, PARTED = 32, 64, 128, 256, 512
@@ -420,9 +420,15 @@ class ClientRecord:
         if tombstone is None or life_of(tombstone.number) != life_of(sent):
             return sent
         if flags & DESCRIBED and tombstone.number > sent:
-            level, _, distance = self.sight.levels(entity)
-            self._repeat(tombstone.history, alias, sent, level, distance, tombstone.space == self._body.space.id)
+            is_here = tombstone.space == self._body.space.id
+            distance = self._distance_to(tombstone.position) if is_here else inf
+            self._repeat(tombstone.history, alias, sent, self.sight.levels(entity)[0], distance, is_here)
         return int(max(sent, tombstone.number) + tombstone.is_destroyed)
+
+    def _distance_to(self, position: Position) -> float:
+        """How far a place of this space is from the own entity, as levels and calls measure it."""
+        x, _, z = self._body.position
+        return hypot(position[0] - x, position[2] - z)
 
     def _close(self, alias: int, entity: int, other: Body | None) -> None:
         if other is None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import History
+from terrazzo.wire.pairs.base_cell import Position
 
 TOMBSTONES_MAX = 16_384
 TOMBSTONE_S = 30.0
@@ -33,6 +34,8 @@ class Tombstone:
     history: History
     space: int
     """In which the body was that knew this."""
+    position: Position
+    """Where that body was at its end."""
     until: float
 
 
@@ -67,15 +70,15 @@ class Tombstones:
         if known is not None and known.epoch > epoch:
             return
         is_destroyed = is_destroyed or (known is not None and known.epoch == epoch and known.is_destroyed)
-        number, history, space = NOTHING_KNOWN, History(0), 0
+        number, history, space, position = NOTHING_KNOWN, History(0), 0, (0.0, 0.0, 0.0)
         if body is not None:
-            number, history, space = body.number, body.history, body.space.id
+            number, history, space, position = body.number, body.history, body.space.id, body.position
         elif known is not None:
-            number, history, space = known.number, known.history, known.space
+            number, history, space, position = known.number, known.history, known.space, known.position
         self._all.pop(entity, None)
         if len(self._all) >= TOMBSTONES_MAX:
             del self._all[next(iter(self._all))]
-        self._all[entity] = Tombstone(epoch, end, is_destroyed, number, history, space, now + TOMBSTONE_S)
+        self._all[entity] = Tombstone(epoch, end, is_destroyed, number, history, space, position, now + TOMBSTONE_S)
 
     def expire(self, now: float) -> None:
         """Drops those that are too old; they are in the order in which they were added."""
