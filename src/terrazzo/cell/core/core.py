@@ -19,7 +19,7 @@ from terrazzo.cell.core.account import Account
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.kind import Kinds
-from terrazzo.cell.core.links import Links
+from terrazzo.cell.core.links import PeerLinks
 from terrazzo.cell.core.real import Real
 from terrazzo.cell.core.services import Moving, Services
 from terrazzo.cell.core.space import Space
@@ -65,7 +65,7 @@ class Core:
         self.kinds = kinds
         self.account = account
         self.switchboard = switchboard
-        self.links = Links(me, host)
+        self.links = PeerLinks(me, host)
         self.tick = 0
         self.tick_s = tick_s
         self.offload_margin_m = offload_margin_m

@@ -6,8 +6,8 @@ from terrazzo.cluster.app import Host
 from terrazzo.wire.ids import AppId
 
 
-class Links:
-    """The state of the links of one CellApp."""
+class PeerLinks:
+    """Which peers of one CellApp can be reached now; the links themselves are `cluster/links.py`."""
 
     def __init__(self, me: AppId, host: Host) -> None:
         self.manager: AppId | None = None

@@ -199,7 +199,7 @@ class GhostReceiver:
     def remove(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
         """A body ends here, and a tombstone is added."""
         self._core.remove_body(body)
-        self._dig(body.id, epoch, body.number, is_destroyed=is_destroyed, body=body)
+        self._add_tombstone(body.id, epoch, body.number, is_destroyed=is_destroyed, body=body)
 
     def end(self, body: Body, epoch: int, *, is_destroyed: bool) -> None:
         """A ghost is removed, and its hook runs."""
@@ -226,7 +226,9 @@ class GhostReceiver:
     def _end(self, source: AppId, message: DeleteGhost) -> None:
         body = self._core.bodies.get(message.entity)
         if body is None:
-            self._dig(message.entity, message.epoch, message.number, is_destroyed=message.is_destroyed, body=None)
+            self._add_tombstone(
+                message.entity, message.epoch, message.number, is_destroyed=message.is_destroyed, body=None
+            )
         elif body.real is not None or message.epoch < body.born or message.number < body.number:
             self._core.count("ghost deletion too late")
         elif message.number == body.number:
@@ -262,7 +264,7 @@ class GhostReceiver:
         else:
             self._begin_real(message)
 
-    def _dig(self, entity: int, epoch: int, end: int, *, is_destroyed: bool, body: Body | None) -> None:
+    def _add_tombstone(self, entity: int, epoch: int, end: int, *, is_destroyed: bool, body: Body | None) -> None:
         self.tombstones.add(entity, epoch, end, self._core.host.now, is_destroyed=is_destroyed, body=body)
         held = self.held.get(entity)
         if held is not None and held.awaited <= epoch:
