@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from terrazzo.cell.migration.arrival import Arrivals
-from terrazzo.cell.migration.travelling import WHOLE, Part
+from terrazzo.cell.migration.travelling import WHOLE, TravelEntry
 from terrazzo.wire.pairs.cell_cell import Offload
 from tests.cell.land import Land
 
 
-def parts() -> tuple[Part, ...]:
+def parts() -> tuple[TravelEntry, ...]:
     return Land(1)[0].travelling.parts
 
 

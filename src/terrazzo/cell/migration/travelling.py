@@ -38,7 +38,7 @@ class Trip(NamedTuple):
     jump: Jump | None
 
 
-class Part(NamedTuple):
+class TravelEntry(NamedTuple):
     """A part of a real that travels."""
 
     fields: tuple[str, ...]
@@ -83,25 +83,27 @@ class Travelling:
         self._riding = riding
         host = core.host
         self.own = (
-            Part(
+            TravelEntry(
                 ("timers", "next_number"),
                 lambda real, trip: (real.timers.pack(host.now), real.timers.next_number),
                 lambda real, message: real.timers.unpack(message.timers, message.next_number, host.now),
             ),
-            Part(("controllers",), lambda real, trip: (real.controllers.pack(),), self._unpack_controllers),
-            Part(("mover",), lambda real, trip: (moves.pack(real),), _unpack_mover),
+            TravelEntry(("controllers",), lambda real, trip: (real.controllers.pack(),), self._unpack_controllers),
+            TravelEntry(("mover",), lambda real, trip: (moves.pack(real),), _unpack_mover),
         )
         self.around = (
-            Part(("ride",), lambda real, trip: (pack_ride(real.body),), lambda real, message: riding.enter(real)),
-            Part(("haunts", "version", "first"), self._pack_ghosts, self._unpack_ghosts),
-            Part(
+            TravelEntry(
+                ("ride",), lambda real, trip: (pack_ride(real.body),), lambda real, message: riding.enter(real)
+            ),
+            TravelEntry(("haunts", "version", "first"), self._pack_ghosts, self._unpack_ghosts),
+            TravelEntry(
                 ("proximities",),
                 lambda real, trip: (interests.pack(real),),
                 lambda real, message: interests.unpack(real, message.proximities),
             ),
-            Part(("witness",), _pack_witness, lambda real, message: clients.unpack(real, message.witness)),
-            Part(("jump",), _pack_jump, self._unpack_jump),
-            Part(
+            TravelEntry(("witness",), _pack_witness, lambda real, message: clients.unpack(real, message.witness)),
+            TravelEntry(("jump",), _pack_jump, self._unpack_jump),
+            TravelEntry(
                 ("teleport",),
                 lambda real, trip: (teleports.pack(real),),
                 lambda real, message: teleports.unpack(real, message.teleport),
@@ -109,7 +111,7 @@ class Travelling:
         )
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[TravelEntry, ...]:
         """All entries, in the order in which they go on."""
         return (*self.own, *self.around)
 
