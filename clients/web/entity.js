@@ -9,7 +9,7 @@ export class Entity {
   direction = [0, 0, 0]; // yaw, pitch, roll
   alias = OWN_ALIAS;
   number = 0n; // of its description
-  turn = 0; // the turn in which the alias became the entity's, or in which the entity last stopped riding
+  turn = 0; // the turn in which the alias became the entity's, last stopped riding, or was renewed
   ride = null; // {vehicle, position, direction}: the id of the entity below it, and the place relative to that entity
   part = null; // the page's own object for the entity, if the page has a class for its type
 

@@ -46,6 +46,14 @@ export class Turns {
     return this.begin();
   }
 
+  /** A name goes on in the turn of a RENEW, which is the present turn or the next one; returns the turn. */
+  renew(turn) {
+    const ahead = (turn - this.now) & 255;
+    if (ahead > 1) throw new DecodeError(`the turn ${turn} is told, but the present one is ${this.now & 255}`);
+    this.now += ahead;
+    return this.now;
+  }
+
   /** Whether a message that bears the byte `turn` was sent after an alias began in the turn `begun`. */
   covers(turn, begun) {
     const turnsAgo = (this.now - turn) & 255;

@@ -93,6 +93,7 @@ export class View {
       case TO_CLIENT.PLACE: return this.#onPlace(reader);
       case TO_CLIENT.RIDES: return this.#onRides(reader);
       case TO_CLIENT.LOOSE: return this.#onLoose(reader);
+      case TO_CLIENT.RENEW: return this.#onRenew(reader);
       case TO_CLIENT.LOGGED_OFF: return this.#onLoggedOff(reader);
       case TO_CLIENT.NESTED: return this.#onChange(reader, false);
       case TO_CLIENT.SLICE: return this.#onChange(reader, true);
@@ -244,6 +245,15 @@ export class View {
   }
 
   // Calls and changes, of the player and of neighbours.
+
+  /** The loose messages about an entity that bear an earlier turn are void: a reliable value follows. */
+  #onRenew(reader) {
+    const entity = this.#readEntity(reader);
+    const turn = reader.u8("the turn of a renew");
+    reader.end("renew");
+    entity.turn = this.#turns.renew(turn);
+    return null;
+  }
 
   /** Unreliable: reads a call or a change of a whole property, and skips one that comes too early or too late. */
   #onLoose(reader) {

@@ -43,6 +43,7 @@ ENCODED = {
     "place of alias 7": protocol.with_alias(7, protocol.encode_place((1.0, 2.0, 3.0), AHEAD)),
     "rides: alias 7": protocol.with_alias(7, protocol.Told(24, encode_ride(Ride(9, (1.0, 2.0, 3.0), AHEAD)))),
     "loose, turn 3": loose(3, protocol.with_alias(7, protocol.Told(158, b"\1\2"))),
+    "renew: alias 7": protocol.encode_renew(7, 4),
     "want entity 1000": protocol.encode_want([(1000, 0), (1001, 5)]),
     "released aliases": protocol.encode_released([7, 300]),
     "logged off": protocol.encode_logged_off(1, "goodbye"),

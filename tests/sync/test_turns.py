@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 
 import pytest
@@ -65,6 +66,10 @@ def test_how_messages_are_marked():
     assert turns.mark(b"\x9e\x01change") == b"\x17\x01\x9e\x01change"
 
 
+def change(prop: str, alias: int, value: bytes) -> bytes:
+    return protocol.with_alias(alias, protocol.Told(158 + CREATURE.client_layout.index[prop], value))
+
+
 class Story:
     """A server and its client, with the two kinds of messages on ways of their own."""
 
@@ -79,11 +84,14 @@ class Story:
         self.resting: set[int] = set()
         self.next = 100
         self.taken = 0
+        self.homes = 0
+        self.known: dict[int, float] = {}
+        """The home of each entity, as the client has it."""
         self.say(CELL_PLAYER)
 
     def say(self, message: bytes) -> None:
-        self.shown.note(message)
-        self.reliable.append(message)
+        before = self.shown.note(message)
+        self.reliable.extend([before, message] if before else [message])
 
     def announce(self) -> None:
         alias = next(each for each in range(1, 99) if each not in self.holders and each not in self.resting)
@@ -117,10 +125,19 @@ class Story:
         """Where each one is, and a change of each: both say who is meant."""
         for alias, entity in self.holders.items():
             if entity in self.described:
-                self.unreliable.append(self.shown.turns.mark(places_message((alias, (entity, 0.0, 0.0), ()))))
-                index = CREATURE.client_layout.index["species"]
-                told = protocol.Told(158 + index, entity.to_bytes(2, "little"))
-                self.unreliable.append(self.shown.turns.mark(protocol.with_alias(alias, told)))
+                self.unreliable.append(self.shown.mark(places_message((alias, (entity, 0.0, 0.0), ()))))
+                self.unreliable.append(self.shown.mark(change("species", alias, entity.to_bytes(2, "little"))))
+                self.unreliable.append(self.shown.mark(self._next_home(alias)))
+
+    def tell_surely(self) -> None:
+        """A property of each one that was told unreliably before, or never."""
+        for alias, entity in self.holders.items():
+            if entity in self.described:
+                self.say(self._next_home(alias))
+
+    def _next_home(self, alias: int) -> bytes:
+        self.homes += 1
+        return change("home", alias, struct.pack("<3f", self.homes, 0.0, 0.0))
 
     def hear(self) -> None:
         if self.reliable:
@@ -141,7 +158,12 @@ class Story:
                 assert event.entity.position[0] == event.entity.id, "it took a place that was another's"
                 self.taken += 1
             if isinstance(event, Changed):
-                assert event.entity.state["species"] == event.entity.id, "it took a value that was another's"
+                if event.name == "species":
+                    assert event.entity.state["species"] == event.entity.id, "it took a value that was another's"
+                else:
+                    entity, home = event.entity.id, event.entity.state["home"][0]
+                    assert home > self.known.get(entity, 0.0), "it took an older value after a newer one"
+                    self.known[entity] = home
 
     def answer(self) -> None:
         """What the client has to say reaches the cell by way of the base."""
@@ -168,7 +190,8 @@ class Story:
             self.answer()
 
 
-STEPS = ("announce", "leave", "space", "new_body", "tell", "hear", "hear_loose", "lose", "answer", *["catch_up"] * 4)
+TELLING = ("tell", "tell", "tell_surely", "tell_surely")
+STEPS = ("announce", "leave", "space", "new_body", *TELLING, "hear", "hear_loose", "lose", "answer", *["catch_up"] * 4)
 
 
 @settings(max_examples=300)
@@ -194,12 +217,42 @@ def test_a_straggler(ending):
         getattr(story, step)()
     [other] = story.view.others.values()
     assert other.alias == 1
-    story.hear_loose()
-    story.hear_loose()
-    assert (story.taken, story.view.late) == (0, 2)
+    for _ in range(3):
+        story.hear_loose()
+    assert (story.taken, story.view.late) == (0, 3)
     story.tell()
     story.hear_loose()
     assert story.taken == 1
+
+
+def test_an_older_value_that_arrives_after_a_newer_one():
+    """The loose one was sent first, and is heard last; one that is sent later is taken."""
+    story = Story()
+    for step in ("announce", "catch_up", "tell", "tell_surely", "catch_up", "hear_loose", "hear_loose", "hear_loose"):
+        getattr(story, step)()
+    [other] = story.view.others.values()
+    assert (other.state["home"][0], story.view.late) == (2, 3)
+    for step in ("tell", *["hear_loose"] * 3):
+        getattr(story, step)()
+    assert (other.state["home"][0], story.view.late) == (3, 3)
+
+
+def test_one_turn_is_enough_for_all_that_are_renewed_at_once():
+    story = Story()
+    for step in (*["announce"] * 50, "catch_up", "tell", "tell_surely", "tell_surely", "catch_up"):
+        getattr(story, step)()
+    assert story.shown.turns.now == story.view._turns.now == 1
+
+
+@pytest.mark.parametrize("turn", [2, 128, 255])
+def test_a_renewal_tells_the_present_turn_or_the_next(turn):
+    view = View(TABLE)
+    for message in (protocol.encode_base_player(1, AVATAR, base_row()), CELL_PLAYER):
+        view.apply(message)
+    assert view.apply(protocol.encode_renew(0, 0)) == []
+    [event] = view.apply(protocol.encode_renew(0, turn))
+    assert isinstance(event, Violation)
+    assert view._turns.now == 0
 
 
 def test_who_stays_in_sight_for_long_is_told_of_for_as_long():

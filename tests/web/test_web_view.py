@@ -85,6 +85,8 @@ MESSAGES = [
     protocol.encode_announce(BOB, 2, AVATAR),
     describe(AVATAR, 2, HERE, number=8, name="Rob"),
     protocol.encode_leave(2),
+    protocol.encode_renew(BOBS, 0),
+    protocol.encode_renew(OWN, 1),
     protocol.encode_logged_off(2, "bye"),
     *(message for _, message, _ in VIOLATIONS.values()),
 ]
@@ -225,6 +227,16 @@ def test_turns(node):
     ours = live(TABLE, story)
     check(ask(node, story), ours)
     assert ours["late"] == 3
+
+
+def test_a_renewal(node):
+    """What was sent loosely before it is skipped; what bears its turn is taken. A turn far ahead is a violation."""
+    mine = [loose(for_own("health", 1)), for_own("health", 2), loose(for_own("health", 3), turn=1)]
+    renewals = [protocol.encode_renew(OWN, turn) for turn in (1, 1, 3)]
+    story = [*STORY[:6], ANSWERS, renewals[0], *mine, *renewals[1:], protocol.encode_renew(BOBS, 1), loose(SAID)]
+    ours = live(TABLE, story)
+    check(ask(node, story), ours)
+    assert ours["late"] == 2
 
 
 def test_packed_places(node):

@@ -289,7 +289,7 @@ class ProxyEntity(BaseEntity):
 
     def _send_loose(self, message: bytes) -> None:
         if message:
-            self._send(self.shown.turns.mark(message), reliable=False)
+            self._send(self.shown.mark(message), reliable=False)
 
     def call_client(self, index: int, method: Method, args: bytes) -> None:
         """Calls a method of the own client."""
@@ -352,11 +352,13 @@ class ProxyEntity(BaseEntity):
         if self._is_present(message.witness):
             for each in message.messages:
                 try:
-                    self.shown.note(each)
+                    before = self.shown.note(each)
                 except DecodeError as problem:
                     self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
                     self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
                 else:
+                    if before:
+                        self._send(before)
                     self._send(each)
         return True
 

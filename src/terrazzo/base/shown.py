@@ -11,7 +11,8 @@
 
 So whatever a client sends, its cell part gets at most two messages for each announcement.
 
-The turns of `sync.turns` are counted here as well: each unreliable message carries the present one.
+The turns of `sync.turns` are counted here as well: each unreliable message carries the present one (`mark`), and a
+reliable change of a property that was sent unreliably before follows a `renew` (`note` returns it).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from collections import Counter
 from terrazzo.errors import DecodeError
 from terrazzo.sync.protocol import ToClient, split_message, take_alias, take_entity
 from terrazzo.sync.riding import decode_ride
-from terrazzo.sync.turns import Turns
+from terrazzo.sync.turns import LooseSent, Turns
 
 
 class Shown:
@@ -30,6 +31,7 @@ class Shown:
     def __init__(self) -> None:
         self.has_body = False
         self.turns = Turns()
+        self._loose = LooseSent(self.turns)
         self._held: dict[int, int] = {}  # alias, entity
         self._types: dict[int, int] = {}  # entity, type
         self._unwanted: set[int] = set()
@@ -38,8 +40,13 @@ class Shown:
         self._wants: dict[int, int] = {}
         self._released: list[int] = []
 
-    def note(self, message: bytes) -> None:
-        """A message of the cell part goes to the client."""
+    def mark(self, message: bytes) -> bytes:
+        """An unreliable message goes to the client; gives it with its turn."""
+        self._loose.add(message)
+        return self.turns.mark(message)
+
+    def note(self, message: bytes) -> bytes:
+        """A reliable message of the cell part goes to the client; gives what must be sent before it, or nothing."""
         kind, body = split_message(message)
         if kind == ToClient.ANNOUNCE:
             entity, rest = take_entity(body)
@@ -65,8 +72,10 @@ class Shown:
             alias, ride = take_alias(body)
             if alias in self._held and not decode_ride(ride).vehicle:
                 self.turns.begin_again()
+        return self._loose.before(message)
 
     def _rest(self, alias: int) -> None:
+        self._loose.end(alias)
         entity = self._held.pop(alias, None)
         if entity is not None:
             self._resting.add(alias)
@@ -77,6 +86,7 @@ class Shown:
     def end(self) -> None:
         """The witness has ended: what the client still sends about its aliases is not passed on."""
         self.has_body = False
+        self._loose.clear()
         self._owed.update([*self._held, *self._resting])
         for each in (self._held, self._types, self._unwanted, self._resting, self._wants, self._released):
             each.clear()

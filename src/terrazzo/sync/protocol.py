@@ -24,6 +24,7 @@ are small ones of our own.
     23  loose           uint8 turn, a message       unreliable        a change or a call that may be lost
     24  rides           alias, entity, place                          it stands on that entity, the place being relative
                                                                       to it; on 0: on nothing any more, and here
+    25  renew           alias, uint8 turn                             loose messages about it of earlier turns are void
     54  logged off      uint8 reason, text                            the last word
     56  nested change   alias, external form
     57  slice change    alias, external form
@@ -106,6 +107,7 @@ class ToClient(IntEnum):
     PLACE = 22
     LOOSE = 23
     RIDES = 24
+    RENEW = 25
     LOGGED_OFF = 54
     NESTED = NESTED_PROPERTY
     SLICE = SLICE_PROPERTY
@@ -242,6 +244,11 @@ def encode_describe(alias: int, number: int, position: Position, direction: Dire
 def encode_leave(alias: int) -> bytes:
     """An entity left the area."""
     return _SHORT_LEAVES[alias] if alias <= SHORT_MAX else with_alias(alias, Told(ToClient.LEAVE, b""))
+
+
+def encode_renew(alias: int, turn: int) -> bytes:
+    """Loose messages about an entity that bear an earlier turn are void from here on."""
+    return with_alias(alias, Told(ToClient.RENEW, bytes([turn])))
 
 
 def encode_moved(position: Position, direction: Direction) -> bytes:

@@ -11,6 +11,8 @@ So the story of the aliases is cut into turns, which both ends count by the same
     announce, cell player            somebody's name begins; if one has ended since the last began, a new turn does
     rides, on nothing any more       as if this name ended and began again: its place is told, which nothing unreliable
                                      of another time may undo
+    renew                            the same, in the turn that it tells: a property is told reliably next that was told
+                                     unreliably before (the BaseApp adds this message, see `LooseSent`)
 
 The BaseApp marks what is unreliable with its turn at the time of sending, a client keeps for each entity the turn in
 which its name began. What bears an earlier turn was sent before that, and so is about somebody else: it is passed over.
@@ -24,7 +26,9 @@ a tick hardly ever more than one begins, so stragglers may be more than ten seco
 
 from __future__ import annotations
 
-from terrazzo.sync.protocol import ToClient
+from terrazzo.errors import DecodeError
+from terrazzo.schema.indexes import PROPERTY_IDS
+from terrazzo.sync.protocol import ToClient, encode_renew, take_alias
 
 
 class Turns:
@@ -35,6 +39,14 @@ class Turns:
     def __init__(self) -> None:
         self.now = 0
         self._has_ended = False
+
+    def renew(self, told: int) -> int:
+        """A name goes on in this turn, as a message tells it: the present one, or the next; gives the turn."""
+        ahead = told - self.now & 255
+        if ahead > 1:
+            raise DecodeError(f"the turn {told} is told, but the present one is {self.now & 255}", 0)
+        self.now += ahead
+        return self.now
 
     def end(self) -> None:
         """A name, or all of them, have ended."""
@@ -62,3 +74,47 @@ class Turns:
         if message[0] == ToClient.PLACES:
             return bytes([ToClient.PLACES, self.now & 255]) + message[2:]
         return bytes([ToClient.LOOSE, self.now & 255]) + message
+
+
+_PROPERTIES = frozenset((ToClient.NESTED, *range(PROPERTY_IDS.first, PROPERTY_IDS.first + PROPERTY_IDS.slots)))
+
+
+class LooseSent:
+    """Which properties a client was sent in loose messages, and in which turn: at the BaseApp.
+
+    A loose message may arrive after a reliable one that was sent later. If both tell the same property, the client
+    would keep the older value. So before the reliable one the client is sent a `renew` of the entity's name, in a turn
+    that is later than the one that the loose message bears.
+    """
+
+    __slots__ = ("_sent", "_turns")
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._sent: dict[int, dict[int, int]] = {}  # alias, message id, turn
+
+    def add(self, message: bytes) -> None:
+        """An unreliable message goes to the client."""
+        if message[0] in _PROPERTIES:
+            alias, _ = take_alias(message[1:])
+            self._sent.setdefault(alias, {})[message[0]] = self._turns.now
+
+    def end(self, alias: int) -> None:
+        """The alias is nobody's any more."""
+        self._sent.pop(alias, None)
+
+    def clear(self) -> None:
+        """All aliases are nobody's any more."""
+        self._sent.clear()
+
+    def before(self, message: bytes) -> bytes:
+        """What the client must be sent before a reliable message about a property: `renew`, or nothing."""
+        if not self._sent or message[0] not in _PROPERTIES:
+            return b""
+        alias, _ = take_alias(message[1:])
+        turn = self._sent.get(alias, {}).get(message[0])
+        if turn is None:
+            return b""
+        del self._sent[alias]
+        now = self._turns.renew(max(turn + 1, self._turns.now) & 255)
+        return encode_renew(alias, now & 255)

@@ -102,6 +102,7 @@ class View:
             ToClient.PLACE: self._on_place,
             ToClient.RIDES: self._on_rides,
             ToClient.LOOSE: self._on_loose,
+            ToClient.RENEW: self._on_renew,
             ToClient.LOGGED_OFF: self._on_logged_off,
             ToClient.NESTED: self._on_change,
             ToClient.SLICE: self._on_change,
@@ -276,6 +277,13 @@ class View:
         if seen is not self.player and not ride.vehicle:
             seen.turn = self._turns.begin_again()
         yield from map(Moved, self._rides.ride(seen, ride))
+
+    def _on_renew(self, number: int, body: bytes) -> Iterator[Event]:
+        seen, turn = self._take_seen(body)
+        if len(turn) != 1:
+            raise DecodeError("renew tells an alias and a turn", len(body))
+        seen.turn = self._turns.renew(turn[0])
+        yield from ()
 
     def _on_loose(self, number: int, body: bytes) -> Iterator[Event]:
         """A change or a call like any other, but it may come too early or too late."""

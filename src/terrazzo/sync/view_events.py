@@ -62,7 +62,7 @@ class Seen:
     number: int = 0
     """Of its description: what this client says that it remembers, when it meets the entity again."""
     turn: int = 0
-    """In which its alias became its own, or it rode no longer (`sync.turns`)."""
+    """In which its alias became its own, it rode no longer, or it was renewed (`sync.turns`)."""
     ride: Ride | None = None
     """What it stands on (`sync.riding`)."""
 
