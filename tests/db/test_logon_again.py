@@ -73,6 +73,31 @@ def test_a_second_login_does_not_wait_for_ever_for_a_proxy_that_cannot_be_saved(
     office.arrive(entity=78)
 
 
+def test_record_of_a_proxy_that_no_base_app_has_is_cleared_while_the_second_login_waits():
+    office = logged_on()
+    number = office.log_on()
+    answer_take_over(office, is_going=True)
+    office.tick(seconds=3.0)
+    office.located(None)
+    office.ticks()
+    [(asked, place)] = office.placements()
+    office.place(asked, place.entity)
+    office.ticks(2)
+    assert isinstance(office.answer(LOGIN, number), LoggedOn)
+    assert office.database.log_ons == {1: (place.entity, BASE.index)}
+
+
+def test_record_of_a_proxy_that_is_still_ending_stays():
+    office = logged_on()
+    office.log_on()
+    answer_take_over(office, is_going=True)
+    office.tick(seconds=3.0)
+    office.located(BASE)
+    office.ticks()
+    assert office.placements() == []
+    assert office.database.log_ons == {1: (77, BASE.index)}
+
+
 def test_a_wrong_password_asks_nothing_of_the_base_app():
     office = logged_on()
     office.log_on("Ada", "wrong")

@@ -1,6 +1,7 @@
 """Log-on records of proxies that may not exist: each is kept until that is certain, however long it takes.
 
-    a placement without an answer, or that could not be stored; every record after a restart of the DBApp ──▶ IN DOUBT
+    a placement without an answer, or that could not be stored; a proxy that ends, or has ended, while a second login
+    waits; every record after a restart of the DBApp ──▶ IN DOUBT
     IN DOUBT ── Locate ──▶ BaseAppMgr: no BaseApp has the proxy ──▶ the record is cleared
                  │                     a BaseApp has it ──▶ recorded there; its LoggedOff will clear the record
                  └── refused, no answer, no link ──▶ Locate again after AGAIN_S, and at once when the link is back

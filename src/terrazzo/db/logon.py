@@ -277,14 +277,16 @@ class LogOns:
             base_app,
             TakeOver(entity),
             timeout_s=self._limits.place_s,
-            then=lambda answer: self._taken_over(attempt, answer),
-            failed=lambda failure, why: self._taken_over(attempt, None),
+            then=lambda answer: self._taken_over(attempt, entity, answer),
+            failed=lambda failure, why: self._taken_over(attempt, entity, None),
         )
 
-    def _taken_over(self, attempt: Attempt, answer: Message | None) -> None:
+    def _taken_over(self, attempt: Attempt, entity: int, answer: Message | None) -> None:
         if not self._is_in_work(attempt):
             return  # the store failed to read the entity meanwhile
         if isinstance(answer, TakenOver) and answer.is_going:
+            assert attempt.account is not None
+            self.doubts.add(attempt.account.dbid, entity, after_s=AGAIN_S)  # its LoggedOff may have come, or never come
             attempt.yields_until = self._host.now + self._limits.yield_s
             self._step(attempt, LogOnEvent.CLIENT_SILENT)
         else:
