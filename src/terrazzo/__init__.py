@@ -1,7 +1,7 @@
 """Terrazzo: one seamless game world, poured from many processes.
 
-What a game needs to say what its entities are can be imported from here; `terrazzo.schema.classes.declare` and
-`terrazzo.schema.classes.parts` explain the words, `terrazzo.schema.classes.hints` the types.
+All names with which a game declares its entities can be imported from here; `terrazzo.schema.classes.declare` and
+`terrazzo.schema.classes.parts` explain the declarations, `terrazzo.schema.classes.hints` the types.
 """
 
 from terrazzo._speed.values import UserValue

@@ -1,21 +1,21 @@
 """Every error the engine raises on purpose, in one tree.
 
     TerrazzoError
-    ├── UsageError              the caller's fault: raised at once, says what to do instead
+    ├── UsageError              the caller's fault: raised at once, with what to do instead
     │   ├── DefinitionError     entity definitions do not hold; carries every Problem found, with file and line
     │   ├── ValueRejected       a value does not fit its declared type (also a ValueError)
-    │   ├── CopyRefused         another entity, of which there is only a view here, was to be changed or to do something
+    │   ├── CopyRefused         code tried to change or use another entity, of which there is only a view here
     │   ├── HeldElsewhere       a property was read or assigned on a part that does not hold it (also an AttributeError)
     │   ├── OwnershipError      a value that belongs to one owner was given to a second
     │   └── ChannelFull         more was sent to one part than its channel may hold (`wire.entity.channel`)
     ├── CallFailed              an awaited call brings no result; raised in the game's code that awaits it
     │   ├── CallTimeout         no answer in time (also a TimeoutError)
     │   ├── CallUndelivered     it was not and will not be delivered
-    │   ├── CallRaised          the method that was called raised something; says what
-    │   ├── EntityMoved         the entity whose code waits leaves this cell: the waiting method ends here
-    │   └── EntityGone          the entity whose code waits is being destroyed
-    └── PeerError               the fault of whoever sent the bytes: counted and refused, never passed on to the game
-        └── DecodeError         bytes that do not decode; says at which offset, and why (also a ValueError)
+    │   ├── CallRaised          the method that was called raised an exception; the text has it
+    │   ├── EntityMoved         the entity of the waiting method leaves this cell: the method ends here
+    │   └── EntityGone          the entity of the waiting method is being destroyed
+    └── PeerError               the sender's fault: counted and refused, never passed on to the game
+        └── DecodeError         bytes that do not decode; the text has the offset and the reason (also a ValueError)
 
 What comes from outside raises a PeerError inside the part that reads it, and no further. A broken invariant of our own
 is an AssertionError and stops the process. A game's exception is confined to its entity.
@@ -50,7 +50,7 @@ class TerrazzoError(Exception):
 
 
 class UsageError(TerrazzoError):
-    """The engine was used wrongly; the text says what to do instead."""
+    """The engine was used wrongly; the text states what to do instead."""
 
 
 class ValueRejected(UsageError, ValueError):
@@ -67,11 +67,11 @@ class ValueRejected(UsageError, ValueError):
 
 
 class CopyRefused(UsageError):
-    """An entity was to be changed, or to do something, where there is only a view of it: only its own code may."""
+    """Code tried to change or use an entity of which it has only a view: only the entity's own code may do that."""
 
 
 class HeldElsewhere(UsageError, AttributeError):
-    """A property was read or assigned on a part that does not hold it; the text says which one does."""
+    """A property was read or assigned on a part that does not hold it; the text names the part that does."""
 
 
 class OwnershipError(UsageError):
@@ -111,7 +111,7 @@ class CallFailed(TerrazzoError):
 
 
 class CallTimeout(CallFailed, TimeoutError):
-    """No answer in time. Nothing is known of the call: it may have come, may come yet, or may be lost."""
+    """No answer in time. The call may have arrived, may still arrive, or may be lost."""
 
 
 class CallUndelivered(CallFailed):
@@ -123,15 +123,15 @@ class CallRaised(CallFailed):
 
 
 class EntityMoved(CallFailed):
-    """The entity whose code waits leaves this cell, and its waiting methods end here. The call goes on."""
+    """The entity of the waiting method leaves this cell, and its waiting methods end here. The call goes on."""
 
 
 class EntityGone(CallFailed):
-    """The entity whose code waits is being destroyed."""
+    """The entity of the waiting method is being destroyed."""
 
 
 class PeerError(TerrazzoError):
-    """Somebody sent what cannot be accepted."""
+    """Another process or a client sent what cannot be accepted."""
 
 
 class DecodeError(PeerError, ValueError):

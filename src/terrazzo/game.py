@@ -1,9 +1,9 @@
 """A game as the apps see it: its schema, the classes of its parts, its spaces, and its few policies.
 
-A game's package says what it has beyond its entity types in one object:
+A game's package declares what it has beyond its entity types in one object:
 
     GAME = Game(
-        player=Avatar,                                       # what somebody who logs in becomes
+        player=Avatar,                                       # the entity type of a player
         spaces=[Space("plaza", bounds=(-200, -200, 200, 200)), Space("hall", bounds=(-50, -50, 50, 50))],
         on_ready=populate,                                   # called once, on a BaseApp, when the spaces are there
     )
@@ -51,7 +51,7 @@ class Space:
 
 @dataclass(frozen=True)
 class Game:
-    """What a game says of itself."""
+    """The declaration of a game, beyond its entity types."""
 
     player: Any
     """The entity type class that a client logs in as."""
@@ -61,9 +61,9 @@ class Game:
     allow_new_players: bool = True
     """Whether an unknown name may be created, with the password given."""
     area_radius_m: float = 80.0
-    """How far a client sees, unless its entity says otherwise (`set_aoi_radius`)."""
+    """How far a client sees, unless the code of its entity sets another radius (`set_aoi_radius`)."""
     area_hysteresis_m: float = 5.0
-    """So much further out than it came in an entity leaves the area again."""
+    """An entity leaves an area when it is this much further away than the radius at which it enters."""
     ghost_distance_m: float = 100.0
     """How far from its cell an entity still has ghosts; the most that an area's radius can be."""
     top_speed: float = 20.0
@@ -79,7 +79,7 @@ NUMBERS = ("area_radius_m", "area_hysteresis_m", "ghost_distance_m", "top_speed"
 
 
 def _plain(value: Any) -> Any:
-    """A number as a plain float; what is none is found out with all other mistakes (`policy_problems`)."""
+    """A number as a plain float; anything else is returned as it is, and reported by `policy_problems`."""
     plain = plain_number(value)
     return value if plain is None else plain
 
@@ -93,7 +93,7 @@ class LoadedGame:
     parts: dict[str, dict[Side, type[Part]]]
     """The classes of the parts, by the name of the entity type."""
     warnings: tuple[Problem, ...] = ()
-    """What works but is hardly meant."""
+    """What works, but is probably a mistake."""
 
     @cached_property
     def player(self) -> EntitySchema:
@@ -113,7 +113,7 @@ def load_game(path: str | Path) -> LoadedGame:
 
 
 def check_policy(loaded: Loaded, path: Path) -> Loaded:
-    """The same, with what is wrong with what the game says of itself. Definition trees say nothing of it."""
+    """The same, with the problems of the game's `Game` object. Definition trees have no such object."""
     if loaded.errors or not loaded.modules:
         return loaded
     policy = policy_of(loaded)
@@ -125,18 +125,18 @@ def check_policy(loaded: Loaded, path: Path) -> Loaded:
 
 
 def policy_of(loaded: Loaded) -> Game | None:
-    """What a game says of itself, if it does."""
+    """The `Game` object of a game, if its package has one."""
     values = (value for module in loaded.modules.values() for value in vars(module).values())
     return next((value for value in values if isinstance(value, Game)), None)
 
 
 def parts_of(classes: Sequence[type[EntityType]]) -> dict[str, dict[Side, type[Part]]]:
-    """The classes of the parts of these entity types; one that a game does not write is the engine's own."""
+    """The classes of the parts of these entity types; for a part without a class of the game, the engine's own."""
     return {each.__name__: {side: parts[0] for side, parts in each._parts.items() if parts} for each in classes}
 
 
 def policy_problems(policy: Game, schema: Schema, path: Path) -> list[Problem]:
-    """What is wrong with what a game says of itself."""
+    """The problems of a `Game` object."""
     wrong = [Problem(str(path), 0, "bad game policy", each) for each in _policy_mistakes(policy)]
     name = getattr(policy.player, "__name__", repr(policy.player))
     if name not in schema.by_name:
@@ -202,7 +202,7 @@ def _takes_server(on_ready: Any) -> bool:
 
 
 def _player_warnings(policy: Game, path: Path) -> Iterator[Problem]:
-    """A player without a base of the game's own gets in, and that is all: nothing gives it a body."""
+    """Warns of a player type without a base class of the game: such players log in, but never get a body."""
     player = policy.player
     if isinstance(player, type) and issubclass(player, EntityType) and not player._parts[Side.BASE]:
         place = Sources(path.resolve() if path.is_dir() else path.resolve().parent).body(player).place()
@@ -214,7 +214,7 @@ def _player_warnings(policy: Game, path: Path) -> Iterator[Problem]:
 
 
 def _player_problems(player: type[EntityType], path: Path) -> Iterator[Problem]:
-    """Nobody can be let in as what no client can be connected to."""
+    """The type of players must be one that a client can be connected to."""
     sources = Sources(path.resolve() if path.is_dir() else path.resolve().parent)
     for part in player._parts[Side.BASE][:1]:
         if not issubclass(part, Proxy):

@@ -1,6 +1,7 @@
 """`terrazzo account`: where the bytes of a running cluster go, by entity type, property and method.
 
-It asks the console of the cluster, whose page is in the data folder's cluster.json, for its picture (`/api/snapshot`).
+The command reads the address of the console from cluster.json in the data folder, and gets the console's picture of the
+cluster (`/api/snapshot`).
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ class _Picture(msgspec.Struct, frozen=True):
     "--data", type=click.Path(path_type=Path), help="The data folder of the world, if more than one runs here."
 )
 def account(as_json: bool, data: Path | None) -> None:
-    """What a running world has sent so far: bytes by entity type, property and method, and to whom.
+    """What a running world has sent so far: bytes by entity type, property, method, and kind of receiver.
 
-    To ghosts, to an entity's own client, to other clients; most bytes first.
+    The receivers are ghosts, an entity's own client, and other clients. Most bytes first.
     """
     try:
         lines = fetch(find_world(data))

@@ -64,7 +64,7 @@ def channel(as_json: bool, rounds: int, seconds: float, messages: int, pings: in
 @click.option("--rounds", default=15, show_default=True, help="Turns that each contender gets.")
 @click.option("--seed", default=1, show_default=True, help="Of the walk that everybody takes.")
 def aoi(as_json: bool, rounds: int, seed: int) -> None:
-    """Who enters and leaves whose area: our kernel against a plain C one and SciPy's cKDTree."""
+    """Entities that enter and leave areas: our kernel against a plain C one and SciPy's cKDTree."""
     from terrazzo.bench.aoi import measure
 
     show(measure(rounds=rounds, seed=seed), as_json)

@@ -1,4 +1,4 @@
-"""`terrazzo defs` shows what the definitions at a path come to; `terrazzo check` says whether they hold."""
+"""`terrazzo defs` shows the entity types that the definitions at a path make; `terrazzo check` validates them."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in modules that are imported on demand."""
+    """A group of commands in modules that are imported on demand."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """See click; a command that there is not gets the nearest one that there is."""
+        """See click; the error for an unknown command suggests the most similar one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(
                 f"there is no command {args[0]}{did_you_mean(args[0], COMMANDS, cutoff=0.6) or '; see terrazzo --help'}"

@@ -1,4 +1,4 @@
-"""What every command prints with: one JSON object for programs, tables for people."""
+"""Printing for all commands: one JSON object for programs, tables for people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def print_json(data: Any) -> None:
 
 
 def count(number: int, thing: str) -> str:
-    """So many of a thing: `1 error`, `2 errors`."""
+    """A number with its noun: `1 error`, `2 errors`."""
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 

@@ -1,6 +1,6 @@
 """`terrazzo run GAME` starts a local cluster; `terrazzo bots GAME` sends bots into one that runs.
 
-What stands here is what people meet: options, sentences, exit codes. The work is in `terrazzo.runtime`.
+Here are the options, the sentences that are printed, and the exit codes. The work is in `terrazzo.runtime`.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _find_login(address: str | None, key: str | None) -> tuple[str, int, str]:
 
 
 async def _run_bots(orders: Bots, game: LoadedGame) -> None:
-    from terrazzo.runtime.bots import BotCrowd  # with a client and its sockets, which `run` has no use for
+    from terrazzo.runtime.bots import BotCrowd  # imports a client and its sockets, which `run` does not need
 
     crowd = BotCrowd(orders, game, _quiet, tick_s=0.1)
     for number in SIGNALS:

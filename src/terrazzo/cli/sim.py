@@ -5,11 +5,11 @@
 
 Exit code 0 only if no promise broke, and something happened in every world. With --json one object on stdout:
 `{"scenario", "seeds", "failures": [{"seed", "promise", "what"}], "events", "virtual_s"}`. Otherwise the first failures
-are told in full: the one command that repeats each, the faults that are enough for it, and a timeline. While a run
-lasts, stderr has a line for each failure as soon as it is found.
+are printed in full: the one command that repeats each, the faults that are enough for it, and a timeline. During the
+run, a line is printed to stderr for each failure as soon as it is found.
 
-With --coverage it says how often each transition of each state machine was taken (in JSON: "coverage", and "untaken").
-Over COVERED_SEEDS or more, a transition that was never taken is a failure, too.
+With --coverage the command prints how often each transition of each state machine was taken (in JSON: "coverage", and
+"untaken"). In a run of COVERED_SEEDS seeds or more, a transition that was never taken is a failure, too.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from terrazzo.sim.scenario import build_scenario, scenario_names
 from terrazzo.sim.world import FaultLevel, World
 
 COVERED_SEEDS = 300
-"""So many worlds should take every transition."""
+"""The number of worlds in which every transition should occur."""
 _TOLD_MAX = 3
-"""Failures that are told in full; of the others only the command."""
+"""The number of failures that are printed in full; of the others only the command is printed."""
 
 
 @click.command("sim")
@@ -71,14 +71,14 @@ def sim_command(
     level = FaultLevel(faults)
     try:
         mutation_of(mutation)
-        build_scenario(scenario, World(seed, level), mutation)  # what it cannot do, it says here, once
+        build_scenario(scenario, World(seed, level), mutation)  # raises if these options do not go together
     except UsageError as error:
         raise click.UsageError(str(error)) from None
     orders = [Order(scenario, number, level, duration, mutation) for number in range(seed, seed + seeds)]
     outcomes = []
     for outcome in run_many(orders, jobs, is_counted=coverage):
         outcomes.append(outcome)
-        if outcome.failure is not None and seeds > 1:  # a long run says at once what it has found
+        if outcome.failure is not None and seeds > 1:  # a long run prints a failure when it is found
             found = f"seed {outcome.order.seed}, {outcome.failure.promise}: {outcome.failure.what}"
             click.echo(f"{len(outcomes)} of {seeds} played. {found}", err=True)
     failed = [outcome for outcome in outcomes if outcome.failure is not None]

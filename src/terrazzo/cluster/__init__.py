@@ -2,7 +2,7 @@
 
 app            the methods that a driver calls, and the host that an app may use
 cluster_app    what all apps share: requests, and the table from kinds of messages to handlers
-links          the link between two apps: one ordered connection, whose loss is an event
+links          the link between two apps: one ordered connection; its loss is an event
 connection     the transport that a driver provides, and the state of each connection
 locator        asks BaseAppMgr for the home of a part that no other source has
 """

@@ -1,4 +1,4 @@
-"""Links: one ordered, reliable connection between two apps, whose loss is an event.
+"""Links: one ordered, reliable connection between two apps. The loss of a link is an event.
 
 `Links` has all links of one app, as a state machine without I/O. A driver (`sim`, `runtime`) provides a `Transport`
 that carries frames over connections, and reports what happens to them. `Links` exchanges greetings, checks the identity
@@ -16,8 +16,7 @@ link is being made, and when that fails for `join_s` the link is lost too.
 The rules:
 
 - *Incarnations.* A Hello names its sender and its receiver, incarnations included. A newer incarnation of a slot ends
-the
-  link with the older one (the app gets the loss first), and from then on the older one is refused. Data only flows
+  the link with the older one (the app gets the loss first), and from then on the older one is refused. Data only flows
   after Welcome, so no message of a refused caller is taken.
 - *Fencing.* `fence(app)` cuts the link and refuses that incarnation for ever. An app that receives STALE or FENCED was
   declared dead while it ran: `fenced` becomes true and the driver ends the process (story 26).
@@ -29,8 +28,7 @@ the
   is not above the greatest number received from a peer is refused. A dial to any incarnation follows the same rules:
   there is none beside a link with that slot, and the link that is up first takes over what waited for the other.
 - *Silence.* A quiet link carries heartbeats. A peer that sends nothing for `silence_s` is lost. A driver that was
-itself
-  held up (a tick that came late) does not count the time in which it could not receive (story 30).
+  itself held up (a tick that came late) does not count the time in which it could not receive (story 30).
 """
 
 from __future__ import annotations
@@ -89,7 +87,7 @@ class Links:
         self._ticked_at = host.now
         self._watched_at = host.now
 
-    # What the app, through its host, may ask.
+    # What the app may call, through its host.
 
     def join(self, peer: AppId) -> None:
         """Begins a link without a message."""
@@ -105,13 +103,13 @@ class Links:
 
     @property
     def peers(self) -> list[AppId]:
-        """Those with whom a link stands."""
+        """The peers with which a link is up."""
         return [peer for peer, link in self._links.items() if link.is_up]
 
-    # What the driver reports.
+    # What the driver calls.
 
     def on_tick(self) -> None:
-        """The app's tick; then everything it has to say leaves."""
+        """Runs the app's tick, then sends everything in its outbox."""
         now = self._host.now
         late = now - self._ticked_at
         self._ticked_at = now
@@ -127,11 +125,11 @@ class Links:
             self._watch(now)
 
     def on_accepted(self, number: int) -> None:
-        """Somebody dialled us."""
+        """A peer has opened a connection to this app."""
         self._connections[number] = Connection(number, State.WAITING, None, self._host.now)
 
     def on_opened(self, number: int) -> None:
-        """A connection we dialled is open."""
+        """A connection that this app dialled is open."""
         connection = self._connections.get(number)
         if connection is None or connection.state is not State.DIALLING or connection.peer is None:
             return
@@ -179,7 +177,7 @@ class Links:
             else:
                 self._refuse(connection, item if isinstance(item, Refusal) else Refusal.UNEXPECTED)
             if number not in open_connections:
-                return  # the app has fenced this very peer: the rest is from the dead
+                return  # the app has fenced this peer: the rest of its bundle is dropped
 
     def _greet(self, connection: Connection, item: Message | Refusal) -> None:
         if isinstance(item, Hello) and connection.state is State.WAITING:
@@ -241,7 +239,7 @@ class Links:
         link = self._links.pop(dialled)
         known = self._links.get(peer)
         if known is not None and known.is_up:
-            self._lose(peer, "dialled anew")  # whoever welcomes a dial has given up the link it had before
+            self._lose(peer, "dialled anew")  # a peer that welcomes a dial has given up its link before
         elif known is not None:
             self._take_over(link, peer)
         link.peer = connection.peer = peer
@@ -260,7 +258,7 @@ class Links:
         self._lose(peer, refused.reason.name)
 
     def _stand(self, link: Link, heard: int) -> None:
-        """The greeting is done: older lives and dials of the peer end, and what waited leaves."""
+        """The greeting is done: links with older incarnations and other dials end, and waiting frames are sent."""
         connection = link.connection
         assert connection is not None
         peer = link.peer
@@ -288,7 +286,7 @@ class Links:
         return link
 
     def _is_dialling(self, peer: AppId) -> bool:
-        """Whether there is a connection with this peer, or where either may be whichever incarnation is there."""
+        """Whether there is a connection with this peer, or with any incarnation of it where either name allows any."""
         return any(
             link.connection is not None and (each == peer or ANY_INCARNATION in (each.incarnation, peer.incarnation))
             for each, link in self._links.items()
@@ -296,7 +294,7 @@ class Links:
         )
 
     def _take_over(self, link: Link, other: AppId) -> None:
-        """What waited for the same peer under another name waits for this link, or leaves with it."""
+        """Moves the frames that waited for the same peer under another name to this link."""
         old = self._links.pop(other)
         link.waiting += old.waiting
         link.waiting_bytes += old.waiting_bytes
@@ -349,7 +347,7 @@ class Links:
                 self._dial(link)
 
     def _lose(self, peer: AppId, why: str) -> None:
-        """The link ends, and the app hears of it."""
+        """Ends the link and reports it to the app."""
         link = self._links.pop(peer)
         if link.connection is not None:
             self._forget(link.connection)
@@ -358,7 +356,7 @@ class Links:
         self._app.on_link_lost(peer)
 
     def _drop(self, connection: Connection, why: str) -> None:
-        """Ends a connection from our side; a link that stood on it is lost, one that was being joined dials again."""
+        """Ends a connection from this side; a link that was up on it is lost, one that was being joined dials again."""
         self._transport.close(connection.number)
         self.on_closed(connection.number)
         self._host.log("connection dropped", peer=connection.peer, why=why)
@@ -371,7 +369,7 @@ class Links:
         if peer.incarnation == ANY_INCARNATION:
             return False
         if peer.slot == self.me.slot:
-            return True  # a dead life of our own, still in somebody's memory
+            return True  # the peer means an earlier incarnation of this app
         fence = self._fences.get(peer.slot, 0)
         return peer.incarnation <= fence or peer.incarnation < self._newest.get(peer.slot, 0)
 

@@ -7,8 +7,8 @@
     switchboard ◀── learn, gone ──   ◀────Located───             ◀──Located──
 
 The base of an entity is the authority: whether the entity exists, and where its cell part is. The locator is the last
-resort, for the first call of a distant caller and for parts whose traces were lost: once the two ends have exchanged
-frames, they follow each other by themselves.
+resort: it is used for the first call of a distant caller, and for parts that no app nearby has a place of. Once the two
+ends have exchanged frames, each follows the moves of the other without the locator.
 
 A part is `gone` only when the answer states it, and that is only when every BaseApp was asked and none has the entity,
 or when its base answers that it has no cell part. Where a BaseApp did not answer, or the base reports its cell part as

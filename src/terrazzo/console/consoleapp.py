@@ -1,6 +1,6 @@
 """Console: asks every app of the cluster for its view, a few times a second, and keeps the latest.
 
-Each app that the console was told of has a life of its own here:
+The state of each app that the console was given:
 
     ABSENT ──host.join──▶ JOINING ──on_link_up──▶ RESTING ──a period later, WantView──▶ ASKED ──View──▶ RESTING
        ▲                     │                       │                                    │ refused, or no answer
@@ -9,12 +9,12 @@ Each app that the console was told of has a life of its own here:
 The rules:
 
 - one question at a time: an app that is slow is asked less often, never twice at once;
-- nobody waits for the console: what it asks is answered from what is at hand, and nothing in the cluster needs it;
-- the latest view of an app that is gone is kept (its age shows), except that no body of a CellApp without a link is on
-  the map: where they are now, nobody here knows;
+- no app waits for the console: an app answers from the state that it has, and nothing in the cluster needs the console;
+- the latest view of an app that is gone is kept (its age is shown), except that the bodies of a CellApp without a link
+  are not on the map: their present places are not known;
 - a view that does not fit is counted, reported and refused; the one before stays.
 
-`snapshot()` is the picture of all (see `snapshot.py`). It is made when somebody looks, not when something arrives.
+`snapshot()` is the picture of all (see `snapshot.py`). It is made when a page asks for it, not when a view arrives.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from terrazzo.wire.pairs.console_any import View, WantView
 from terrazzo.wire.requests import Failure
 
 PERIOD_S = 0.2
-"""From one answer to the next question, at least."""
+"""The least time from one answer to the next question."""
 ANSWER_S = 2.0
 
 
@@ -63,7 +63,7 @@ class WatchedApp:
 
 
 class ConsoleApp(ClusterApp):
-    """The eyes of the web page."""
+    """Collects the views of all apps for the web page."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ConsoleApp(ClusterApp):
         logins: Iterable[int] = (0,),
         period_s: float = PERIOD_S,
     ) -> None:
-        """Told the indexes of the apps of which there may be many."""
+        """Takes the indexes of the BaseApps, CellApps and LoginApps."""
         super().__init__(me, host)
         self._period_s = period_s
         self._apps = {
@@ -97,7 +97,7 @@ class ConsoleApp(ClusterApp):
         return make_snapshot(self._apps.values(), self.host.now, own)
 
     def view(self) -> dict[str, Any]:
-        """For whoever looks at the console itself."""
+        """The state of the console itself."""
         return {"watched": len(self._apps), "up": sum(app.is_up for app in self._apps.values())}
 
     # App.
@@ -107,7 +107,7 @@ class ConsoleApp(ClusterApp):
         app = self._apps.get(peer.slot)
         if app is not None:
             if peer != app.name:
-                app.heard = None  # what another life has said is not its word
+                app.heard = None  # a view of an earlier incarnation is not shown for this one
             app.name = peer
             app.state = _State.RESTING
             app.ask_at = self.host.now

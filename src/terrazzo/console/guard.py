@@ -75,7 +75,7 @@ class Guard:
 
 
 def _check_origin(request: web.Request) -> None:
-    """Browsers let any page open a WebSocket anywhere, and tell where the page came from."""
+    """Browsers let any page open a WebSocket anywhere, and send the origin of the page with it."""
     origin = request.headers.get("Origin")
     if origin is not None and _site(origin) != request.host.lower():
         raise web.HTTPForbidden(text="This page belongs to another site: open the console's own.")
@@ -90,7 +90,7 @@ def _site(origin: str) -> str:
 
 
 def _cookie_name(request: web.Request) -> str:
-    """Cookies do not know ports, and two clusters may run on one machine."""
+    """Has the port in it: cookies are shared by all ports of a host, and two clusters may run on one machine."""
     return f"{COOKIE}_{request.url.port}"
 
 

@@ -6,12 +6,12 @@
     /client/terrazzo.js  the browser client            /static/…            what the pages are made of
     /client/….js         its other modules
 
-The server owns no state: it reads a `ConsoleApp` that somebody drives on the same event loop. The picture is made and
-encoded once for each moment of the console's clock, however many look at it.
+The server owns no state: it reads a `ConsoleApp` that is driven on the same event loop. The picture is made and encoded
+once for each moment of the console's clock, however many pages get it.
 
-Access is checked before anything else (`guard.py`). A page that talks on `/api/live` is sent away. A connection that
-does not read holds up only itself; it gets the picture of the moment when it is ready for one, and is cut off after
-SEND_S.
+Access is checked before anything else (`guard.py`). A page that sends anything on `/api/live` is disconnected. A
+connection that does not read delays only itself; it gets the latest picture when it is ready for one, and is cut off
+after SEND_S.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PUSH_S = 0.2
 LOOKERS_MAX = 100
 CLOSE_S = 2.0
 SEND_S = 10.0
-"""A page that has not read a picture for so long is cut off: its place is for another."""
+"""A page that has not read a picture for so long is cut off, so that its connection does not count any longer."""
 PATH_MAX = 200
 """Characters of a path: the console has none that is longer, and no file system takes a longer name of a file."""
 
@@ -46,7 +46,7 @@ CLIENT_ENTRY = "terrazzo.js"
 """The module that pages import; it imports the others by relative paths."""
 
 _HEADERS = {
-    "Cache-Control": "no-cache",  # the pages and the cluster belong together: never one of yesterday's
+    "Cache-Control": "no-cache",  # the pages belong to this version of the cluster: never an older copy
     "Content-Security-Policy": "default-src 'self'; connect-src 'self' ws: wss:; img-src 'self' data:",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -57,13 +57,13 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """What the pages must know beyond what can be seen."""
+    """What the pages need beyond the picture."""
 
     name: str
-    """Of the game, for people."""
+    """The name of the game, for display."""
     game: LoadedGame
     public_key: str
-    """By which clients know the cluster's servers; hex."""
+    """The key by which clients recognise the servers of the cluster; hex."""
     login_url: Callable[[], str]
     """ws://host:port/path of a LoginApp, empty while there is none. Where its host means "this machine", pages put
     the one that they came from."""
@@ -112,7 +112,7 @@ def make_web_app(console: ConsoleApp, *, cluster_info: ClusterInfo, guard: Guard
 
 
 class _Look:
-    """Everybody who looks at the console."""
+    """The handlers of all pages that show the console."""
 
     def __init__(self, console: ConsoleApp) -> None:
         self._console = console
@@ -156,7 +156,7 @@ class _Look:
                 return
 
     async def on_shutdown(self, _app: web.Application) -> None:
-        """Pages are told to come back later."""
+        """Asks all pages to connect again later."""
         for ws in list(self._sockets):
             await ws.close(code=WSCloseCode.GOING_AWAY, message=b"the console stops")
 

@@ -1,4 +1,4 @@
-"""One picture of the whole cluster, put together from what each app says of itself.
+"""One picture of the whole cluster, put together from the views of all apps.
 
     CellAppMgr   spaces, their bounds, their cells and loads        ┐
     CellApps     bodies: real or ghost, and where; what they sent   ├──▶  {spaces, apps, players, bandwidth}
@@ -18,8 +18,8 @@ The picture:
      "refusals": [{"app", "door", "reason", "count", "sentence"} …]}  what clients were refused, most first
 
 A rectangle is [least x, least z, greatest x, greatest z]. An entity is listed once for its real and once for each
-ghost, with the app that has it. The parts were not taken in the same moment: an entity may be seen real twice, or not
-at all, while it moves house; the promise that there is one real is `sim`'s to check, not this picture's.
+ghost, with the app that has it. The views were not made at the same moment: while an entity moves to another CellApp,
+the picture may have its real twice, or not at all. That there is exactly one real is checked by `sim`, not here.
 
 The views come from other processes: what a picture needs of them is read into the structs below, and a view that does
 not fit is refused whole (`ConsoleApp` counts it).
@@ -38,7 +38,7 @@ Rectangle = tuple[float, float, float, float]
 
 
 class CellSeen(msgspec.Struct, frozen=True):
-    """A cell, as CellAppMgr knows it."""
+    """A cell, as CellAppMgr has it."""
 
     cell: int
     app: str
@@ -52,7 +52,7 @@ class CellSeen(msgspec.Struct, frozen=True):
 
 
 class SpaceSeen(msgspec.Struct, frozen=True):
-    """A space, as CellAppMgr knows it."""
+    """A space, as CellAppMgr has it."""
 
     id: int
     name: str

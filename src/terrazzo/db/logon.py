@@ -108,7 +108,7 @@ class LogOns:
     def __len__(self) -> int:
         return len(self._in_work)
 
-    # What the app is told.
+    # Called by the app.
 
     def on_log_on(self, question: Question) -> None:
         """A LoginApp asks: begins an attempt, or refuses it at once."""

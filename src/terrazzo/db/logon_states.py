@@ -91,7 +91,7 @@ class LogOnEvent(Enum):
     CLIENT_SILENT = "client silent"
     """The former proxy ends, since its client does not answer."""
     CLIENT_STAYS = "client stays"
-    """The present client answers, or the BaseApp did not say."""
+    """The present client answers, or the answer of the BaseApp leaves it open."""
     CLEARED = "cleared"
     """The record of the former proxy is cleared."""
     YIELD_TIMEOUT = "yield timeout"

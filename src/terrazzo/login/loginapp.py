@@ -16,8 +16,8 @@ How the endpoint is driven. The app does no I/O. Its driver owns a `wire.client.
 and one for WebSockets) and moves the datagrams: incoming ones go into `endpoint.on_datagram` at once, and those of
 `endpoint.poll` leave after each tick and by its timers. The app uses only `events()`, once per tick, and the sessions
 in the events, over which it sends and which it ends. A driver that takes the events itself, as the shells of `runtime`
-do, or that has several endpoints, gives the app an object whose `events()` returns all events since the last call, in
-order.
+do, or that has several endpoints, gives the app an object with a method `events()` that returns all events since the
+last call, in order.
 """
 
 from __future__ import annotations

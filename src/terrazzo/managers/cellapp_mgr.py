@@ -12,7 +12,7 @@ The start of the cluster:
     SPLITTING   They create their cells and send CellReady. The spaces are still empty, so when one of them is lost, the
                 manager gathers again, and the next trees have the next version: a CellReady of an older version is
                 ignored. The lost CellApp may have got a tree that no other CellApp uses: when it is back and has no
-                cell in the new tree, it is told to forget that space.
+                cell in the new tree, the manager sends it CellRemoved of that space.
     READY       The BaseAppMgr and the BaseApps get SpacesReady, those that link later as soon as they do. FindEntry
                 of BaseApps and CellApps is answered from the trees. Cells are added and retired, borders are moved
                 (`cells.py`): for now by the caller of `add_cell`, `retire_cell` and `move_border`.
@@ -176,7 +176,8 @@ class CellAppMgr(ClusterApp):
         self._become_ready_if_all_are()
 
     def _call_back(self, app: AppId) -> None:
-        """Tells a CellApp that was lost in SPLITTING to forget every space of which it has no cell now."""
+        """Sends a CellApp that was lost in SPLITTING the present tree and CellRemoved of every space where it has no
+        cell now."""
         for id in sorted(self._strays.get(app, ())):
             space = self._by_id[id]
             if app in space.members:

@@ -17,7 +17,7 @@ them on.
     retire_cell ──tree without it──▶ RETIRING ──CellEmpty──▶ LEAVING ──CellReady from all──▶ CellRemoved
                                     in the list that            off the list: ghosts            │
                                     comes with the tree         there are deleted               ▼
-                                                    no member any more  ◀──CellEmpty── forgets the space
+                                                    no member any more  ◀──CellEmpty── drops the space
 
 CellReady promises that no entity of the sender is on its way to a CellApp that is neither in the tree nor in the list.
 So when all members have sent it, no more entities can arrive at the leaving CellApp, and it holds all that is left when

@@ -58,7 +58,7 @@ class Leaving:
     """A CellApp that had a cell and has no real of the space any more."""
 
     version: int
-    """The version that all members must use before this CellApp may forget the space."""
+    """The version that all members must use before this CellApp may drop the space."""
     is_told: bool = False
 
 
@@ -71,7 +71,7 @@ class SpaceState:
     version: int = 0
     tree: BspTree | None = None
     members: dict[AppId, int] = field(default_factory=dict)
-    """The CellApps that get each tree: those with a cell, and those that had one and have not forgotten the space yet.
+    """The CellApps that get each tree: those with a cell, and those that had one and have not dropped the space yet.
     With the newest version that each uses; 0: none yet."""
     newborn: Newborn | None = None
     retiring: dict[AppId, None] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""The ground: rectangles of a plane, and the tree that says which CellApp runs which of them."""
+"""The ground: rectangles of a plane, and the tree that assigns them to CellApps."""

@@ -1,8 +1,8 @@
 """The tree of a space: which CellApp runs which part of the plane.
 
 A leaf is a cell; a node is a border, across one axis, with the nearer side on the left. The root is the whole plane
-without end, so each point lies in exactly one leaf wherever it is; `bounds` is what the game said of its size, for
-whoever shares it out evenly or draws it.
+without end, so each point lies in exactly one leaf wherever it is; `bounds` is the size that the game has declared: it
+is used to divide the space evenly, and to draw it.
 
     Node(X, 0)                                      z ▲
     ├── left   Node(Z, 50)                            │   2     ╷
@@ -10,17 +10,17 @@ whoever shares it out evenly or draws it.
     │          └── right  Leaf(cell 2)                │   1     │
     └── right  Leaf(cell 3)                           ┼─────────┴──────────▶ x
                                                                 0
-A tree is never changed: each operation gives another one, and whoever holds the old one may go on reading it. The rules
-that each tree keeps, whether made here or read from bytes:
+A tree is never changed: each operation returns another one, and code that holds the old one may go on reading it. The
+rules that each tree keeps, whether made here or read from bytes:
 
 - a border lies within the range of its node, edges included, also those at the end of the world: a border at an edge
-  makes a cell without any area, which is how a cell is born (it holds no point, touches nothing, and grows as its
-  border moves);
-- a CellApp has at most one leaf; a cell's number is its own for ever, a new one gets a number that none has had;
+  makes a cell without area. Every new cell begins so: it holds no point, touches nothing, and grows as its border
+  moves;
+- a CellApp has at most one leaf; the number of a cell is never used again for another one;
 - at most DEPTH_MAX borders lie above a leaf.
 
 A node is named by its path from the root, a tuple of 0 (left) and 1 (right). Leaves always come in the same order, left
-before right, so what is done for each of them is done in the same order by everybody who has the same tree.
+before right, so all processes with the same tree handle its leaves in the same order.
 
 Packed, a tree is one msgpack value:
 
@@ -43,11 +43,11 @@ CellId = NewType("CellId", int)
 Path = tuple[int, ...]
 
 DEPTH_MAX = 40
-"""Borders above a leaf: a chain that long is a balance gone wrong, and bytes that claim more are refused."""
+"""Borders above a leaf. No sound division of a space needs more; bytes with a deeper tree are refused."""
 
 
 class Leaf(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag=0):
-    """A cell and who runs it."""
+    """A cell, and the CellApp that runs it."""
 
     cell: CellId
     app: AppId
@@ -81,7 +81,7 @@ class BspTree:
     __slots__ = ("_by_app", "_leaves", "_paths", "_rects", "bounds", "next_cell", "root")
 
     def __init__(self, bounds: Rect, root: Branch, next_cell: CellId) -> None:
-        """Checks every rule: a tree that exists is a tree that holds."""
+        """Checks every rule: a tree that breaks one cannot be made."""
         self.bounds = checked_bounds(bounds)
         self.root = root
         self.next_cell = next_cell
@@ -215,7 +215,7 @@ class BspTree:
 
     @classmethod
     def unpack(cls, data: bytes) -> BspTree:
-        """The tree that was packed. Raises DecodeError for whatever is not a tree that holds."""
+        """The tree that was packed. Raises DecodeError for bytes that are no tree, or one that breaks a rule."""
         try:
             packed = _DECODER.decode(data)
             return cls(packed.bounds, packed.root, packed.next_cell)

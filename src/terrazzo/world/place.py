@@ -1,8 +1,8 @@
 """Which numbers can be part of a place: coordinates in metres, angles in radians.
 
-Places are kept and sent as 32-bit floats, and sums of them are made on the way (a rider on its vehicle, somebody beside
-somebody). What is within PLACE_MAX can go through all of that; what is not is refused where it comes in, by whoever is
-the first to see it, since further in there is nobody left who could be told.
+Places are stored and sent as 32-bit floats, and some are sums of others (a rider is placed relative to its vehicle).
+Numbers within PLACE_MAX survive all of that. Others are refused by the first code that receives them, since only there
+an error can be returned to the caller.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ A rectangle has its near edges and lacks its far ones: rectangles side by side s
         z0 └─────────     x0 = x1: empty       runs everything beyond it as well
            x0       x1
 
-Distances are measured as squares are, by the longer of the two axes: what is 3 m away sideways and 3 m away lengthways
-is 3 m away. The engine's areas are squares, and this is what fits them.
+A distance is the larger of the distances along the two axes: a point that is 3 m away along x and 3 m away along z is
+3 m away. The areas of the engine are squares, and this measure fits squares.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from terrazzo.errors import UsageError
 
 
 class Axis(IntEnum):
-    """The two directions of a plane; y is height and belongs to no map."""
+    """The two directions of a plane; y is height and is in no map."""
 
     X = 0
     Z = 1
@@ -103,7 +103,7 @@ PLANE = Rect(-inf, -inf, inf, inf)
 
 
 def checked_bounds(bounds: tuple[float, float, float, float]) -> Rect:
-    """The bounds of a space as a rectangle, or a UsageError that says what is wrong with them."""
+    """The bounds of a space as a rectangle; raises UsageError with the reason if they are not one."""
     rect = Rect(*map(float, bounds))
     if not all(map(isfinite, rect)) or not isfinite(rect.width) or not isfinite(rect.depth) or rect.is_empty:
         raise UsageError(f"bounds {tuple(rect)} hold no area; give least x, least z, greatest x, greatest z")

@@ -1,8 +1,8 @@
-// Draws a space: ground, cells, reals and ghosts, each gliding to where it was last said to be.
+// Draws a space: ground, cells, reals and ghosts. Each glides to its place in the latest snapshot.
 //
 // A real is a filled shape in the colour of the cell it lives in; a ghost is a ring in the colour of the cell that
-// holds the copy. Where both are seen, the rings lie around the shape: one glance says who knows of whom. x goes right,
-// z up.
+// holds the copy. Where both are shown, the rings lie around the shape, so that the colours of the rings are the cells
+// that have a copy. x goes right, z up.
 
 import { colourOf, fitCanvas, Glide, gridStep, pathOf, Rhythm, shortName } from "./common.js";
 
@@ -15,7 +15,7 @@ export class Scene {
   #rhythm = new Rhythm(200);
 
   take(space, now) {
-    const during = this.#rhythm.beat(now) * 1.1; // a little more than is due: a late word then stops nobody
+    const during = this.#rhythm.beat(now) * 1.1; // a little more than is due: nothing stops when a snapshot is late
     const places = (each) => [each.x, each.z];
     const key = (each) => (each.real ? `${each.id}` : `${each.id}@${each.app}`);
     this.cells = this.#next(this.cells, space.cells, (each) => each.cell, (each) => each.rect, now, during);

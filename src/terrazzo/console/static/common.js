@@ -13,7 +13,7 @@ export function colourOf(app, alpha = 1) {
   return `rgba(${r}, ${g}, ${b}, ${alpha})`;
 }
 
-/** "cell_app-2.1" as people say it: "cell 2". The life is left out. */
+/** "cell_app-2.1" in short: "cell 2". The incarnation is left out. */
 export function shortName(app) {
   return app.replace(/_app_mgr-.*/, " manager").replace(/_app-(\d+).*/, " $1");
 }
@@ -52,9 +52,9 @@ export function fitCanvas(canvas) {
   return { context, width, height };
 }
 
-const JUMP_M = 40; // further than that between two words, nobody has walked
+const JUMP_M = 40; // a body that is further away in the next snapshot has not walked there
 
-/** Numbers that go evenly from where they are shown now to where they were last said to be. */
+/** Numbers that go evenly from the values that are shown now to the latest values received. */
 export class Glide {
   constructor(values, now) {
     this.from = this.to = values;
@@ -77,7 +77,7 @@ export class Glide {
   }
 }
 
-/** How far apart words come, smoothed, in milliseconds. */
+/** The time between two updates, smoothed, in milliseconds. */
 export class Rhythm {
   constructor(expected) {
     this.interval = expected;

@@ -1,11 +1,11 @@
 // The page to play in: a form, then the world around the player.
 //
-//     form ──login──▶ Client (/client/terrazzo.js) ──events──▶ Game: who is where, what is said ──every frame──▶ canvas
+//     form ──login──▶ Client (/client/terrazzo.js) ──events──▶ Game: bodies, speech ──every frame──▶ canvas
 //                                     ◀──move, say, strike── keys, clicks
 //     in the world ──the connection is lost, or the world stops──▶ coming back, with growing pauses ──▶ in the world
 //
-// The player's own body is moved here at once and told to the server, which has the last word (onMoved). Others glide
-// from place to place as the server tells. Each failure is one sentence, on the form or in the log.
+// The page moves the player's own body at once and sends its place to the server, which may correct it (onMoved). Other
+// bodies glide to the places that the server sends. Each failure is one sentence, on the form or in the log.
 
 import { Client, comeBack } from "/client/terrazzo.js";
 import { element, fetchJson, Rhythm, Glide, shortName } from "./common.js";
@@ -16,7 +16,7 @@ const find = (id) => document.getElementById(id);
 const GROUND_MS = 1500; // how often borders are asked for
 const SPEECH_MS = 6000;
 const LOG_LINES = 80;
-const BESIDE_M = 2; // so far from somebody who was clicked on one stops
+const BESIDE_M = 2; // the player stops so far from a body that was clicked on
 const CLOSE = 0.6; // of the reach: so near one goes to strike, since the server may see it a moment later
 const PAINTS = [0xc85436, 0x28708c, 0xce9626, 0x5c7a3e, 0x8e4a80, 0x2e8c76, 0xb23e5c, 0x5460b0];
 
@@ -34,7 +34,7 @@ function reachable(url) {
 
 class Game {
   bodies = new Map(); // id → {entity, glide, rhythm, speech, hurt}
-  ground = null; // the space the player is in, as the console knows it
+  ground = null; // the space that the player is in, as the console shows it
   #cluster;
   #client;
   #steps;
@@ -123,7 +123,7 @@ class Game {
     const place = this.#placeOf(enemy);
     if (!place) return;
     const away = Math.hypot(place.x - position[0], place.z - position[2]);
-    const reach = properties.reach ?? Infinity; // of a game that does not say, the server will
+    const reach = properties.reach ?? Infinity; // a game without `reach`: the server decides
     if (away <= reach) {
       strike();
     } else {
@@ -132,7 +132,7 @@ class Game {
     }
   }
 
-  /** Where somebody is shown; null when it is out of sight, or has fallen. */
+  /** Where the body of an entity is shown; null when it is out of sight, or has fallen. */
   #placeOf(entity) {
     const body = this.bodies.get(entity.id);
     if (!body || entity.properties.health <= 0) return null;
@@ -180,7 +180,7 @@ class Game {
     this.#showFigures();
   }
 
-  // What the server says.
+  // What the server sends.
 
   #onEnter(entity) {
     const [x, , z] = entity.position;
@@ -219,7 +219,7 @@ class Game {
     else if (this.#client.space === this.#space) this.#noteSight(entity, "is out of sight");
   }
 
-  /** In a crowd these would be most of the log: whoever wants them asks for them. */
+  /** Lines that are shown on request only: in a crowd they would be most of the log. */
   #noteSight(entity, what) {
     if (isSomebody(entity) && find("sights").checked) log(`${nameOf(entity)} ${what}.`);
   }
@@ -341,7 +341,7 @@ const STATES = {
   out: { textContent: "not in the world", className: "status" },
 };
 
-/** While the page comes back the stage stays, under a notice that says so. */
+/** While the page logs in again, the stage stays visible under a notice. */
 function showState(state) {
   find("door").hidden = state !== "out";
   for (const id of ["stage", "side", "leave"]) find(id).hidden = state === "out";
@@ -425,7 +425,7 @@ function leaveStage(sentence) {
   showFailure(sentence);
 }
 
-/** By the player's own wish: from the world, or from the way back. */
+/** The player chose to leave: the world, or the attempt to return to it. */
 async function leave() {
   const isOut = find("status").className === STATES.returning.className;
   stay = null;

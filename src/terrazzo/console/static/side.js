@@ -4,7 +4,7 @@ import { colourOf, element, pathOf, shortName } from "./common.js";
 
 const find = (id) => document.getElementById(id);
 
-/** Shows a snapshot; `choose(name)` is called when somebody wants to see another space. */
+/** Shows a snapshot; `choose(name)` is called when the user selects another space. */
 export function showSide(snapshot, { space, shapeOf, choose }) {
   showTabs(snapshot, space, choose);
   showNotice(snapshot, space);
@@ -102,7 +102,7 @@ function appLine(app) {
   return made;
 }
 
-/** The numbers and words of a view that say something; nested counts as a sum of words. */
+/** The numbers of a view that are not 0, and its other facts, as one line of text. */
 function factsText(app) {
   const told = [];
   for (const [name, value] of Object.entries(app.facts)) {

@@ -1,8 +1,8 @@
 // Keys and clicks as steps: which way the player goes in the next frame.
 //
-// A key that is down beats a click. A click sets a goal: a place, or somebody, who may walk on meanwhile. It is forgotten
-// when it is reached, when it is gone, when a key is pressed, or when the server puts the player somewhere. Yaw 0 looks
-// to greater z, a quarter turn to greater x.
+// A key that is down has priority over a click. A click sets a goal: a place, or an entity, which may move meanwhile. The
+// goal ends when it is reached, when the entity is gone, when a key is pressed, or when the server moves the player. Yaw
+// 0 looks to greater z, a quarter turn to greater x.
 
 const WAYS = {
   KeyW: [0, 1], ArrowUp: [0, 1], KeyS: [0, -1], ArrowDown: [0, -1],
@@ -31,7 +31,7 @@ export class Steps {
     this.#goal = { where, short, onReached };
   }
 
-  /** Begins to hear. `acts` are functions by the code of a key; `onClick(px, py)` is for clicks. */
+  /** Begins to listen for keys and clicks. `acts` are functions by the code of a key; `onClick(px, py)` is for clicks. */
   listen(acts, onClick) {
     const { signal } = this.#ends;
     const on = (target, name, handler) => target.addEventListener(name, handler, { signal });
@@ -59,14 +59,14 @@ export class Steps {
     this.#goal = null;
   }
 
-  /** Hears nothing any more. */
+  /** Stops listening. */
   forget() {
     this.#ends.abort();
     this.#down.clear();
     this.stop();
   }
 
-  /** Where somebody at (x, z) is after so many seconds, and which way it looks; null without a step. */
+  /** The place and direction of a body at (x, z) after so many seconds; null without a step. */
   next(x, z, seconds, topSpeed) {
     const far = Math.min(SPEED, SPEED_SHARE * topSpeed) * seconds;
     let [dx, dz] = [0, 0];

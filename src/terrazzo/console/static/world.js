@@ -1,4 +1,4 @@
-// Draws the world around the player: ground, borders of cells, who is there, names, health, blows, what is said.
+// Draws the world around the player: ground, borders of cells, bodies with name and health, blows, speech.
 
 import { colourOf, fitCanvas, gridStep, pathOf, shortName } from "./common.js";
 
@@ -14,7 +14,7 @@ const KINDS = ["#ce9626", "#28708c", "#b23e5c", "#5460b0", "#2e8c76"];
 export class Painter {
   #canvas;
   #centre = [0, 0];
-  #side = 0; // the player's: who has another one can be struck
+  #side = 0; // of the player; bodies of another side can be struck
   #middle = [0, 0];
   #scale = 1;
   #shown = []; // the bodies as they were drawn last: {entity, px, py, …}
@@ -30,7 +30,7 @@ export class Painter {
     };
   }
 
-  /** Who is meant by a click at this point of the canvas: {entity, isEnemy}, an enemy before a friend; or undefined. */
+  /** The body at this point of the canvas: {entity, isEnemy}, an enemy before a friend; or undefined. */
   somebodyAt(px, py) {
     const away = (each) => Math.hypot(each.px - px, each.py - py);
     const isMeant = ({ entity }) => !entity.isPlayer && "side" in entity.properties && entity.properties.health > 0;
