@@ -13,6 +13,7 @@ from terrazzo.schema.state import State
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToClient
 from terrazzo.sync.riding import Ride, encode_ride
+from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import (
     CallBase,
     CallCell,
@@ -83,20 +84,33 @@ def test_what_the_cell_says_for_the_client_reaches_it():
     town.cell.say(proxy.id, CellToClient(1, (b"\x14a", b"\x14b")))
     town.settle()
     assert session.sent[-2:] == [b"\x14a", b"\x14b"]
-    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces", b"\x9echange")),)))
+    town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces", b"\x9echange"))))
     town.step()
     assert session.unreliable == [b"\x15\0places", b"\x17\0\x9echange"]
+
+
+def test_malformed_updates_are_refused_as_a_whole_and_counted():
+    town = Town()
+    proxy, session = town.playing()
+    rows = ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",))).rows
+    town.app.on_message(CELL_ID, ClientUpdates(rows + rows[:-1]))
+    town.step()
+    assert session.unreliable == []
+    assert town.app.refusals.by_peer[CELL_ID] == {Refusal.MALFORMED: 1}
+    town.app.on_message(CELL_ID, ClientUpdates(rows))
+    town.step()
+    assert session.unreliable == [b"\x15\0places"]
 
 
 def test_what_is_unreliable_is_taken_from_where_the_cell_part_is():
     town = Town()
     proxy, session = town.playing()
     elsewhere = CELL_ID._replace(index=7)
-    town.app.on_message(elsewhere, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),)))
+    town.app.on_message(elsewhere, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",))))
     town.step()
     assert session.unreliable == []
     assert town.app.view()["old_mail"] == 1
-    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"", b"\x15tplaces")),)))
+    town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"", b"\x15tplaces"))))
     town.step()
     assert session.unreliable == [b"\x15\0places"]
 
@@ -106,7 +120,7 @@ def test_what_is_unreliable_of_a_former_stay_is_not_taken_for_one_of_the_next():
     town = Town()
     proxy, session = town.playing()
     elsewhere = CELL_ID._replace(index=7)
-    town.app.on_message(elsewhere, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),)))
+    town.app.on_message(elsewhere, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",))))
     town.app.switchboard.learn(proxy.cell.part, town.app.switchboard.places[proxy.cell.part].version + 1, elsewhere)
     assert proxy.cell.where == elsewhere
     town.step()
@@ -120,7 +134,7 @@ def test_what_is_unreliable_does_not_pass_mail_that_was_sent_before_it():
     board = town.cell.board
     town.cell.say(proxy.id, CellToClient(1, (b"\x14a",)))
     after = board.said(proxy.cell.part, proxy.part_id)
-    update = ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after),))
+    update = ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after))
     town.app.on_message(CELL_ID, update)
     town.app.on_tick()
     assert session.unreliable == []
@@ -132,7 +146,7 @@ def test_what_is_unreliable_does_not_pass_mail_that_was_sent_before_it():
 def test_what_is_unreliable_bears_its_turn():
     town = Town()
     proxy, session = town.playing()
-    update = ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",)),))
+    update = ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",)))
     town.tell(proxy, protocol.encode_announce(70, 1, AVATAR), protocol.encode_leave(1))
     town.app.on_message(CELL_ID, update)
     town.tell(proxy, protocol.encode_announce(71, 2, AVATAR))
@@ -143,7 +157,7 @@ def test_what_is_unreliable_bears_its_turn():
     town.settle()
     player = protocol.encode_cell_player(AVATAR, 1, (1.0, 0.0, 2.0), (0.5, 0.0, 0.0), ["Ann", 100])
     town.tell(proxy, player)
-    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 2, (b"\x15tplaces",)),)))
+    town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 2, (b"\x15tplaces",))))
     town.step()
     assert [each[1] for each in session.unreliable] == [0, 1, 2]
 
@@ -157,7 +171,7 @@ def test_what_is_unreliable_and_what_is_not_stay_in_order():
 
     def update() -> None:
         after = town.cell.board.said(proxy.cell.part, proxy.part_id)
-        town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after),)))
+        town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after)))
 
     for vehicle in (0, 9, 0):
         update()
@@ -344,7 +358,7 @@ def test_mail_for_the_client_before_is_dropped():
     count = len(session.sent)
     town.cell.say(proxy.id, CellToClient(1, (b"\x14old",)))
     town.cell.say(proxy.id, CellToClient(2, (b"\x14new",)))
-    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (b"\x15old",)),)))
+    town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15old",))))
     town.settle()
     assert session.sent[count:] == [b"\x14new"]
     assert session.unreliable == []
@@ -373,7 +387,7 @@ def test_the_game_can_send_a_client_away_and_end_an_entity():
 def test_too_large_a_message_ends_the_session_rather_than_the_story():
     town = Town()
     proxy, session = town.playing()
-    town.app.on_message(CELL_ID, ClientUpdates((ClientUpdate(proxy.id, 1, (bytes(2000),)),)))
+    town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 1, (bytes(2000),))))
     town.step()
     assert not session.is_closed()
     proxy._send(bytes((1 << 20) + 1))

@@ -119,7 +119,7 @@ class FakeBaseApp(ClusterApp):
         return [each for each in self.mail[entity] if isinstance(each, CallBase)]
 
     def _on_updates(self, source: AppId, updates: ClientUpdates) -> None:
-        for update in updates.updates:
+        for update in updates.read():
             if update.witness == self.witness.get(update.entity):
                 self.places.setdefault(update.entity, []).extend(update.messages)
                 for message in update.messages:

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from terrazzo.cell.client.scheduler import ClientScheduler
-from terrazzo.wire.pairs.base_cell import ToClient
+from terrazzo.cell.client.scheduler import UPDATES_BYTES, UPDATES_MAX, ClientScheduler
+from terrazzo.wire.pairs.base_cell import ClientUpdates, ToClient
 
 
 def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
@@ -16,9 +16,11 @@ def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Ca
         reliable, before, feed._updates = 0, feed._updates, {}
         serve(real)
         mine, feed._updates = feed._updates, before
-        for app, updates in mine.items():
-            feed._updates.setdefault(app, []).extend(updates)
-        loose = sum(len(message) for updates in mine.values() for update in updates for message in update.messages)
+        loose = 0
+        for app, rows in mine.items():
+            for part in rows.take(UPDATES_MAX, UPDATES_BYTES):
+                feed._rows_for(app).extend(part)
+                loose += sum(len(message) for update in ClientUpdates(part).read() for message in update.messages)
         hear(real.body.id, reliable, loose)
 
     def sent_to_base(real, message):

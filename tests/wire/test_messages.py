@@ -15,7 +15,7 @@ from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import BUNDLE_MAX, HEARTBEAT, REGISTRY, Message, Refusal, Refusals, Registry, bundle_of
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs import base_cell, cell_cell
-from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, ClientWants, CreateReal
+from terrazzo.wire.pairs.base_cell import ClientWants, CreateReal
 from terrazzo.wire.pairs.basemgr_base import Home, Located
 from terrazzo.wire.pairs.cell_cell import SetReal
 
@@ -190,7 +190,6 @@ FRAME = Frame(PART, PART, APP, 0, 0, 0)
         CreateReal(7, 1, 1, ORIGIN, ORIGIN, b"", 0, life=1 << 31),
         CreateReal(1 << 31, 1, 1, ORIGIN, ORIGIN, b"", 0, life=0),
         Located(Home(BEYOND, APP)),
-        ClientUpdates((ClientUpdate(7, BEYOND, ()),)),
         ClientWants(1, ((7, BEYOND),), ()),
         ClientWants(1, (), (1 << 16,)),
         SetReal(7, BEYOND, 0),

@@ -44,6 +44,7 @@ from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.locator import Locator
+from terrazzo.errors import DecodeError
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
@@ -52,6 +53,7 @@ from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.messages import Astray, Frame
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
+from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
@@ -216,7 +218,13 @@ class BaseApp(ClusterApp):
         return super().refused_clients() + tell_refusals("players", self.counts.refused)
 
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
-        for update in message.updates:
+        try:
+            updates = message.read()
+        except DecodeError as problem:
+            count = self.refusals.count(source, Refusal.MALFORMED)
+            self.host.log("malformed updates", source=str(source), problem=str(problem), count=count)
+            return
+        for update in updates:
             proxy = self.bases.get(EntityId(update.entity))
             if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update):
                 self._updated[proxy.id] = proxy

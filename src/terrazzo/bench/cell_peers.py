@@ -211,7 +211,7 @@ class Carrier(ClusterApp):
             self._released.setdefault(entity, []).append(take_alias(word[1:])[0])
 
     def _on_updates(self, source: AppId, message: ClientUpdates) -> None:
-        for update in message.updates:
+        for update in message.read():
             self.heard.add(update.entity)
             self.updates[update.entity] = self.updates.get(update.entity, 0) + 1
             self.places_bytes += sum(map(len, update.messages))

@@ -120,7 +120,7 @@ def _forgets_loose(app: CellApp) -> None:
 
     def send(before: Any, peer: AppId, message: Message) -> int:
         if isinstance(message, ClientUpdates):
-            message = ClientUpdates(tuple(_places_only(each) for each in message.updates))
+            message = ClientUpdates.of(*map(_places_only, message.read()))
         sent: int = before(peer, message)
         return sent
 

@@ -80,9 +80,9 @@ def _drops_loose(app: CellApp) -> None:
     def send(before: Any, to: AppId, message: Message) -> Any:
         if isinstance(message, ClientUpdates):
             kept = [
-                each._replace(messages=tuple(m for m in each.messages if not _is_change(m))) for each in message.updates
+                each._replace(messages=tuple(m for m in each.messages if not _is_change(m))) for each in message.read()
             ]
-            message = ClientUpdates(tuple(kept))
+            message = ClientUpdates.of(*kept)
         return before(to, message)
 
     instead(app.core, "send", send)

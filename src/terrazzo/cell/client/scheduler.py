@@ -29,6 +29,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
+from terrazzo._speed.updates import UpdateRows
 from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core.core import Core
@@ -37,7 +38,7 @@ from terrazzo.errors import UsageError
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message
-from terrazzo.wire.pairs.base_cell import CellData, ClientUpdate, ClientUpdates, SendAway, ToClient
+from terrazzo.wire.pairs.base_cell import CellData, ClientUpdates, SendAway, ToClient
 
 TO_CLIENT_BYTES = 32_768
 LOOSE_MAX = 64
@@ -75,7 +76,7 @@ class ClientScheduler:
         """The first client to serve: so many are before it."""
         self._turns = 0.0
         """The part of a client that the throttle has left over."""
-        self._updates: dict[AppId, list[ClientUpdate]] = {}
+        self._updates: dict[AppId, UpdateRows] = {}
         self._parting: list[Real] = []
         """Reals whose client was sent away, and whose hook has not run."""
 
@@ -127,6 +128,8 @@ class ClientScheduler:
         except AssertionError:
             raise
         except Exception as problem:
+            for rows in self._updates.values():
+                rows.drop()
             self._core.report(real.body, "what its client is told", problem)
             self._send_away(real)
 
@@ -134,21 +137,24 @@ class ClientScheduler:
         core, now, sent = self._core, self._core.host.now, witness.sent
         sent.budget.grant(now, core.tick_s, self._tick_bytes * self.throttle)
         messages, places = sent.update(now, core.tick, max(witness.radius, 1.0))
-        if len(places) > LOOSE_MAX:
-            core.count("more than a client can be told in a tick", entity=real.body.id, lost=len(places) - LOOSE_MAX)
-            places = places[-LOOSE_MAX:]
         if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
             messages = self._tell_in_parts(real, witness.number, messages)
         if messages:
             self.send_to_base(real, ToClient(witness.number, tuple(messages)))
         if places:
             after = core.switchboard.said(real.body.part, real.body.base_part)
-            update = ClientUpdate(real.body.id, witness.number, tuple(places), after)
-            base = core.base_of(real.body)
-            updates = self._updates.get(base)
-            if updates is None:
-                updates = self._updates[base] = []
-            updates.append(update)
+            rows = self._rows_for(core.base_of(real.body))
+            for place in places:
+                rows.put(place)
+            lost = rows.end(real.body.id, witness.number, *after, LOOSE_MAX)
+            if lost:
+                core.count("more than a client can be told in a tick", entity=real.body.id, lost=lost)
+
+    def _rows_for(self, base: AppId) -> UpdateRows:
+        rows = self._updates.get(base)
+        if rows is None:
+            rows = self._updates[base] = UpdateRows()
+        return rows
 
     def _tell_in_parts(self, real: Real, witness: int, messages: list[bytes]) -> list[bytes]:
         """What is too long for one message to the base; gives the last part, which is not."""
@@ -209,17 +215,12 @@ class ClientScheduler:
 
     def flush(self) -> None:
         """Sends the places of this tick."""
-        updates, self._updates = self._updates, {}
-        for app, several in updates.items():
-            batch: list[ClientUpdate] = []
-            size = 0
-            for update in several:
-                if size >= UPDATES_BYTES or len(batch) >= UPDATES_MAX:
-                    self._core.send(app, ClientUpdates(tuple(batch)))
-                    batch, size = [], 0
-                batch.append(update)
-                size += sum(map(len, update.messages))
-            self._core.send(app, ClientUpdates(tuple(batch)))
+        for app, rows in list(self._updates.items()):
+            parts = rows.take(UPDATES_MAX, UPDATES_BYTES)
+            if not parts:
+                del self._updates[app]
+            for part in parts:
+                self._core.send(app, ClientUpdates(part))
         self._done_cpu_s = self.cpu_s()
         after_s = (self._done_cpu_s - self._served_cpu_s) / max(self._served, 1)
         self._after_s += (after_s - self._after_s) / 4

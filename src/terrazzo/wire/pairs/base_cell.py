@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from terrazzo._speed.updates import decode_updates, encode_updates
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.numbers import Alias, Count, Index, Int32, Life
 
@@ -69,9 +70,27 @@ class ClientUpdate(NamedTuple):
 
 @message(83)
 class ClientUpdates(Message, frozen=True):
-    """CellApp → BaseApp, once per tick: what may be lost on the way to the clients (positions)."""
+    """CellApp → BaseApp, once per tick: what may be lost on the way to the clients (positions).
 
-    updates: tuple[ClientUpdate, ...]
+    Rows of `_speed/updates`, one for each client, little-endian:
+
+        row       entity i32 | size u32 | witness i64 | generation i64 | number i64 | messages, `size` bytes
+        message   size u16 | that many bytes
+
+    Generation and number are `after` of ClientUpdate; these and the witness are Counts, from -1 to 2^62 - 1. The
+    messages fill `size` exactly. The rows are checked when they are read: malformed ones are refused as a whole.
+    """
+
+    rows: bytes
+
+    @classmethod
+    def of(cls, *updates: ClientUpdate) -> ClientUpdates:
+        """The message with these rows."""
+        return cls(encode_updates(updates))
+
+    def read(self) -> list[ClientUpdate]:
+        """The rows; raises DecodeError if any of them is malformed."""
+        return list(map(ClientUpdate._make, decode_updates(self.rows)))
 
 
 # Payloads from the base part to the cell part.

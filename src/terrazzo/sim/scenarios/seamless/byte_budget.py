@@ -29,13 +29,14 @@ from typing import Any
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.budget import ADVANCE, CARRY_TICKS, STARVED_TICKS, WAITED_MAX
 from terrazzo.cell.client.clients import witness_of
+from terrazzo.cell.client.scheduler import UPDATES_BYTES, UPDATES_MAX
 from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken
 from terrazzo.sync.protocol import OWN, split_message, take_alias
 from terrazzo.sync.protocol import ToClient as Kind
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.base_cell import ToClient
+from terrazzo.wire.pairs.base_cell import ClientUpdates, ToClient
 
 OF_OWN = (Kind.CELL_PLAYER, Kind.SPACE, Kind.MOVED)
 OF_OTHERS = (Kind.ANNOUNCE, Kind.PLACES)
@@ -122,9 +123,10 @@ class Budgets:
             serve(real)
             mine, feed._updates = feed._updates, before
             loose: list[bytes] = []
-            for base, updates in mine.items():
-                feed._updates.setdefault(base, []).extend(updates)
-                loose += [message for update in updates for message in update.messages]
+            for base, rows in mine.items():
+                for part in rows.take(UPDATES_MAX, UPDATES_BYTES):
+                    feed._rows_for(base).extend(part)
+                    loose += [message for update in ClientUpdates(part).read() for message in update.messages]
             sent = Served()
             sent.add(told)
             sent.add(loose)

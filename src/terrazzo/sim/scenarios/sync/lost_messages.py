@@ -52,7 +52,7 @@ class LostMessages:
         watched: set[ProxyEntity] = set()
 
         def heard(source: AppId, message: ClientUpdates) -> None:
-            for update in message.updates:
+            for update in message.read():
                 proxy = app.bases.get(update.entity)  # type: ignore[call-overload]
                 if isinstance(proxy, ProxyEntity):
                     if proxy not in watched:
