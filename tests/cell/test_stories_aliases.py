@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.client.sent import IN_AREA, WANT_S
+from terrazzo._speed.entry_flags import EntryFlag
+from terrazzo.cell.client.sent import WANT_S
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 from tests.cell.arrivals import arrive
@@ -107,7 +108,8 @@ def test_story_22_after_a_jump_to_another_space_all_aliases_rest():
 
 def test_story_22_who_is_not_there_after_a_jump_is_not_waited_for():
     land, screen = watched_land(10.0)
-    arrive(land, change=lambda packed: packed._replace(seen=(PackedSeen(77, 0, 5, IN_AREA), *packed.seen)), jump_from=1)
+    absent = PackedSeen(77, 0, 5, EntryFlag.IN_AREA)
+    arrive(land, change=lambda packed: packed._replace(seen=(absent, *packed.seen)), jump_from=1)
     land.step(2)
     assert land.witness(1).entities() == [2]
     land.settle()

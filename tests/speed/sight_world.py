@@ -2,7 +2,8 @@
 
 from math import inf
 
-from terrazzo._speed.sight import DESCRIBED, MESSAGE_MAX, OUTERMOST
+from terrazzo._speed.entry_flags import EntryFlag
+from terrazzo._speed.sight import MESSAGE_MAX, OUTERMOST
 from terrazzo.sync.places import decode_places
 from tests.speed.forms import form_of
 
@@ -28,7 +29,7 @@ class World:
         entity,
         position,
         direction=NORTH,
-        flags=DESCRIBED,
+        flags=EntryFlag.DESCRIBED,
         alias=None,
         sent=0,
         *,

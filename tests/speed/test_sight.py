@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terrazzo._speed.sight import DESCRIBED, PATIENCE, REFRESH, WITHHELD
+from terrazzo._speed.entry_flags import EntryFlag
+from terrazzo._speed.sight import PATIENCE, REFRESH
 from terrazzo.sync.places import unpack12, unpack16, unpack_angle
 from tests.speed.forms import FORMS, form_of
 from tests.speed.sight_world import HERE, NORTH, headline
@@ -123,7 +124,7 @@ def test_what_stands_still_is_refreshed(world):
 def test_a_description_is_reliable_and_needs_no_refresh(world):
     slot = world.add(2, (12.0, 1.5, 0.0), flags=0)
     assert world.serve()[1] == []
-    world.sight.set_flags(2, DESCRIBED)
+    world.sight.set_flags(2, EntryFlag.DESCRIBED)
     assert [world.serve()[1] for _ in range(3 * REFRESH)] == [[]] * (3 * REFRESH)
     world.area.put(slot, (13.0, 1.5, 0.0), NORTH)
     assert len(world.serve()[1]) == 1
@@ -131,7 +132,7 @@ def test_a_description_is_reliable_and_needs_no_refresh(world):
 
 
 def test_withheld_undescribed_and_bodiless_are_not_told(world):
-    world.add(2, (12.0, 1.5, 0.0), flags=DESCRIBED | WITHHELD)
+    world.add(2, (12.0, 1.5, 0.0), flags=EntryFlag.DESCRIBED | EntryFlag.WITHHELD)
     world.add(3, (12.0, 1.5, 0.0), flags=0)
     slot = world.add(4, (12.0, 1.5, 0.0))
     world.sight.bind(4, -1)
@@ -260,9 +261,9 @@ def test_what_has_a_row_of_another_tally_is_told_and_not_counted(world):
 
 
 def test_withheld_headlines_wait(world):
-    headline(world, 2, flags=DESCRIBED | WITHHELD)
+    headline(world, 2, flags=EntryFlag.DESCRIBED | EntryFlag.WITHHELD)
     world.serve()
     assert world.told == []
-    world.sight.set_flags(2, DESCRIBED)
+    world.sight.set_flags(2, EntryFlag.DESCRIBED)
     world.serve()
     assert len(world.told) == 2

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrazzo._speed import COMPILED
-from terrazzo._speed.sight import DESCRIBED, OUTERMOST, REFRESH
+from terrazzo._speed.entry_flags import EntryFlag
+from terrazzo._speed.sight import OUTERMOST, REFRESH
 from tests.speed.sight_world import HERE, NORTH, PLENTY, RADIUS, World, headline
 
 # Distance.
@@ -70,7 +71,7 @@ def test_levels_of_one_without_a_body(world):
     world.sight.bind(2, -1)
     assert world.sight.levels(2) == (2, 2, 0.0)
     world.sight.bind(2, slot)
-    world.sight.add(3, slot, 3, 0, DESCRIBED, 2)
+    world.sight.add(3, slot, 3, 0, EntryFlag.DESCRIBED, 2)
     assert world.sight.levels(3) == (2, 2, 0.0), "that is somebody else's slot by now"
 
 
@@ -87,7 +88,7 @@ def test_levels_of_one_without_a_body(world):
 )
 def test_a_headline_is_told_in_its_manner(world, manner, kinds):
     slot = world.add(2, at(30), levels=LEVELS, level=1, flags=0)
-    world.sight.set_flags(2, DESCRIBED)
+    world.sight.set_flags(2, EntryFlag.DESCRIBED)
     world.area.set_number(slot, 8)
     world.area.set_news(slot, 8)
     world.headlines.set(slot, 2, 5 - 5, 8, [(160, b"abc")], [manner])
@@ -113,7 +114,7 @@ def test_beyond_its_reach_a_place_is_told_once_more_and_once_again(world):
 
 def test_described_beyond_its_reach_it_is_not_told(world):
     slot = world.add(2, at(60), reach=50.0, flags=0)
-    world.sight.set_flags(2, DESCRIBED)
+    world.sight.set_flags(2, EntryFlag.DESCRIBED)
     for tick in range(2 * REFRESH):
         world.area.put(slot, at(60 + tick / 10), NORTH)
         assert world.serve()[1] == []
@@ -154,9 +155,9 @@ def test_there_are_only_so_many_levels(world):
 
 def test_the_table(world):
     slot = world.add(7, (12.0, 1.5, 0.0), alias=3, sent=4)
-    assert world.sight.get(7) == (slot, 3, 4, DESCRIBED)
-    world.sight.set_flags(7, DESCRIBED | 1 << 20)
-    assert world.sight.get(7) == (slot, 3, 4, DESCRIBED | 1 << 20)
+    assert world.sight.get(7) == (slot, 3, 4, EntryFlag.DESCRIBED)
+    world.sight.set_flags(7, EntryFlag.DESCRIBED | 1 << 20)
+    assert world.sight.get(7) == (slot, 3, 4, EntryFlag.DESCRIBED | 1 << 20)
     world.add(5, (12.0, 1.5, 0.0))
     assert world.sight.entities() == [5, 7]
     assert len(world.sight) == 2
@@ -220,7 +221,7 @@ def test_one_who_stood_still_is_told_the_moment_it_moves(world):
     slots, counts = crowd(world)
     slots.pop(62)
     world.sight.set_flags(62, 0)
-    world.sight.set_flags(62, DESCRIBED)
+    world.sight.set_flags(62, EntryFlag.DESCRIBED)
     run(world, slots, counts, 60, 50)
     world.area.put(world.area.find(62), (80.0, 1.5, 0.0), NORTH)
     assert world.serve(40)[1][0].alias == 62

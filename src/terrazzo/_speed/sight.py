@@ -68,6 +68,7 @@ from math import floor, inf, pi, sqrt
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo._speed.tally import Tally
 from terrazzo.errors import UsageError
 
@@ -88,10 +89,8 @@ LEVELS_MAX = 3
 OUTERMOST = 255
 """As the level of an entry: not known yet. As the level of what is told: it belongs to none."""
 
-DESCRIBED = 8
-"""The client has its description; before, it gets nothing."""
-WITHHELD = 16
-"""The client gets nothing now."""
+DESCRIBED = EntryFlag.DESCRIBED.value
+WITHHELD = EntryFlag.WITHHELD.value
 
 GROUND, AIR, FULL = 0, 1, 2
 

@@ -9,6 +9,8 @@ from libc.string cimport memcpy, memset
 from terrazzo._speed.area cimport IS_REMOVED, IS_USED, Area
 from terrazzo._speed.tally cimport Tally
 
+from terrazzo._speed.entry_flags import EntryFlag
+
 PLACES = 21
 MESSAGE_MAX = 1024
 REFRESH = 20
@@ -16,8 +18,6 @@ PATIENCE = 5
 FAR = 9.0
 LEVELS_MAX = 3
 OUTERMOST = 255
-DESCRIBED = 8
-WITHHELD = 16
 GROUND, AIR, FULL = 0, 1, 2
 
 cdef enum:
@@ -26,8 +26,6 @@ cdef enum:
     C_REFRESH = 20
     C_PATIENCE = 5
     C_OUTERMOST = 255
-    C_DESCRIBED = 8
-    C_WITHHELD = 16
     C_LEVELS_MAX = 3
     HEAD_BYTES = 12
     ENTRY_MAX = 27
@@ -35,6 +33,8 @@ cdef enum:
     REFERENCE_MAX = (1 << 23) - 1
     URGENCIES = 1024
 
+cdef int32_t C_DESCRIBED = EntryFlag.DESCRIBED.value
+cdef int32_t C_WITHHELD = EntryFlag.WITHHELD.value
 cdef double C_FAR = 9.0
 cdef double PI = 3.141592653589793
 cdef double STEPS = 128.0 / PI

@@ -7,6 +7,8 @@ from terrazzo._speed.tally cimport Tally
 from terrazzo.cell.client.aliases cimport Aliases
 from terrazzo.cell.client.budget cimport Budget
 
+cdef int DESCRIBED, WITHHELD, WANTED, GONE
+
 
 cdef class ClientRecord:
     cdef public Sight sight

@@ -1,14 +1,9 @@
 """What one client was sent of the entities around it, and what it is to be sent next.
 
 Each of these entities has an entry in a table (`_speed/sight`): the slot of the local body, real or ghost, the alias by
-which the client has it (`cell/client/aliases.py`), flags, and `sent`, the number of the last step of it that the client
-has (`cell/core/history.py`). `cell/client/witness.py` decides which entities have an entry. The life of an entry:
-
-    added            ── announce ──▶           ── want ──▶        ── describe ──▶
-       ▼                           announced              WANTED                  DESCRIBED ⟲ steps after `sent`, places
-    unannounced ◀── leave ───┬─────────┴─────────────────────┴────────────────────────┤
-                         WITHHELD                                                     │ GONE
-                              no entry, but `left` remembers  ◀── last steps, leave ──┘
+which the client has it (`cell/client/aliases.py`), flags (`_speed/entry_flags.py`), and `sent`, the number of the last
+step of it that the client has (`cell/core/history.py`). `cell/client/witness.py` decides which entities have an entry;
+`cell/client/entry_states.py` has the life of an entry as a table, and its rules.
 
 **Levels of detail.** The client has each entity at a level, which compiled code compares with the distance
 (`_speed/sight`). For a level farther in, `away` has the number up to which the client has the properties of that level:
@@ -40,7 +35,8 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from math import hypot, inf
 
-from terrazzo._speed.sight import DESCRIBED, WITHHELD, Sight
+from terrazzo._speed.entry_flags import EntryFlag
+from terrazzo._speed.sight import Sight
 from terrazzo.cell.client.aliases import Aliases
 from terrazzo.cell.client.budget import Budget
 from terrazzo.cell.core.account import DESCRIPTION, PRESENCE
@@ -53,9 +49,10 @@ from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 
-IN_AREA, MANUAL, WANTED, GONE, PARTED = 32, 64, 128, 256, 512
-"""Flags of an entry, beside those of `_speed/sight`. The first two are reasons to be in the area. PARTED: the game has
-been told that it left, since its watcher jumps; the client is told where the jump ends, or not at all if it fails."""
+DESCRIBED = EntryFlag.DESCRIBED.value
+WITHHELD = EntryFlag.WITHHELD.value
+WANTED = EntryFlag.WANTED.value
+GONE = EntryFlag.GONE.value
 
 LEFT_S = 10.0
 """How long it is remembered that something left: longer than any copy of it is behind."""

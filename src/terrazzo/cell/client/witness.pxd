@@ -4,6 +4,8 @@ import cython
 from terrazzo._speed.sight cimport Sight
 from terrazzo.cell.client.sent cimport ClientRecord
 
+cdef int DESCRIBED, WITHHELD, IN_AREA, MANUAL, GONE, PARTED
+
 
 cdef class Witness:
     cdef public object body

@@ -37,9 +37,9 @@ from collections.abc import Collection, Iterable
 from math import hypot
 from typing import NamedTuple
 
-from terrazzo._speed.sight import DESCRIBED, WITHHELD
+from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo.cell.client.interests import PATIENCE_S, Interests
-from terrazzo.cell.client.sent import GONE, IN_AREA, MANUAL, PARTED, ClientRecord
+from terrazzo.cell.client.sent import ClientRecord
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.ghosts.seeking import Seeking
@@ -49,6 +49,13 @@ from terrazzo.sync.protocol import encode_moved, encode_space
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedWitness
+
+DESCRIBED = EntryFlag.DESCRIBED.value
+WITHHELD = EntryFlag.WITHHELD.value
+IN_AREA = EntryFlag.IN_AREA.value
+MANUAL = EntryFlag.MANUAL.value
+GONE = EntryFlag.GONE.value
+PARTED = EntryFlag.PARTED.value
 
 
 class Around(NamedTuple):

@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from math import hypot
 from typing import Any
 
-from terrazzo._speed.sight import WITHHELD
+from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.clients import witness_of
-from terrazzo.cell.client.sent import GONE, PARTED
 from terrazzo.cell.core import history
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import Event
@@ -171,9 +170,11 @@ class Truth:
             entry, other = story.get(entity), own.space.bodies.get(entity)
             if entry is None or other is None or life_of(other.number) != life_of(entry[2]):
                 continue
-            if not entry[3] & GONE:
-                is_so = not entry[3] & WITHHELD or entity in self._judge.riding_and_visibility.withheld(own.id)
-                is_so = is_so or bool(entry[3] & PARTED)  # it was withheld until its watcher took leave to jump
+            flags = EntryFlag(entry[3])
+            if EntryFlag.GONE not in flags:
+                is_so = EntryFlag.WITHHELD not in flags
+                is_so = is_so or entity in self._judge.riding_and_visibility.withheld(own.id)
+                is_so = is_so or EntryFlag.PARTED in flags  # it was withheld until its watcher took leave to jump
                 check(is_so, "P4", f"entity {entity} is hidden from the client of {own.id}, unasked", own.id, entity)
                 continue
             reach = witness.radius + other.kind.schema.appeal_radius - NEAR_M
