@@ -35,7 +35,6 @@ BOUNDS: dict[str, dict[str, float]] = {
     "examples": {"who": 19.3, "speech": 12.3},
     "managers": {"who": 1.0, "speech": 2.0},
     "runtime": {"who": 4.5, "speech": 11.8},
-    "schema": {"who": 4.4, "speech": 8.6},
     "sim": {"who": 5.9, "speech": 10.3},
     "sync": {"who": 12.1, "speech": 11.0},
     "sync/view": {"who": 11.1, "speech": 13.8},

@@ -152,7 +152,7 @@ def _policy_mistakes(policy: Game) -> Iterator[str]:
         yield f"spaces is a list of Space(…), not {shown(policy.spaces)}"
         return
     if not policy.spaces:
-        yield "spaces=[] leaves nobody a place to be: give at least one Space"
+        yield "spaces=[] leaves the players no space to be in: give at least one Space"
     wrong = [*_wrong_numbers(policy), *(problem for each in policy.spaces for problem in _wrong_space(each))]
     if wrong:
         yield from wrong

@@ -324,7 +324,7 @@ def told_within(away: float) -> list[str]:
     """The properties that a client must have of another one so far away: those of levels that are farther in it may
     have as they were, and what is told loosely may be lost."""
     starts = {each.label: each.start for each in AVATAR.detail_levels}
-    others = (each for each in AVATAR.cell_properties if Receiver.OTHER_CLIENTS.hears(each.flags) and each.is_reliable)
+    others = (each for each in AVATAR.cell_properties if Receiver.OTHER_CLIENTS.gets(each.flags) and each.is_reliable)
     return [each.name for each in others if away <= starts.get(each.detail_level or "", inf)]
 
 

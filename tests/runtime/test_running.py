@@ -43,7 +43,7 @@ def test_world_of_another_game_is_not_taken(tmp_path):
 def test_two_worlds_need_a_name(tmp_path):
     first, second = world(tmp_path / "one", tmp_path / "a"), world(tmp_path / "two", tmp_path / "b")
     with noted(first), noted(second):
-        with pytest.raises(UsageError, match="2 worlds run here: say which one with --data") as problem:
+        with pytest.raises(UsageError, match="2 worlds run here: choose one with --data") as problem:
             find_world(None)
         assert str(first.root) in str(problem.value)
         assert find_world(second.root).root == second.root

@@ -229,7 +229,7 @@ def test_all_mistakes_in_one_pass_sorted_and_once_for_all_heirs(tmp_path: Path) 
 
 def test_messages_say_what_to_do(tmp_path: Path) -> None:
     for code, words in (
-        ("class A(EntityType):\n    hp: UInt8", "A.hp: say who holds and sees it: hp: … = prop(ALL_CLIENTS)"),
+        ("class A(EntityType):\n    hp: UInt8", "A.hp: set its flags: hp: … = prop(ALL_CLIENTS)"),
         ("class A(EntityType):\n    hp: UInt8 = prop('ALL_CLIENT')", "did you mean ALL_CLIENTS?"),
         (
             "class A(EntityType):\n    hp: UInt8 = prop(BASE, detail='x')",
@@ -238,7 +238,7 @@ def test_messages_say_what_to_do(tmp_path: Path) -> None:
         ("class A(EntityType):\n    hp: UInt8 = prop(BASE, save=True)", "prop has no option save; did you mean saved?"),
         (ENTITY + "class B(Cell, of=A):\n    @exposed(rates=3)\n    def f(self): ...", "did you mean rate?"),
         (ENTITY + "class B(Cell, of=A):\n    @remote\n    def f(self, x: UInt8 = 5): ...", "B.f: x=5 cannot be sent"),
-        ("class A(EntityType):\n    hp: UInt8 = prop(ALL_CLIENTS | OWN_CLIENT)", "a property has one flag"),
+        ("class A(EntityType):\n    hp: UInt8 = prop(ALL_CLIENTS | OWN_CLIENT)", "a property has exactly one flag"),
     ):
         assert words in load(tmp_path, code)[2][0]
 

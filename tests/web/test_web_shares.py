@@ -82,7 +82,7 @@ class Story:
     def _note(self, change) -> None:
         given = self.layout.properties[change.prop]
         shared = share_of(change, given.codec, given.codec_for(self._receiver))
-        if shared is not None and self._receiver.hears(given.flags):
+        if shared is not None and self._receiver.gets(given.flags):
             told = protocol.encode_change(shared, change.prop, len(self.layout))
             self.messages.append(protocol.with_alias(self._alias, told))
 

@@ -62,7 +62,7 @@ def channel(as_json: bool, rounds: int, seconds: float, messages: int, pings: in
 @bench.command()
 @json_option
 @click.option("--rounds", default=15, show_default=True, help="Turns that each contender gets.")
-@click.option("--seed", default=1, show_default=True, help="Of the walk that everybody takes.")
+@click.option("--seed", default=1, show_default=True, help="The seed of the walks.")
 def aoi(as_json: bool, rounds: int, seed: int) -> None:
     """Entities that enter and leave areas: our kernel against a plain C one and SciPy's cKDTree."""
     from terrazzo.bench.aoi import measure
@@ -75,7 +75,7 @@ def aoi(as_json: bool, rounds: int, seed: int) -> None:
 @click.option("--clients", default=0, help="Only so many, once; without it, as many as one core sustains are found.")
 @click.option("--ticks", default=50, show_default=True, help="Measured in each run.")
 @click.option("--beyond", default=1.5, show_default=True, help="At last, so many times what it sustains; 0: not.")
-@click.option("--seed", default=1, show_default=True, help="Of everybody's walk.")
+@click.option("--seed", default=1, show_default=True, help="The seed of the walks.")
 def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int) -> None:
     """How many clients one core's CellApp sustains, and what becomes of more."""
     from terrazzo.bench.cell import measure
@@ -101,7 +101,7 @@ def sync(as_json: bool, ticks: int, rounds: int, minute: float, seed: int) -> No
 @click.option("--clients", default=1500, show_default=True, help="In the world; some of them stand at the border.")
 @click.option("--rounds", default=100, show_default=True, help="How often those at the border go over and back.")
 @click.option("--ticks", default=80, show_default=True, help="While the border moves to and fro.")
-@click.option("--seed", default=1, show_default=True, help="Of everybody's walk.")
+@click.option("--seed", default=1, show_default=True, help="The seed of the walks.")
 def migrate(as_json: bool, clients: int, rounds: int, ticks: int, seed: int) -> None:
     """What it costs to move a player to another CellApp, and whether the player notices."""
     from terrazzo.bench.migrate import measure

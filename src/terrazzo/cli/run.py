@@ -154,7 +154,7 @@ def _bots_here(folder: DataFolder, count: int, name: str) -> Bots:
 
 def _find_login(address: str | None, key: str | None) -> tuple[str, int, str]:
     if address is None or key is None:
-        raise UsageError("say where the world is: --data FOLDER, or both --address HOST:PORT and --key HEX")
+        raise UsageError("choose the world: with --data FOLDER, or with both --address HOST:PORT and --key HEX")
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise UsageError(f"{address} is no address: write HOST:PORT")

@@ -54,7 +54,7 @@ _TOLD_MAX = 3
 @click.option(
     "--jobs", type=click.IntRange(1), help="Processes to use; all cores if not given. Changes nothing but the time."
 )
-@click.option("--coverage", is_flag=True, help="Say how often each transition of each state machine was taken.")
+@click.option("--coverage", is_flag=True, help="Print how often each transition of each state machine was taken.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def sim_command(
     scenario: str,

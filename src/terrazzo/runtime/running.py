@@ -30,7 +30,7 @@ def find_world(data: Path | None, game: Path | None = None) -> DataFolder:
         raise UsageError("no world runs here: start one with terrazzo run, or name its folder with --data")
     if len(found) > 1:
         folders = ", ".join(str(each.root) for each in found)
-        raise UsageError(f"{len(found)} worlds run here: say which one with --data ({folders})")
+        raise UsageError(f"{len(found)} worlds run here: choose one with --data ({folders})")
     return found[0]
 
 

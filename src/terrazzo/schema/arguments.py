@@ -1,9 +1,9 @@
-"""Checks of what a game passes to the engine: each gives the value in its plain form, or says what is wrong with it.
+"""Checks of what a game passes to the engine: each returns the value in its plain form, or raises a UsageError.
 
 Python code passes numbers that are almost numbers: NaN, `True`, members of an enum, numpy's floats, an id of any size
-that a client sent. What the API takes is kept, compared, and sent to other apps, often long after the call that gave
-it; the wire takes exact `int`, `float` and `str` of a limited range, and nothing else. So every value is checked and
-made plain where the API takes it, and the game's own call raises:
+that a client sent. The engine stores, compares and sends such a value, often long after the call; the wire accepts only
+exact `int`, `float` and `str` of a limited range. So the API checks every value and converts it to its plain form, and
+the game's own call raises:
 
     number     an int or a float, or a subclass of them, finite and within bounds    → float
     whole      an int or a subclass (an enum member), within bounds                  → int
@@ -11,8 +11,9 @@ made plain where the API takes it, and the game's own call raises:
     vector     three numbers                                                         → tuple of floats
     entity_id  a whole number that an entity can have                                → int
 
-`True` and `False` are no numbers here: where one is passed, the arguments are in the wrong order. Text is no number,
-either. The name that each check is given is that of method and argument ("timer: seconds"); it begins the error.
+`True` and `False` are not accepted as numbers: they are usually passed by mistake, with the arguments in the wrong
+order. Text is not a number, either. Each check gets the name of method and argument ("timer: seconds"); the error
+begins with it.
 
 Properties and the arguments of declared methods have types, and are checked by their codecs (`_speed/codec`).
 """
@@ -84,7 +85,7 @@ def vector(value: Any, name: str, *, most: float) -> tuple[float, float, float]:
 
 
 def entity_id(value: Any, name: str) -> int:
-    """The id of an entity; whether there is one of it is another question."""
+    """The id of an entity, which need not exist."""
     return whole(value, name, least=1, most=ENTITY_ID_MAX)
 
 

@@ -1,8 +1,8 @@
-"""From what was said about an entity type to the entity type: both front doors end here.
+"""Makes an entity type of its declarations: both front doors end here.
 
-A front door reads classes or files into Declarations and lays them over each other. What is left is common to
-both: the components' properties and methods come last, under the component's name; levels of detail are put
-in order and every property must name one of them; and what was not said has its usual value.
+A front door reads classes or files into Declarations and lays them over each other. The rest is common to both: the
+components' properties and methods come last, under the component's name; levels of detail are put in order, and a
+property may only name one of them; and settings that no declaration has get their usual value.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ LEVELS_MAX = 3
 def assemble(
     name: str,
     type_id: int,
-    said: Declarations,
+    declared: Declarations,
     components: Mapping[str, Declarations],
     report: Report,
     *,
     on_client: bool,
     place: Place,
 ) -> EntitySchema:
-    """The entity type of everything said about it; `components` by their name in the entity."""
+    """The entity type of these declarations; `components` by their name in the entity."""
     whole = Declarations()
-    whole.absorb(said, report)
+    whole.absorb(declared, report)
     methods = {side: list(whole.methods[side].values()) for side in Side}
-    for component, declared in components.items():
-        _add_component(component, declared, whole, methods, report)
+    for component, each in components.items():
+        _add_component(component, each, whole, methods, report)
     _check_levels(whole, report)
-    values = whole.sayings
+    values = whole.settings
     entity = EntitySchema(
         name,
         type_id,
@@ -56,7 +56,7 @@ def assemble(
         detailed_volatile_position=values.detailed_volatile_position is True,
         persistent=values.persistent is not False,
         explicit_database_id=values.explicit_database_id is True,
-        components=tuple((component, each.name) for component, each in said.components.items()),
+        components=tuple((component, each.name) for component, each in declared.components.items()),
         place=place,
     )
     count = len(entity.client_properties)

@@ -1,4 +1,4 @@
-"""How a change of a property travels: two encodings, and how each is applied on the other side.
+"""How a change of a property is sent: two encodings, and how the receiver of each applies it.
 
 Internal, from a real to its ghosts. `place` is the property's place in the cell layout (ghosted properties first):
 
@@ -15,7 +15,7 @@ External, to clients. Indexes take as few bits as the number of children allows,
     then                                     padding to a byte, then the new value, or the new elements to the end
 
 An index among n children takes ceil(log2(n)) bits, a slice bound ceil(log2(n + 1)) bits, n counted before the change:
-both sides must hold the same state. Nested and slice forms are told apart by the message that carries them.
+both sides must hold the same state. The message that carries a change tells nested and slice forms apart.
 
 Applying is total: any bytes give an Applied or a DecodeError, and after a DecodeError nothing has changed.
 """
@@ -54,7 +54,7 @@ class Applied:
     """What an applied change did: enough for the callbacks of the receiver.
 
     `path` leads from the property's value to what changed: field names and list indexes, the last one being the changed
-    child (NESTED) or a pair `(start, end)` that says where the new elements stand now (SLICE).
+    child (NESTED) or the pair `(start, end)` of the new elements' present position (SLICE).
     """
 
     kind: int
@@ -132,7 +132,7 @@ class BitReader:
 
 
 class _Walk:
-    """The way from the properties down to what is to be changed."""
+    """The path from the properties down to the value that is to be changed."""
 
     __slots__ = ("codec", "names", "slots", "trail", "value")
 
@@ -296,7 +296,7 @@ def apply_internal(slots: Slots, data: bytes) -> Applied:
 
 
 def apply_external(slots: Slots, data: bytes, *, is_slice: bool) -> Applied:
-    """Apply a change in the form for clients; the message it came in says whether it is a slice."""
+    """Apply a change in the form for clients; whether it is a slice is known from the message that it came in."""
     data = bytes(data)
     return _apply(_find_external(slots, data, is_slice), data)
 

@@ -1,4 +1,4 @@
-"""What definition files say about an entity type: the content of one .def, or of several laid together.
+"""The declarations of an entity type: the content of one .def file, or of several laid together.
 
 `absorb` lays a later file over earlier ones: the parent first, then each interface, then the file itself.
 
@@ -6,7 +6,7 @@
     method           declared again: the first stays
     level of detail  same label: updated
     Volatile         as a whole
-    the rest         whatever was said last
+    the rest         the last one counts
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Reference:
 
 
 @dataclass
-class Sayings:
-    """What may be said at most once; None is not said."""
+class SingleSettings:
+    """Settings that a file has at most once; None: it has no such setting."""
 
     volatile: Volatile | None = None
     appeal_radius: float | None = None
@@ -41,7 +41,7 @@ class Sayings:
 
 @dataclass
 class Declarations:
-    """What one file says, or several together."""
+    """The content of one file, or of several together."""
 
     parent: Reference | None = None
     interfaces: list[Reference] = field(default_factory=list)
@@ -53,9 +53,9 @@ class Declarations:
     temp_properties: dict[str, None] = field(default_factory=dict)
     components: dict[str, Reference] = field(default_factory=dict)
     """The type of each component, by its name in the entity."""
-    sayings: Sayings = field(default_factory=Sayings)
+    settings: SingleSettings = field(default_factory=SingleSettings)
     is_complete: bool = True
-    """False when a reported mistake left something out: what depends on it is then not told as well."""
+    """False when a reported mistake left something out: mistakes that follow from that are then not reported."""
 
     def absorb(self, later: Declarations, report: Report) -> None:
         """Lay a later file over this. References to parent and interfaces are not taken over."""
@@ -67,10 +67,10 @@ class Declarations:
         self.levels.update(later.levels)
         self.temp_properties.update(later.temp_properties)
         self.components.update(later.components)
-        for each in fields(Sayings):
-            said = getattr(later.sayings, each.name)
-            if said is not None:
-                setattr(self.sayings, each.name, said)
+        for each in fields(SingleSettings):
+            given = getattr(later.settings, each.name)
+            if given is not None:
+                setattr(self.settings, each.name, given)
         self.is_complete = self.is_complete and later.is_complete
 
     def add_method(self, side: Side, method: Method, report: Report) -> None:

@@ -2,14 +2,13 @@
 
 In it: the entity types that have a client part, by name and type id; their client properties in index order (name,
 type, header size, whether the own client, others, or the own client's base part get it, and what of it is hidden from
-the one or the other); their client methods and
-exposed methods in index order (name, types of arguments and return values, header size, who may call). A FIXED_DICT
-counts by its field names and types, a USER_TYPE by the name of its class (all that is known of its stream), an alias
-by what it means.
+the one or the other); their client methods and exposed methods in index order (name, types of arguments and return
+values, header size, which clients may call). A FIXED_DICT counts by its field names and types, a USER_TYPE by the name
+of its class (the schema has nothing else of its stream), an alias by the type that it stands for.
 
 Not in it, because a client neither sends nor reads anything that depends on it: defaults, what is saved and how,
-ghosting, levels of detail, volatility, compression (messages say themselves whether they are compressed), rates,
-names of arguments, server-only types and methods.
+ghosting, levels of detail, volatility, compression (each message has a mark whether it is compressed), rates, names of
+arguments, server-only types and methods.
 
 The digest is SHA-256 over one line of text per item; `describe` gives the lines, so that two sides that disagree can
 find out where.
@@ -30,7 +29,7 @@ def digest(schema: Schema) -> str:
 
 
 def describe(schema: Schema) -> list[str]:
-    """What the digest is taken over."""
+    """The lines over which the digest is computed."""
     lines = []
     for entity in schema.entities:
         if entity.on_client:

@@ -1,7 +1,7 @@
 """A schema as plain data, for clients that are not written in Python: the browser's, and kits in other languages.
 
-`export_schema` gives a dict of lists, dicts, texts and numbers (JSON, msgpack, whatever is at hand). It holds what a
-client must know, the same things that the digest is taken over, and nothing that only servers know.
+`export_schema` returns a dict of lists, dicts, texts and numbers, for JSON, msgpack or another format. It has what a
+client needs, the same things that the digest is computed over, and nothing that only servers use.
 
     {"format": 1, "digest": hex, "entities": [ENTITY …]}
 
@@ -17,8 +17,8 @@ client must know, the same things that the digest is taken over, and nothing tha
 
 `type` of a property is what the entity's own client gets of it, `other_type` what other clients do. `message_id` of a
 property is None where it has none of its own (it then comes as a change with a path). `default` is
-the encoded value, in hex: whoever can decode the type can decode it. `all_clients`: any client that sees the entity may
-call. A property or a method of a component has the name `component.name`.
+the encoded value in hex, in the encoding of the type. `all_clients`: any client that sees the entity may call the
+method. A property or a method of a component has the name `component.name`.
 
 A type is a dict with a `kind`, and an `alias` if it was written by one:
 
@@ -54,7 +54,7 @@ from terrazzo.schema.types import (
 )
 
 FORMAT = 1
-"""Grows when a reader of the former one would misread."""
+"""Increased whenever a reader of the former format would misread the new one."""
 
 _SIMPLE: dict[type[DataType], str] = {
     BoolType: "bool",

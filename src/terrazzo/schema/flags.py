@@ -1,4 +1,4 @@
-"""Who holds a property and who hears of its changes: one word, `Flags`.
+"""Flags: which parts of an entity hold a property, and which receivers get its changes.
 
     flag                  on base  on cell  ghosted  own client  other clients
     BASE                     x
@@ -9,12 +9,12 @@
     OWN_CLIENT                        x                  x
     OTHER_CLIENTS                     x        x                      x
     ALL_CLIENTS                       x        x         x            x
-    EDITOR_ONLY           nowhere: tools read it, the server passes over it
+    EDITOR_ONLY           nowhere: only tools read it, the server ignores it
 
-The table is the value of each member, so that there is nothing to keep in step.
+Each row of the table is the value of a member of `Flags`, so that no second table has to agree with it.
 
-A field of a record may have a flag of its own, which can only take away: of a value each `Receiver` gets the fields
-whose flag, as well as the property's, lets it hear (`schema/shares.py`).
+A field of a record may have a flag of its own, which can only exclude receivers: a `Receiver` gets a field if both the
+flag of the field and the flag of the property include it (`schema/shares.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from terrazzo.errors import UsageError
 
 
 class Audience(NamedTuple):
-    """Where a property lives and who hears of it."""
+    """The parts that hold a property, and the receivers of its changes."""
 
     base: bool = False
     cell: bool = False
@@ -36,7 +36,7 @@ class Audience(NamedTuple):
 
 
 class Flags(Enum):
-    """The word in a definition that says who holds a property and who hears of its changes."""
+    """The flag of a property in a definition: its holders and its receivers."""
 
     BASE = Audience(base=True)
     BASE_AND_CLIENT = Audience(base=True, own_client=True)
@@ -54,18 +54,18 @@ class Flags(Enum):
         return self.value.own_client or self.value.other_clients
 
     def __or__(self, other: object) -> Never:
-        raise UsageError("a property has one flag, which says all: see the table in docs/definitions.md")
+        raise UsageError("a property has exactly one flag: see the table in docs/definitions.md")
 
 
 class Receiver(Enum):
-    """Those to whom a property is sent, each of whom may get less of it than there is."""
+    """The receivers of a property; each of them may get less than the whole value."""
 
     GHOSTS = "ghosted"
     OWN_CLIENT = "own_client"
     OTHER_CLIENTS = "other_clients"
 
-    def hears(self, flags: Flags) -> bool:
-        """Whether a flag lets this one hear of changes."""
+    def gets(self, flags: Flags) -> bool:
+        """Whether this receiver gets the changes of a property or field with this flag."""
         return bool(getattr(flags.value, self.value))
 
 
@@ -80,5 +80,5 @@ ALL_CLIENTS = Flags.ALL_CLIENTS
 EDITOR_ONLY = Flags.EDITOR_ONLY
 
 FIELD_FLAGS = tuple(each for each in Flags if each is not EDITOR_ONLY)
-"""Those that a field of a record may have. Where a value lives is for its property to say, so that BASE and
-CELL_PRIVATE mean the same here, nobody, and BASE_AND_CLIENT means OWN_CLIENT."""
+"""The flags that a field of a record may have. The part that holds a value depends on its property alone, so for a
+field BASE and CELL_PRIVATE both mean that it has no receiver, and BASE_AND_CLIENT means the same as OWN_CLIENT."""

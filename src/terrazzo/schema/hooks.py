@@ -1,8 +1,8 @@
-"""Codecs whose values are made by Python code: PYTHON, MAILBOX, UDO_REF and USER_TYPE.
+"""Codecs of values that are made by Python code: PYTHON, MAILBOX, UDO_REF and USER_TYPE.
 
 All four are a HookCodec of the kernel: bytes with a packed length (or of a fixed size), and three functions that
-check a value, turn it into bytes, and back. Whatever a game's `from_stream` raises on foreign bytes becomes a
-DecodeError, and whatever its `to_stream` raises a ValueRejected.
+check a value, turn it into bytes, and back. An exception of a game's `from_stream` on bytes from outside becomes a
+DecodeError, an exception of its `to_stream` a ValueRejected.
 """
 
 from __future__ import annotations

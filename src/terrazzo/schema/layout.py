@@ -1,11 +1,11 @@
-"""A layout: some properties of an entity type in a fixed order, and everything that is worked out once from that.
+"""A layout: some properties of an entity type in a fixed order, and everything that is derived once from that order.
 
-An entity type has four for keeping values (see `EntitySchema`): cell, ghost (a prefix of the cell's), base and client;
-and two for telling the own client what its base and cell part are. A property's place in a layout is what a Change
-names.
+An entity type has four layouts for storing values (see `EntitySchema`): cell, ghost (a prefix of the cell's), base and
+client; and two for the messages that create the base part and the cell part at the own client. A Change names a
+property by its place in a layout.
 
-A layout that is for a receiver has values as the receiver gets them: fields that are not for it take no bytes, and
-have their default (`schema/shares.py`).
+A layout for a receiver has the values as that receiver gets them: fields that are not for it take no bytes, and have
+their default (`schema/shares.py`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Layout:
         return self.shares_of([each.new_default() for each in self.properties])
 
     def shares_of(self, values: list[Any]) -> list[Any]:
-        """Of whole values of these properties, what the receiver has of them."""
+        """The shares that the receiver gets of whole values of these properties."""
         return [
             value if codec is each.codec else share_of_value(value, codec)
             for value, each, codec in zip(values, self.properties, self.codecs, strict=True)

@@ -1,7 +1,7 @@
-"""The definitions as plain data, for `terrazzo defs --json`, for tools, and for people who compare two trees.
+"""The definitions as plain data, for `terrazzo defs --json`, for tools, and for comparing two trees.
 
-Names and shape are a contract: programs read this. A property has `hidden` only where some of those who hear of it get
-less than all: the names of the fields that they do not get, by receiver (ghosts, own_client, other_clients).
+Names and shape are a contract: programs read this. A property has `hidden` only if some of its receivers get less than
+the whole value: the names of the fields that they do not get, by receiver (ghosts, own_client, other_clients).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from terrazzo.schema.shares import hidden_fields
 
 
 def listing(loaded: Loaded) -> dict[str, Any]:
-    """Everything there is to know of loaded definitions, as one object."""
+    """The loaded definitions as one object."""
     return {
         "entities": {each.name: entity_listing(loaded.schema, each) for each in loaded.schema.entities},
         "digest": digest(loaded.schema),
@@ -59,7 +59,7 @@ def _property(prop: Property) -> dict[str, Any]:
     hidden = {
         each.name.lower(): names
         for each in Receiver
-        if each.hears(prop.flags) and (names := hidden_fields(prop.type_for(each)))
+        if each.gets(prop.flags) and (names := hidden_fields(prop.type_for(each)))
     }
     return {
         "name": prop.name,

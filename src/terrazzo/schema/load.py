@@ -1,4 +1,4 @@
-"""One way in for whoever has only a path: a definition tree or a game written in Python."""
+"""Loads what is at a path: a definition tree or a game written in Python."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""An entity type: its properties, its methods, and how it is seen. Plain frozen descriptions that compare by value.
+"""An entity type: its properties, its methods, and how it is shown. Plain frozen descriptions that compare by value.
 
-Both front doors (`classes`, `deffiles`) end here, and everything else in the engine begins here. Order is meaning:
-`properties` stand in declared order (the parent's, then each interface's, then the type's own; one declared again stays
-where it was), methods likewise. Derived lists:
+Both front doors (`classes`, `deffiles`) make this model, and the rest of the engine reads it. The order has a meaning:
+`properties` are in declared order (the parent's, then each interface's, then the type's own; one declared again stays
+where it was), and so are methods. Derived lists:
 
     client_properties   those a client may get, smallest first: the position is the client-server index
     cell_properties     those of the cell part, ghosted ones first, so that a ghost is a prefix

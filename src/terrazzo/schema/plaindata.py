@@ -29,7 +29,7 @@ _DOUBLE = struct.Struct("<d")
 
 
 class Opaque(bytes):
-    """Bytes whose meaning is not known here: they are kept and passed on as they are."""
+    """Bytes that this process cannot interpret: they are stored and passed on as they are."""
 
     __slots__ = ()
 

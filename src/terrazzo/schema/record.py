@@ -2,12 +2,12 @@
 
     record = msgpack map { name: bytes }          bytes is the property's own encoding (`Property.codec`)
 
-A name that begins with "@" is not a property but something the engine keeps beside them, such as the place an entity
-was last seen at. No property can be called so.
+A name that begins with "@" is not a property: the engine stores something of its own there, such as the last place of
+an entity. No property can have such a name.
 
-Reading is forgiving, since a record may be older than the definitions: a name that is no persistent property any more
-is passed over; a property that is missing, or whose bytes no longer decode, gets its default, and the latter is
-reported. Only bytes that are no record at all raise a DecodeError. An empty record is that of a new entity.
+A record may be older than the definitions: a name that is no persistent property any more is ignored; a property that
+is missing gets its default; so does one with bytes that no longer decode, which is reported. Only bytes that are no
+record at all raise a DecodeError. An empty record is that of a new entity.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def encode_record(entity: EntitySchema, values: dict[str, Any], extra: dict[str,
 def decode_record(
     entity: EntitySchema, data: bytes, report: Report | None = None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """A value for every persistent property, by name, and what stood beside them."""
+    """A value for every persistent property, by name, and what the engine stored beside them."""
     fields = _fields(data)
     values = {each.name: _value(each, fields.get(each.name), report) for each in saved_properties(entity)}
     return values, {name: field for name, field in fields.items() if name.startswith(EXTRA_MARK)}

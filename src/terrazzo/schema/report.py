@@ -1,9 +1,8 @@
-"""What was wrong with a definition tree: mistakes and warnings, each told once.
+"""The problems of a definition tree: mistakes and warnings, each reported once.
 
-A file is read once, so its own problems come up once by themselves. What only shows when an entity is put
-together (a level of detail that no one declares) comes up again for every entity that uses the file: such a
-problem is told with its `subject`, and a second one of the same kind about the same subject at the same place
-is dropped.
+A file is read once, so each of its own problems is found once. A problem that is only found when an entity type is put
+together (an undeclared level of detail) is found again for every entity type that uses the file: such a problem is
+reported with its `subject`, and a second one of the same kind, subject and place is dropped.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Report:
 
     @property
     def warnings(self) -> list[Problem]:
-        """What works but is hardly meant, by file and line."""
+        """What works, but is probably a mistake, by file and line."""
         return sorted(self._warnings, key=_position)
 
     def error(self, place: Place, kind: str, message: str, *, subject: str | None = None) -> None:
@@ -41,7 +40,7 @@ class Report:
     def warn(
         self, place: Place, kind: str, message: str, *, tag: str | None = None, subject: str | None = None
     ) -> None:
-        """Note something that can be read past."""
+        """Note something that can be ignored."""
         if self._is_new(place, kind, subject):
             self._warnings.append(Problem(place.file, place.line, kind, message, tag))
 
@@ -59,7 +58,7 @@ def _position(problem: Problem) -> tuple[str, int]:
 
 
 def did_you_mean(word: str, known: Iterable[str], *, cutoff: float = 0.7) -> str:
-    """A question that names the nearest known word, or nothing when none is as near as `cutoff`, which 1.0 is."""
+    """A question that names the most similar known word; empty if none is as similar as `cutoff` (1.0: the same)."""
     by_fold = {each.casefold(): each for each in known}
     near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=cutoff)
     return f"; did you mean {by_fold[near[0]]}?" if near else ""

@@ -1,4 +1,4 @@
-"""Shares: what each receiver gets of a value whose fields are for different ones.
+"""Shares: what each receiver gets of a value that has fields for different receivers.
 
 A field of a record may be for fewer receivers than the property that the record is in:
 
@@ -8,16 +8,15 @@ A field of a record may be for fewer receivers than the property that the record
         curse: UInt8 = field(default=0, to=CELL_PUBLIC)   uses  x                 x
                                                           curse x       x
 
-A flag of a field only takes away: who does not hear of the property, or of a record around the field, hears of no
-field in it. Real, base and database have everything.
+A flag of a field only excludes receivers: a receiver that does not get the property, or a record around the field, gets
+no field in it. Real, base and database have the whole value.
 
-A receiver's share of a type is the same type with `HiddenType` in the place of what is not for it. So the forms that
-are sent have nothing of a hidden field, not a byte; whoever reads them has the default there; and a path inside a value
-has the same indexes for everybody. A record of which nothing is left is hidden as a whole, and so is a sequence of
-such: not even how many there are is told.
+A receiver's share of a type is the same type with `HiddenType` in the place of what is not for it. So a message has not
+a byte of a hidden field; the receiver has the default there; and a path inside a value has the same indexes for all
+receivers. A record without a visible field is hidden as a whole, and so is a sequence of such records, including its
+length.
 
-Everything here is worked out once for each type. A type without such fields is its own share, so that all that is done
-for it is to see that.
+Shares are derived once for each type. A type without such fields is its own share, and costs nothing more.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from terrazzo.schema.types import DataType, Field, HiddenType, RecordType, Seque
 
 
 def share(data_type: DataType, receiver: Receiver) -> DataType:
-    """The type of what a receiver gets; the type itself where that is everything, a HiddenType where it is nothing."""
+    """The type of a receiver's share: the type itself if the share is everything, a HiddenType if it is nothing."""
     shares = data_type.known_shares
     if receiver not in shares:
         made = _made(data_type, receiver)
@@ -58,7 +57,7 @@ def _made(data_type: DataType, receiver: Receiver) -> DataType:
 
 def _field(field: Field, receiver: Receiver) -> Field:
     shared = share(field.type, receiver)
-    if isinstance(shared, HiddenType) or not (field.to is None or receiver.hears(field.to)):
+    if isinstance(shared, HiddenType) or not (field.to is None or receiver.gets(field.to)):
         shared = HiddenType(field.type, preset=field.plain_default)
     return replace(field, type=shared)
 
@@ -70,7 +69,7 @@ def has_shares(data_type: DataType) -> bool:
 
 def client_shares(data_type: DataType, flags: Flags) -> Iterable[DataType]:
     """What clients get of a property of this type and these flags: one form, or two."""
-    heard = (each for each in (Receiver.OWN_CLIENT, Receiver.OTHER_CLIENTS) if each.hears(flags))
+    heard = (each for each in (Receiver.OWN_CLIENT, Receiver.OTHER_CLIENTS) if each.gets(flags))
     return {id(each): each for each in (share(data_type, receiver) for receiver in heard)}.values()
 
 
@@ -92,7 +91,7 @@ def hidden_fields(shared: DataType, name: str = "") -> list[str]:
 
 
 def share_of(change: Change, given: Codec, wanted: Codec) -> Change | None:
-    """A change of a value of one share as it is for another, which has no more; None: nothing of it is for them.
+    """A change of a value of one share, reduced to a smaller share; None: nothing of it is in that share.
 
     `given` and `wanted` are the codecs of the property. Where both are the same there is nothing to do.
     """
@@ -111,7 +110,7 @@ def share_of(change: Change, given: Codec, wanted: Codec) -> Change | None:
 
 
 def is_for(change: Change, wanted: Codec) -> bool:
-    """Whether anything of a change is for those for whom this codec of the property is."""
+    """Whether any part of a change is in the share of this codec of the property."""
     for step in _steps(change):
         if isinstance(wanted, HiddenCodec):
             return False
@@ -120,7 +119,7 @@ def is_for(change: Change, wanted: Codec) -> bool:
 
 
 def _steps(change: Change) -> tuple[int, ...]:
-    """The way from the property to what is changed, or to the list of which a slice is."""
+    """The path from the property to the changed value, or to the list of which a slice is changed."""
     return (*change.path, change.start) if change.kind == NESTED else change.path
 
 

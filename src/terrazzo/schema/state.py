@@ -1,7 +1,7 @@
 """The property values of one part of an entity, by name and by place, with a listener for their changes.
 
-A State is what a cell part, a ghost, a base part or a client's copy keeps its properties in. Which properties, in which
-order, is its Layout; the place in the layout is what a Change names.
+A cell part, a ghost, a base part and a client's copy each store their properties in a State. Its Layout has the
+properties and their order; a Change names a property by its place in the layout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Listener = Callable[[Change], None]
 
 
 class State:
-    """Property values that are checked when assigned and that tell when they change."""
+    """Property values that are checked when assigned; each change is reported to the listener."""
 
     __slots__ = ("_slots", "layout")
 
@@ -101,5 +101,5 @@ class State:
         return changes.decode_external(self._slots, data, is_slice=is_slice)
 
     def release(self) -> None:
-        """Forget the listener and free all values, when the entity is gone."""
+        """Drop the listener and free all values, when the entity is gone."""
         self._slots.release_all()

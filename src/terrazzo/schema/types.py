@@ -1,8 +1,8 @@
-"""What a value may be: the types of properties, arguments and fields, as plain frozen descriptions.
+"""The types of properties, arguments and fields, as plain frozen descriptions.
 
-A type compares by what it means, not by how it was written: an alias and the type it stands for are equal, and so are
-a FIXED_DICT of a definition file and the `Record` class that declares the same fields. What is left out of the
-comparison is marked `compare=False`: the alias name, and the Python classes that hold the values.
+Types compare by meaning, not by spelling: an alias and the type that it stands for are equal, and so are a FIXED_DICT
+of a definition file and the `Record` class that declares the same fields. Fields with `compare=False` are not compared:
+the alias name, and the Python classes that hold the values.
 
 `sort_size` orders the client-server indexes and is never sent (`VARIABLE` = no fixed size). `spell()` writes the type
 as the inside of a `<Type>` section without blanks; an alias is written by its name. `codec` is the compiled object that
@@ -21,7 +21,7 @@ from terrazzo.schema.flags import Flags, Receiver
 from terrazzo.schema.vectors import VECTORS
 
 VARIABLE = 0xFFFF
-"""The sort size of everything whose size in a stream is not fixed; larger fixed sizes count as this."""
+"""The sort size of types without a fixed size in a stream; larger fixed sizes count as this."""
 
 LENGTH_MAX = 0xFFFFFF
 """The longest text, blob or array a stream can carry (a packed length has three bytes)."""
@@ -58,7 +58,7 @@ class DataType:
 
     @cached_property
     def known_shares(self) -> dict[Receiver, DataType]:
-        """What has been worked out by `schema/shares.py`."""
+        """The shares that `schema/shares.py` has derived."""
         return {}
 
     def default(self) -> Any:
@@ -234,7 +234,7 @@ class Field:
     default: Any = None
     """None: the default of its type."""
     to: Flags | None = None
-    """Who hears of it, of those who hear of the property that it is in; None: all of them."""
+    """The receivers of this field, among those of the property that it is in; None: all of them."""
 
     @property
     def plain_default(self) -> Any:
@@ -346,7 +346,7 @@ BUILT_IN["FLOAT"] = FloatType(32, alias="FLOAT")
 
 
 def limited_codec(data_type: DataType, database_length: int | None) -> kernel.Codec:
-    """The codec of a type whose text and bytes have to fit a database column (characters of text, bytes of the
+    """The codec of a type with text and bytes that must fit a database column (characters of text, bytes of the
     rest)."""
     if database_length is None:
         return data_type.codec
@@ -360,7 +360,7 @@ def limited_codec(data_type: DataType, database_length: int | None) -> kernel.Co
 
 
 PARTS_MAX = 1 << 20
-"""How many parts a new value of a type may have: a definition must not be able to fill the memory."""
+"""How many parts a new value of a type may have: no definition can fill the memory."""
 
 
 def takes_no_bytes(data_type: DataType) -> bool:

@@ -121,7 +121,7 @@ class EntityKind:
         prop = self.schema.cell_properties[place]
         index = self.schema.client_layout.index.get(prop.name, -1)
         ghosts, own, others = (
-            each.hears(prop.flags) and not isinstance(prop.codec_for(each), HiddenCodec) for each in Receiver
+            each.gets(prop.flags) and not isinstance(prop.codec_for(each), HiddenCodec) for each in Receiver
         )
         forms = Forms(prop.codec, *map(prop.codec_for, Receiver)) if has_shares(prop.type) else None
         return Reach(ghosts, own and index >= 0, others and index >= 0, index, forms, _manner_of(self.schema, prop))

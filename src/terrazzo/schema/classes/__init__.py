@@ -1,4 +1,4 @@
-"""The first front door: Python classes with type hints.
+"""One of the two front doors: Python classes with type hints.
 
     hints          the names for types: Int16, Text, Array[Item] …
     records        Record, the class of a FIXED_DICT
@@ -6,6 +6,6 @@
     parts          Base, Proxy, Cell, Client, @remote, @exposed: what its parts do
     build, package from classes, or from a game's folder, to a schema
 
-Behind them: `annotations` turns a hint into a type, `sources` finds file and line of what is wrong, `reading` and
+Behind them: `annotations` turns a hint into a type, `sources` finds file and line of a mistake, `reading` and
 `settings` read one class.
 """

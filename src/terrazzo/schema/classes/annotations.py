@@ -1,11 +1,10 @@
 """From type hints to types: finds the annotations of a class or function, evaluates them, translates them.
 
-Nothing is evaluated when a class is created, only when a schema is built. So hints may be strings (also all
-of them: `from __future__ import annotations`), inside others as well (`Array["Item"]`), and may name what is
-defined later.
+Nothing is evaluated when a class is created, only when a schema is built. So hints may be strings (also all of them:
+`from __future__ import annotations`), inside others as well (`Array["Item"]`), and may name what is defined later.
 
-What cannot be translated is a Mistake, which the caller notes at the line in question. A Record
-reports the problems of its own fields at their own lines; whoever uses it has no error of it.
+What cannot be translated is a Mistake, which the caller notes at the line in question. A Record reports the problems of
+its own fields at their own lines; code that uses the Record gets no second error.
 """
 
 from __future__ import annotations
@@ -159,7 +158,7 @@ def _parts(found: types.DataType) -> int:
 
 
 def _has_uncountable(found: types.DataType) -> bool:
-    """True for a sequence without size whose elements take no bytes: what arrives would not bound them."""
+    """True for a sequence without size and with elements that take no bytes: a few bytes could stand for millions."""
     if isinstance(found, types.SequenceType):
         return (found.size is None and takes_no_bytes(found.of)) or _has_uncountable(found.of)
     return isinstance(found, types.RecordType) and any(_has_uncountable(each.type) for each in found.fields)

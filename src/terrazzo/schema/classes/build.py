@@ -1,11 +1,10 @@
-"""Puts entity types together from their classes: `build([Avatar, …])` gives the schema and everything that
-was wrong.
+"""Puts entity types together from their classes: `build([Avatar, …])` returns the schema and all mistakes.
 
-Each class is read into Declarations: its properties, its settings, and the methods of the parts declared for
-it. They are laid over each other as definition files are: the parent with all that is above it, each
-interface likewise, then the class itself; a property or method declared again stays where it was.
+Each class is read into Declarations: its properties, its settings, and the methods of the parts declared for it. They
+are laid over each other as definition files are: the parent with all that is above it, each interface likewise, then
+the class itself; a property or method declared again stays where it was.
 
-All mistakes are told, sorted by file and line. Only when there are none do the parts get their descriptors.
+All mistakes are reported, sorted by file and line. The parts get their descriptors only if there are none.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def build(entity_classes: Sequence[type[EntityType]], *, root: Path | None = Non
 
 
 class Builder:
-    """Reads classes and lays together what they say, each once."""
+    """Reads each class once, and lays their declarations together."""
 
     def __init__(self, sources: Sources) -> None:
         self.sources = sources
@@ -88,24 +87,24 @@ class Builder:
         for side in (Side.CELL, Side.BASE, Side.CLIENT):
             self._check_parts(cls._parts[side], entity)
             properties = {each.name: each.place for each in held(side, entity)}
-            said = (Named(entity.name, "property", properties), Named(entity.name, "component", places))
-            self._check_names(cls, side, *said)
+            names = (Named(entity.name, "property", properties), Named(entity.name, "component", places))
+            self._check_names(cls, side, *names)
             for each in {*used.values()}:
                 if each._parts[side]:  # without a class for it a component has its properties, and nothing else
                     inner = {name: prop.place for name, prop in self._lay_together(each).properties.items()}
                     self._check_names(each, side, Named(each.__name__, "property", inner))
         return entity
 
-    def _check_names(self, cls: type[Declaration], side: Side, *said: Named) -> None:
+    def _check_names(self, cls: type[Declaration], side: Side, *names: Named) -> None:
         part = cls._parts[side][0] if cls._parts[side] else None
         engine = engine_class(side, part)
-        for named in said:
+        for named in names:
             check_names(self.sources, engine, part, named)
         if part is not None and engine is not None:
             check_code(self.sources, engine, part)
 
     def _lay_together(self, cls: type[Declaration]) -> Declarations:
-        """What a class says with its parent and interfaces."""
+        """The declarations of a class with its parent and interfaces."""
         if cls not in self._together:
             together = Declarations()
             above = parents(cls)
@@ -123,14 +122,14 @@ class Builder:
         for side, methods in later.methods.items():
             for method in methods.values():
                 self._add_method(together, side, method, cls)
-        # All that `absorb` would remark is methods that differ: noted just now, and as a mistake.
+        # `absorb` only warns of methods that differ: these were noted just now, as mistakes.
         together.absorb(later, Report())
 
-    def _add_method(self, said: Declarations, side: Side, method: Method, cls: type[Declaration]) -> None:
+    def _add_method(self, declared: Declarations, side: Side, method: Method, cls: type[Declaration]) -> None:
         """A later one takes the place of the first, and must be the same: only one can be called."""
-        known = said.methods[side].get(method.name, method)
+        known = declared.methods[side].get(method.name, method)
         if known == method:
-            said.methods[side][method.name] = method
+            declared.methods[side][method.name] = method
             return
         message = (
             f"{cls.__name__} has another {side.value} method {method.name} at {known.place.file}:"
@@ -139,25 +138,25 @@ class Builder:
         self.sources.error(method.place, "conflicting method", message)
 
     def _read(self, cls: type[Declaration]) -> Declarations:
-        """What a class itself says."""
-        said = Declarations()
-        said.properties = {each.name: each for each in read_properties(self.sources, cls)}
+        """The declarations of a class itself."""
+        declared = Declarations()
+        declared.properties = {each.name: each for each in read_properties(self.sources, cls)}
         for side in Side:
             for part in cls._parts[side]:
                 for method in read_methods(self.sources, part):
-                    self._add_method(said, side, method, cls)
-        read_settings(self.sources, cls, said)
+                    self._add_method(declared, side, method, cls)
+        read_settings(self.sources, cls, declared)
         for name, value in vars(cls).items():
             if isinstance(value, ComponentUse):
-                self._read_component(cls, name, value.type, said)
-        return said
+                self._read_component(cls, name, value.type, declared)
+        return declared
 
-    def _read_component(self, cls: type[Declaration], name: str, used: Any, said: Declarations) -> None:
+    def _read_component(self, cls: type[Declaration], name: str, used: Any, declared: Declarations) -> None:
         place = self.sources.body(cls).place(name)
         if issubclass(cls, ComponentType):
             self.sources.error(place, "nested component", f"{name}: a component has no components of its own")
         elif isinstance(used, type) and issubclass(used, ComponentType):
-            said.components[name] = Reference(used.__name__, place)
+            declared.components[name] = Reference(used.__name__, place)
         else:
             self.sources.error(place, "missing component", f"{name}: component takes a ComponentType, not {used!r}")
 

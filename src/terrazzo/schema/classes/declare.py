@@ -1,16 +1,15 @@
-"""The words a game uses to declare what an entity is: one class, type hints, `prop`.
+"""The classes and functions with which a game declares its entity types: one class, type hints, `prop`.
 
     class Avatar(Named, EntityType):
         hp: Int16 = prop(ALL_CLIENTS, default=100)
         gold: Int32 = prop(OWN_CLIENT, saved=True)
         volatile = Volatile(position=True, yaw=True)
 
-A base that is an EntityType is the Parent, bases that are Interfaces are what it Implements, in the order of
-the bases. `lineage` puts the classes in the order in which they declare: the parent's line, each interface's
-line, the class itself.
+A base that is an EntityType is the Parent, bases that are Interfaces are what it Implements, in the order of the bases.
+`lineage` puts the classes in the order in which they declare: the parent's line, each interface's line, the class
+itself.
 
-A class only keeps what was written; nothing is checked before `build`, so that all mistakes can be told at
-once.
+A class only stores its declarations; nothing is checked before `build`, so that all mistakes are reported at once.
 """
 
 from __future__ import annotations
@@ -64,11 +63,11 @@ def prop(
 ) -> Any:
     """A property of an entity type.
 
-    `flags` says who holds it and who hears of its changes, `saved` that the database keeps it. `unique`, of the type
-    that players log in as: it is filled with the account's name when the player is new; names of accounts are unique,
-    what the game assigns later is not checked. `detail` names the level of detail up to which clients get it;
-    `latest_only` lets a client miss values that were replaced before they could be sent, and with `reliable=False`
-    also lost ones. `indexed`, `editable` and `replay` are known from definition trees, and have no effect yet.
+    `flags` sets its holders and its receivers. `saved`: the database stores it. `unique`, for the type that players log
+    in as: it is filled with the account's name when the player is new; names of accounts are unique, values that the
+    game assigns later are not checked. `detail` names the level of detail up to which clients get it. `latest_only`: a
+    value that is replaced before it was sent is never sent. `reliable=False`: a lost value is not sent again.
+    `indexed`, `editable` and `replay` come from definition trees, and have no effect yet.
     """
     refuse_options("prop", unknown, PropertyOptions)
     return PropertyOptions(
@@ -78,7 +77,7 @@ def prop(
 
 
 def refuse_options(word: str, unknown: Iterable[str], options: type[Any]) -> None:
-    """Says what there is instead of options that there are not."""
+    """Raises for options that do not exist, with the ones that do."""
     known = [each.name for each in fields(options)]
     for name in unknown:
         raise UsageError(f"{word} has no option {name}{did_you_mean(name, known) or '; it has ' + ', '.join(known)}")
@@ -111,12 +110,12 @@ class Declaration:
     appeal_radius: ClassVar[float] = 0.0
     """How much further than usual the entity is seen, in metres."""
     temp_properties: ClassVar[Sequence[str]] = ()
-    """Attributes that may be lost, without warning, when the entity moves to another cell."""
+    """Attributes that are dropped when the entity moves to another cell."""
     compression: ClassVar[Compression] = Compression()
     server_only: ClassVar[bool] = False
     """True for types without a client part."""
     is_manual_aoi: ClassVar[bool] = False
-    """The game decides who sees the entity."""
+    """The game decides which clients see the entity."""
     detailed_volatile_position: ClassVar[bool] = False
     """Volatile positions are sent unpacked."""
     persistent: ClassVar[bool] = True
@@ -170,7 +169,7 @@ def interfaces(cls: type[Declaration]) -> list[type[Declaration]]:
 
 
 def lineage(cls: type[Declaration]) -> Iterator[type[Declaration]]:
-    """The classes whose declarations make up this one, in order; one that is met twice is given twice."""
+    """The classes of which this one inherits declarations, in order; one that is inherited twice comes twice."""
     for each in (*parents(cls), *interfaces(cls)):
         yield from lineage(each)
     yield cls

@@ -1,7 +1,7 @@
-"""Finds the modules of a game that declare something, so that no module needs to be imported only to be part of it.
+"""Finds the modules of a game that declare something, so that the game need not import each of them itself.
 
-A module declares something when one of its class statements says `of=…`, or derives from EntityType, Interface or
-ComponentType. That is read from the source, without running it: scripts, tools and tests beside a game stay untouched.
+A module declares something when one of its class statements has `of=…`, or derives from EntityType, Interface or
+ComponentType. That is read from the source, without running it: scripts, tools and tests beside a game are not run.
 A module or folder is left out if its name begins with `_`, `.` or `test`.
 """
 
@@ -36,7 +36,7 @@ def _declares(file: Path) -> bool:
     except (OSError, ValueError):
         return False
     except SyntaxError:
-        return b"terrazzo" in source and b"of=" in source  # its import says what is wrong with it
+        return b"terrazzo" in source and b"of=" in source  # importing it raises the syntax error
     return any(isinstance(each, ast.ClassDef) and _is_declaration(each) for each in ast.walk(tree))
 
 

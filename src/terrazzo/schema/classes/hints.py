@@ -63,7 +63,7 @@ class Refinement:
     """The kind of problem when the type cannot be changed so."""
 
     def refine(self, given: types.DataType) -> types.DataType:
-        """The changed type. A ValueError says why there is none."""
+        """The changed type; raises ValueError with the reason if the type cannot be changed so."""
         raise NotImplementedError
 
 

@@ -1,12 +1,12 @@
-"""Names that Python takes in silence and that are hardly meant: a hook or a property that was misspelt.
+"""Names that Python accepts and that are probably mistakes: a hook or a property that was misspelt.
 
     def on_reachd(self, …)     error: the engine never calls it, and it has a hook on_reached
     def on_arrived(self)       warning: the engine has no such hook, and the game's own code does not call it either
     self.capturs = 5           warning: a plain attribute that looks like the property captures
 
-Names in `on_…` (of a client part also in `set_…`) are the engine's to call. One that the game's own code calls, and one
-that is `@remote` or `@exposed`, is the game's business. Plain attributes are allowed: a class that declares one in its
-body (`capturs = 0`, or `capturs: int`) means it, and so does `temp_properties`; a name with `_` is never looked at.
+Methods `on_…` (of a client part also `set_…`) are called by the engine. One that the game's own code calls, and one
+that is `@remote` or `@exposed`, is not checked. Plain attributes are allowed: an attribute that a class declares in its
+body (`capturs = 0`, or `capturs: int`) or in `temp_properties` is not checked, nor is a name that begins with `_`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a game's code meant when it names something that there is not: `Uint8` for `UInt8`."""
+"""Suggestions for names in a game's code that do not exist: `Uint8` for `UInt8`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of a part: which ones the engine has taken, and what a game may do with them.
+"""The names of a part: which ones the engine uses, and which of these a game may define.
 
     class HeroCell(Cell, of=Hero):        Cell and what it derives from are the engine's (`engine=True`)
         def on_timer(self, number): ...   a hook: the game's to define, with the arguments that the engine gives it; as
@@ -6,10 +6,10 @@
         def follow(self): ...             taken: the engine's own code would meet the game's method
         _walk = 5                         taken as well, for the same reason
 
-A property or component is an attribute of the part, too, and so may not have such a name either; not even where the
-game writes no class for the part, for then the engine's own stands there.
+A property or component is an attribute of the part, too, and so may not have such a name either; this also holds for a
+part without a class of the game, which is then the engine's own class.
 
-The engine's classes tell of themselves when they are made, as they are in packages that this one knows nothing of.
+The engine's classes register themselves when they are created, since their packages are above this one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def check_names(sources: Sources, engine: type[Part] | None, part: type[Part] | 
 
 
 def check_code(sources: Sources, engine: type[Part], part: type[Part]) -> None:
-    """Note what a class of the game hides of the engine's, and hooks that cannot be called as the engine does."""
+    """Note each name of the engine that a class of the game hides, and hooks that cannot be called as the engine
+    does."""
     for cls in written_classes(part, engine):
         for name, value in vars(cls).items():
             if name.startswith("__") or name in _SET_ON_EVERY_PART or isinstance(value, _OURS):

@@ -9,9 +9,9 @@
 Of a package or folder, every other module that declares entity types or parts is imported as well (`discovery.py`),
 after these and in the order of their names. So a part joins the game wherever it stands.
 
-The path is only lent: it is back to what it was when the import is done. What a game's own code raises
-becomes a problem with its file and line. There is one game at a time: loading drops the modules of the one
-before, so that loading again sees what changed.
+The import path is restored when the import is done. An exception of the game's own code becomes a problem with its file
+and line. There is one game at a time: loading drops the modules of the game before, so that changed files are read
+again.
 
 The type ids follow the order in which the classes were defined. Classes with `abstract=True` get none.
 """
@@ -166,7 +166,7 @@ def entity_types(modules: Mapping[str, ModuleType]) -> list[type[EntityType]]:
 
 
 def _idle_parts(modules: dict[str, ModuleType], root: Path) -> Iterator[Problem]:
-    """Warnings of parts that no entity type has and no other part derives from: `of` was forgotten."""
+    """Warnings of parts that no entity type has and no other part derives from: `of` is missing."""
     sources = Sources(root)
     for cls in _classes(modules):
         if issubclass(cls, Part) and cls._of is None and not cls.__subclasses__():

@@ -1,4 +1,4 @@
-"""The three parts of an entity as classes: what a game writes its behaviour in.
+"""The three parts of an entity as classes, in which a game writes its behaviour.
 
     class AvatarCell(Cell, of=Avatar):
         @exposed(rate=5)
@@ -8,16 +8,16 @@
 `@remote` makes a method callable from servers, through a ref; `@exposed` from clients too. Argument and
 return hints are the types. A part without `of` is a mixin: its methods count where a part derives from it.
 
-The properties that a part holds are descriptors on its class. They read and write `_state` by index, and so
-they are set when a schema is known (`bind`): cell properties on Cell, base properties on Base, what clients
-get on Client. The properties of a component `health` are reached as `self.health.hp`.
+The properties that a part holds are descriptors on its class. They read and write `_state` by index, so they are set
+when the schema is complete (`bind`): cell properties on Cell, base properties on Base, what clients get on Client. The
+properties of a component `health` are reached as `self.health.hp`.
 
     part.hp = 3  →  PropertyAccess  →  part._state.set(index of hp, 3)  →  the state's listener
 
-A property that another part holds is there as well, and says so when it is used (`Elsewhere`).
+A property that another part holds is a descriptor that raises when it is used (`Elsewhere`).
 
-These classes are thin: what a cell, base or client part can do comes from the packages of that name, whose classes say
-`engine=True` (`schema/classes/names.py`).
+These classes are thin: the abilities of a cell, base or client part come from the packages of that name, which have
+classes with `engine=True` (`schema/classes/names.py`).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def remote(method: Any = None, /, **options: Any) -> Any:
     """A method that can be called from elsewhere: on the server's parts by servers, on the client's by the
     server.
 
-    Of a client's method, `detail_distance` says how far from it other clients still hear the call.
+    `detail_distance`, of a client's method: other clients get the call up to this distance.
     """
     return _marked("remote", method, options)
 
@@ -197,7 +197,7 @@ class PropertyAccess:
 
 
 class ComponentAccess:
-    """One component of a part: gives an object whose attributes are the component's properties."""
+    """One component of a part: returns an object that has the component's properties as attributes."""
 
     __slots__ = ("view",)
 
@@ -217,7 +217,7 @@ class ComponentAccess:
 
 
 class Elsewhere:
-    """A property that another part holds: whoever reads or assigns it here is told where it is."""
+    """A property that another part holds: reading or assigning it here raises an error that names that part."""
 
     __slots__ = ("problem",)
 
@@ -288,7 +288,7 @@ def _elsewhere(side: Side, entity: EntitySchema) -> Iterator[Property]:
 
 
 def _is_free(part: type[Part], name: str) -> bool:
-    """Whether a name means nothing else on a part: one may have a method of the name of another one's property."""
+    """Whether a part has nothing else of this name: it may have a method with the name of another part's property."""
     known = next((vars(each)[name] for each in part.__mro__ if name in vars(each)), None)
     return known is None or isinstance(known, (PropertyAccess, Elsewhere))
 

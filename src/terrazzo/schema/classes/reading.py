@@ -15,7 +15,7 @@ from terrazzo.schema.classes.annotations import Translator, is_class_variable, o
 from terrazzo.schema.classes.declare import SETTINGS, ComponentUse, Declaration, PropertyOptions
 from terrazzo.schema.classes.parts import Part, RemoteMethod, RemoteOptions, remote_methods
 from terrazzo.schema.classes.records import plain_default
-from terrazzo.schema.classes.sources import Mistake, Sources, Told
+from terrazzo.schema.classes.sources import AlreadyReported, Mistake, Sources
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import Argument, Exposed, Index, Method, Place, Property, Side
 from terrazzo.schema.report import did_you_mean
@@ -28,7 +28,7 @@ _AUDIENCES: dict[Any, Exposed] = {
     **{each: each for each in Exposed},
 }
 _IDLE: dict[str, Any] = {"indexed": False, "editable": False, "replay": None}
-"""Options of properties that nothing reads yet."""
+"""Options of properties that have no effect yet."""
 _HEADER_SIZES = (1, 2, 3, 4)
 _NO_REFS = "a Ref may not be sent to clients: send what the client needs of it"
 _SENDABLE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
@@ -50,7 +50,7 @@ def read_properties(sources: Sources, cls: type[Declaration]) -> list[Property]:
             for option, usual in _IDLE.items():
                 if getattr(given[name], option) != usual:
                     warn_of_idle(sources, place, f"{cls.__name__}.{name}: {option}")
-        except Told:
+        except AlreadyReported:
             continue
         except Mistake as mistake:
             sources.error(place, mistake.kind, f"{cls.__name__}.{name}: {mistake}")
@@ -80,7 +80,7 @@ def _check_name(cls: type[Declaration], name: str, lines: list[int]) -> None:
 
 def _property(translator: Translator, name: str, hint: Any, given: Any, place: Place) -> Property:
     if not isinstance(given, PropertyOptions) or given.flags is None:
-        raise Mistake("property without flags", f"say who holds and sees it: {name}: … = prop(ALL_CLIENTS)")
+        raise Mistake("property without flags", f"set its flags: {name}: … = prop(ALL_CLIENTS)")
     if not isinstance(given.flags, Flags):
         raise Mistake(
             "unknown flag",
@@ -130,7 +130,7 @@ def _warn_of_loss(sources: Sources, place: Place, name: str, given: PropertyOpti
 
 
 def warn_of_idle(sources: Sources, place: Place, what: str) -> None:
-    """Note what can be said but does nothing."""
+    """Note an option that is accepted but has no effect."""
     sources.report.warn(place, "no effect yet", f"{what} has no effect yet: leave it out", subject=what)
 
 
@@ -143,7 +143,7 @@ def read_methods(sources: Sources, part: type[Part]) -> Iterator[Method]:
             if len(body.names.get(declared.name, [])) > 1:
                 raise Mistake("duplicate method", "defined twice in the class: remove one")
             method = _method(sources, declared, part._side, place)
-        except Told:
+        except AlreadyReported:
             continue
         except Mistake as mistake:
             sources.error(place, mistake.kind, f"{declared.declarer.__name__}.{declared.name}: {mistake}")
@@ -229,7 +229,7 @@ def _argument(
             message = f"{declared.name} sends all of {type_.spell()}: the `to` of its fields is for properties"
             place = sources.body(declared.declarer).place(declared.name, given.name)
             sources.report.warn(place, "whole record in client call", message, subject=declared.name)
-    except Told:
+    except AlreadyReported:
         return None
     except Mistake as mistake:
         place = sources.body(declared.declarer).place(declared.name, given.name)

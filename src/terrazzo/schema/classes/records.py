@@ -1,4 +1,4 @@
-"""Record: a class whose annotations are the fields of a FIXED_DICT.
+"""Record: a class that declares the fields of a FIXED_DICT by its annotations.
 
     class Item(Record):
         kind: UInt32
@@ -9,9 +9,8 @@
     item = Item(kind=3)         # keyword arguments; a field without a default must be given
     item.count += 1             # checked; where the item is in a property, the change is found and sent
 
-The fields of a parent class come first; one declared again stays where it was. The type of a Record is made
-when it is first needed (the first value, or a schema that uses it), because fields may name what is defined
-later.
+The fields of a parent class come first; one declared again stays where it was. The type of a Record is made when it is
+first needed (the first value, or a schema that uses it), because fields may name what is defined later.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from terrazzo._speed.values import RecordValue
 from terrazzo.errors import DefinitionError, ValueRejected
 from terrazzo.schema import types
 from terrazzo.schema.classes.annotations import Translator, is_class_variable, own_annotations
-from terrazzo.schema.classes.sources import Mistake, Sources, Told
+from terrazzo.schema.classes.sources import AlreadyReported, Mistake, Sources
 from terrazzo.schema.flags import FIELD_FLAGS, Flags
 
 MISSING: Any = object()
@@ -43,15 +42,15 @@ class FieldOptions:
 def field(
     *, default: Any = MISSING, saved: bool = True, database_length: int | None = None, to: Flags | None = None
 ) -> Any:
-    """A field with more to say than its default: whether it is saved, how long a text may be there, and who hears of
-    it (`to`, a flag as properties have) of those who hear of the property that the record is in."""
+    """A field with more options than its default: whether it is saved, the largest length of a text in the database,
+    and its receivers (`to`, a flag as properties have) among those of the property that the record is in."""
     return FieldOptions(default, saved, database_length, to)
 
 
 class RecordMeta(type):
     """The class of Record classes: keeps what was declared, makes the type of it, and values."""
 
-    # What is kept on the class has a leading underscore, which no field may have: it would hide the field.
+    # Attributes of the class have a leading underscore, which no field may have: they would hide the field.
     _declared: dict[str, FieldOptions]
     """The fields of this class itself."""
     _fields: dict[str, FieldOptions]
@@ -60,7 +59,7 @@ class RecordMeta(type):
     """The fields that a new value must be given."""
     _type_name: str
     _names: dict[str, Any]
-    """What the hints may name: the dict of the module, which outlives it when a game is loaded again."""
+    """The namespace of the hints: the dict of the module, which outlives the module when a game is loaded again."""
 
     def __init__(
         cls,
@@ -106,14 +105,14 @@ class RecordMeta(type):
         # Type checkers take the constructor from dataclass_transform.
 
         def __call__(cls, *positional, **fields):
-            """A new value that belongs to nobody."""
+            """A new value without an owner."""
             record_type = cls._type or record_type_of(cls)
             if positional or not cls._required <= fields.keys() <= cls._fields.keys():
                 cls._refuse(fields)
             return record_type.codec.make(fields)
 
     def _refuse(cls, given: dict[str, Any]) -> NoReturn:
-        """Say how a value is made."""
+        """Raises an error that shows how a value is made."""
         missing = [each for each in cls._fields if each in cls._required and each not in given]
         unknown = [each for each in given if each not in cls._fields]
         wrong = "takes its fields by name"
@@ -123,7 +122,7 @@ class RecordMeta(type):
         raise ValueRejected(f"{cls.__name__} {wrong}; it is made as {cls.__name__}({', '.join(fields)})")
 
     def data_type_of(cls, sources: Sources) -> types.RecordType:
-        """The FIXED_DICT; Told if its fields have mistakes, which are then noted at their lines."""
+        """The FIXED_DICT; raises AlreadyReported if its fields have mistakes, which are then noted at their lines."""
         if cls._type is None:
             if cls._in_work:
                 raise Mistake("circular alias", f"{cls.__name__} holds itself: a value of it would never end")
@@ -140,7 +139,7 @@ def record_type_of(cls: RecordMeta) -> types.RecordType:
     sources = Sources()
     try:
         return cls.data_type_of(sources)
-    except Told:
+    except AlreadyReported:
         raise DefinitionError(sources.report.errors) from None
 
 
@@ -157,13 +156,13 @@ def _read(cls: RecordMeta, sources: Sources) -> types.RecordType:
                 if len(body.names.get(name, [])) > 1:
                     raise Mistake("duplicate field", "declared twice: remove one")
                 fields[name] = _field(name, translator.translate(hints[name]), options)
-            except Told:
+            except AlreadyReported:
                 is_complete = False
             except Mistake as mistake:
                 is_complete = False
                 sources.error(body.place(name), mistake.kind, f"{declarer.__name__}.{name}: {mistake}")
     if not is_complete:
-        raise Told
+        raise AlreadyReported
     return types.RecordType(tuple(fields.values()), record_class=cls, alias=cls._type_name)
 
 
@@ -171,7 +170,7 @@ def _field(name: str, type_: types.DataType, options: FieldOptions) -> types.Fie
     if hasattr(RecordValue, name) or name.startswith("_"):
         raise Mistake("reserved name", f"every record has {name} already, or it is private: choose another name")
     if options.to is not None and options.to not in FIELD_FLAGS:
-        raise Mistake("unknown flag", f"who hears of a field is said by a property flag, not by {options.to!r}")
+        raise Mistake("unknown flag", f"the receivers of a field are set by a property flag, not by {options.to!r}")
     default = None
     if options.default is not MISSING:
         default = plain_default(type_, options.default, options.database_length)
@@ -179,7 +178,7 @@ def _field(name: str, type_: types.DataType, options: FieldOptions) -> types.Fie
 
 
 def plain_default(given_type: types.DataType, given: Any, database_length: int | None) -> Any:
-    """A default as it is kept: plain data, checked against its type. It may be a Mistake."""
+    """A default as plain data, checked against its type; raises Mistake."""
     try:
         types.limited_codec(given_type, database_length).check(given)
         return _plain(given_type, given)

@@ -13,33 +13,33 @@ from terrazzo.schema.declarations import Declarations
 from terrazzo.schema.model import ALWAYS, Compression, DetailLevel, Place, Volatile
 
 _IDLE = ("temp_properties", "compression", "explicit_database_id")
-"""Settings that nothing reads yet."""
+"""Settings that have no effect yet."""
 
 
-def read_settings(sources: Sources, cls: type[Declaration], said: Declarations) -> None:
+def read_settings(sources: Sources, cls: type[Declaration], declared: Declarations) -> None:
     """Take over the settings that the class itself makes."""
     for name, value in vars(cls).items():
         if name in SETTINGS and not isinstance(value, PropertyOptions):
             place = sources.body(cls).place(name)
             try:
-                _READERS.get(name, _plain)(said, name, value, place)
+                _READERS.get(name, _plain)(declared, name, value, place)
                 if name in _IDLE and value != getattr(Declaration, name):
                     warn_of_idle(sources, place, f"{cls.__name__}.{name}")
             except Mistake as mistake:
                 sources.error(place, mistake.kind, f"{cls.__name__}.{name}: {mistake}")
-                said.is_complete = False
+                declared.is_complete = False
 
 
-def _plain(said: Declarations, name: str, value: Any, place: Place) -> None:
+def _plain(declared: Declarations, name: str, value: Any, place: Place) -> None:
     """A setting that is only yes or no."""
     if not isinstance(value, bool):
         raise Mistake("bad setting", f"it is True or False, not {value!r}")
-    if name != "server_only":  # which is a matter of the list of types, and read from there
-        setattr(said.sayings, name, value)
+    if name != "server_only":  # read when the list of types is made
+        setattr(declared.settings, name, value)
 
 
-def _appeal_radius(said: Declarations, name: str, value: Any, place: Place) -> None:
-    said.sayings.appeal_radius = _metres(value)
+def _appeal_radius(declared: Declarations, name: str, value: Any, place: Place) -> None:
+    declared.settings.appeal_radius = _metres(value)
 
 
 def _metres(value: Any) -> float:
@@ -55,16 +55,16 @@ def _distance(value: Any) -> float | None:
     return ALWAYS if value is True else _metres(value)
 
 
-def _volatile(said: Declarations, name: str, value: Any, place: Place) -> None:
+def _volatile(declared: Declarations, name: str, value: Any, place: Place) -> None:
     if not isinstance(value, Volatile):
         raise Mistake("bad setting", f"it is Volatile(position=True, yaw=True) or the like, not {value!r}")
     volatile = Volatile(*map(_distance, (value.position, value.yaw, value.pitch, value.roll)))
     if not volatile.in_order():
         raise Mistake("volatile order", "yaw must reach at least as far as pitch, and pitch as far as roll")
-    said.sayings.volatile = volatile
+    declared.settings.volatile = volatile
 
 
-def _detail_levels(said: Declarations, name: str, value: Any, place: Place) -> None:
+def _detail_levels(declared: Declarations, name: str, value: Any, place: Place) -> None:
     if not isinstance(value, Sequence) or not all(isinstance(each, DetailLevel) for each in value):
         raise Mistake("bad LoD level", 'it is a list of levels: [level("near", 30), level("far", 200)]')
     reached = -1.0
@@ -76,19 +76,19 @@ def _detail_levels(said: Declarations, name: str, value: Any, place: Place) -> N
             )
         reached = each.start
         level = replace(each, start=_metres(each.start), hysteresis=_metres(each.hysteresis))
-        said.levels[each.label] = (level, place)
+        declared.levels[each.label] = (level, place)
 
 
-def _temp_properties(said: Declarations, name: str, value: Any, place: Place) -> None:
+def _temp_properties(declared: Declarations, name: str, value: Any, place: Place) -> None:
     if isinstance(value, str) or not all(isinstance(each, str) for each in value):
         raise Mistake("bad setting", 'it is a tuple of names: ("path", "target")')
-    said.temp_properties.update(dict.fromkeys(value))
+    declared.temp_properties.update(dict.fromkeys(value))
 
 
-def _compression(said: Declarations, name: str, value: Any, place: Place) -> None:
+def _compression(declared: Declarations, name: str, value: Any, place: Place) -> None:
     if not isinstance(value, Compression) or not {value.internal, value.external} <= set(range(10)):
         raise Mistake("bad setting", "it is Compression(internal=…, external=…), each 0 (none) to 9")
-    said.sayings.internal_compression, said.sayings.external_compression = value.internal, value.external
+    declared.settings.internal_compression, declared.settings.external_compression = value.internal, value.external
 
 
 _READERS: dict[str, Callable[[Declarations, str, Any, Place], None]] = {

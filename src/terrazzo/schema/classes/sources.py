@@ -1,9 +1,8 @@
-"""Where a class was written: the file, and the lines of what its body declares. And the list of what was
-wrong there.
+"""Where a class was written: the file, and the lines of what its body declares; and the mistakes found there.
 
-Python tells at run time what a class holds but not where each line of it stands, so the file is read once
-more, with `ast`. A class is found by its qualified name; of two with the same name the one that starts where
-Python says, else the last, which is the one that a module ends up with.
+A class has no line numbers of its attributes at run time, so the file is read once more, with `ast`. A class is found
+by its qualified name; of two with the same name, by `__firstlineno__` if Python has it, else the last one is taken,
+which is the one that the module has in the end.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from terrazzo.schema.report import Report
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Told(Exception):
-    """What was declared cannot be had, for a mistake elsewhere that is noted already."""
+class AlreadyReported(Exception):
+    """Something declared cannot be used because of a mistake elsewhere, which is noted already."""
 
 
 class Mistake(Exception):
-    """A mistake in a declaration: its kind and what to do. Whoever catches it knows the line."""
+    """A mistake in a declaration: its kind and what to do. The code that catches it adds the line."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -84,7 +83,7 @@ class Sources:
         return found
 
     def error(self, place: Place, kind: str, message: str) -> None:
-        """Note a mistake; the same one met again on another way (through a second heir) is still one."""
+        """Note a mistake; the same one found again through another class is noted once."""
         self.report.error(place, kind, message, subject=message)
 
     def name_of(self, path: Path, module: str = "") -> str:
@@ -126,7 +125,7 @@ class Sources:
             try:
                 self._trees[file] = ast.parse(Path(file).read_bytes())
             except (OSError, SyntaxError, ValueError):
-                # The file changed or went away since it was imported: problems are then told without lines.
+                # The file changed or was deleted since it was imported: problems are then reported without lines.
                 self._trees[file] = ast.Module([], [])
         return self._trees[file]
 

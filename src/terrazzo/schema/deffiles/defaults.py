@@ -44,15 +44,15 @@ _UNREADABLE = (RefType, UserType, GuidType)
 
 
 class _BadDefault(Exception):
-    """The text is no value of the type; the message says why."""
+    """The text is no value of the type; the message has the reason."""
 
 
 class _Unreadable(Exception):
-    """The value cannot be had from text."""
+    """The type has no values that can be written as text."""
 
 
 def read_default(report: Report, data_type: DataType, section: Element) -> Any:
-    """The plain value of a <Default>; None when it says nothing or is wrong, which was then reported."""
+    """The plain value of a <Default>; None when it is empty, or wrong, which was then reported."""
     try:
         value = _plain(data_type, section)
         if value is not None:
@@ -169,7 +169,7 @@ def _inner(data_type: DataType, own_default: Any, section: Element | None) -> An
 
 
 def _natural(data_type: DataType) -> Any:
-    """The default of a type as a plain value; `DataType.default` would give one that knows an owner."""
+    """The default of a type as a plain value; `DataType.default` would return one that can have an owner."""
     if data_type.preset is not None:
         return data_type.preset
     if isinstance(data_type, SequenceType):

@@ -1,4 +1,4 @@
-"""One .def file: an entity type, an interface or a component, as it stands, without what it refers to.
+"""One .def file: an entity type, an interface or a component by itself, without the files that it refers to.
 
     <root>
         <Parent> Name </Parent>                     entity_defs/Name.def
@@ -9,7 +9,7 @@
         <Components> <name> Type </name> …          entity_defs/components/Type.def
         and single values: AppealRadius, Persistent, NetworkCompression …
 
-Sections may stand in any order in the file: `model` and `declarations` say in which order they count.
+Sections may be in any order in the file; `model` and `declarations` define the order in which they count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ZIP_LEVEL = 6
 
 
 def read_def(root: Element, report: Report, types: TypeReader) -> Declarations:
-    """What the file says."""
+    """The declarations of the file."""
     return _DefReader(root, report, types).read()
 
 
@@ -91,7 +91,7 @@ class _DefReader:
                     self._found.interfaces.append(Reference(name, each.place))
 
     def _is_file_name(self, element: Element, name: str) -> bool:
-        """Names become paths, so only what cannot leave the folder passes."""
+        """Names become paths, so a name that could lead out of the folder is refused."""
         if is_name(self._report, element, name, "a definition file"):
             return True
         self._found.is_complete = False
@@ -122,7 +122,7 @@ class _DefReader:
         warn_unknown(self._report, section, ("position", *_ANGLES))
         volatile = Volatile(**{tag: self._reach(section, tag) for tag in ("position", *_ANGLES)})
         if volatile.in_order():
-            self._found.sayings.volatile = volatile
+            self._found.settings.volatile = volatile
             return
         reaches = [-1.0 if reach is None else reach for reach in (volatile.yaw, volatile.pitch, volatile.roll)]
         wrong = section.child("pitch" if reaches[1] > reaches[0] else "roll")
@@ -145,8 +145,8 @@ class _DefReader:
 
     def _compression(self, section: Element) -> None:
         warn_unknown(self._report, section, ("internal", "external"))
-        self._found.sayings.internal_compression = self._zip_level(section.child("internal"))
-        self._found.sayings.external_compression = self._zip_level(section.child("external"))
+        self._found.settings.internal_compression = self._zip_level(section.child("internal"))
+        self._found.settings.external_compression = self._zip_level(section.child("external"))
 
     def _zip_level(self, section: Element | None) -> int | None:
         if section is None:
@@ -171,12 +171,12 @@ class _DefReader:
                 self._found.components[each.tag] = Reference(kind, each.place)
 
     def _single_values(self) -> None:
-        said, root, report = self._found.sayings, self._root, self._report
-        said.appeal_radius = read_number(report, root, "AppealRadius")
-        said.is_manual_aoi = read_bool(report, root, "IsManualAoI")
-        said.detailed_volatile_position = read_bool(report, root, "ShouldSendDetailedVolatilePosition")
-        said.persistent = read_bool(report, root, "Persistent")
-        said.explicit_database_id = read_bool(report, root, "ExplicitDatabaseID")
+        settings, root, report = self._found.settings, self._root, self._report
+        settings.appeal_radius = read_number(report, root, "AppealRadius")
+        settings.is_manual_aoi = read_bool(report, root, "IsManualAoI")
+        settings.detailed_volatile_position = read_bool(report, root, "ShouldSendDetailedVolatilePosition")
+        settings.persistent = read_bool(report, root, "Persistent")
+        settings.explicit_database_id = read_bool(report, root, "ExplicitDatabaseID")
         temporary = root.child("TempProperties")
         for each in temporary.children if temporary is not None else ():
             if is_name(report, each, each.tag, "a property"):

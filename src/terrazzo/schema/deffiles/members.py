@@ -94,7 +94,7 @@ class MemberReader:
     def _flags(self, section: Element) -> Flags | None:
         flags = section.child("Flags")
         if flags is None and section.child("Type") is None:
-            # Whatever this is meant to be, the missing type has been told.
+            # The missing type has been reported: no second problem of the same property.
             return None
         if flags is None or not flags.text:
             message = f"{section.tag} has no <Flags>: write one of {', '.join(Flags.__members__)}"
@@ -115,7 +115,7 @@ class MemberReader:
             self._report.error(type_section.place, "mailbox in client data", message)
             return False
         if sends(data_type, flags, PythonType):
-            message = f"{section.tag} sends PYTHON to clients: a FIXED_DICT says what is in it and is smaller"
+            message = f"{section.tag} sends PYTHON to clients: a FIXED_DICT has declared fields and is smaller"
             self._report.warn(type_section.place, "python in client data", message)
         return True
 
@@ -204,7 +204,7 @@ class MemberReader:
         if exposed.text in allowed:
             return Exposed[exposed.text]
         message = (
-            f"{exposed.text} does not say who may call {section.tag}: a {side.value} method has an empty "
+            f"{exposed.text} does not allow any client to call {section.tag}: a {side.value} method has an empty "
             f"<Exposed/> or {' or '.join(allowed)}"
         )
         self._report.error(exposed.place, "unknown exposure", message)
@@ -213,7 +213,7 @@ class MemberReader:
     def _warn_of_arguments(self, section: Element, args: tuple[Argument, ...], side: Side) -> None:
         for each in args:
             if contains(each.type, RefType):
-                message = f"{section.tag} passes a MAILBOX to or from clients, who have none: pass the entity's id"
+                message = f"{section.tag} passes a MAILBOX to or from clients, which have none: pass the entity's id"
                 self._report.warn(section.place, "mailbox in client data", message)
             if side is Side.CLIENT and has_shares(each.type):
                 message = (

@@ -1,7 +1,7 @@
-"""Reading the small things of a section: names, numbers, yes and no; and telling what nobody knows.
+"""Reads the small things of a section: names, numbers, yes and no; and reports unknown tags.
 
-A number or a yes/no that cannot be read is told and counts as not said, so that one slip does not lose a
-whole property. A tag with a prefix (`xmlns:xsi`, left behind by tools) is never the name of something.
+A number or a yes/no that cannot be read is reported and then ignored, so that the rest of the property is still used. A
+tag with a prefix (`xmlns:xsi`, left behind by tools) is never the name of something.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 def warn_unknown(report: Report, section: Element, known: Collection[str]) -> None:
-    """Warn of every child whose tag is not known."""
+    """Warn of every child with an unknown tag."""
     for child in section.children:
         if child.tag not in known:
             pass_over(report, child, section.tag, known)
 
 
 def pass_over(report: Report, child: Element, where: str, known: Collection[str] = ()) -> None:
-    """Warn that a child means nothing here."""
+    """Warn that a child is ignored here."""
     hint = did_you_mean(child.tag, known)
     report.warn(
         child.place,
@@ -50,7 +50,7 @@ def is_name(report: Report, element: Element, name: str, what: str) -> bool:
 
 
 def read_bool(report: Report, section: Element, tag: str) -> bool | None:
-    """Yes or no; None where the section does not say."""
+    """Yes or no; None where the section does not have it."""
     child = section.child(tag)
     if child is None or not child.text:
         return None
@@ -72,7 +72,7 @@ def read_flags(report: Report, element: Element, allowed: Iterable[Flags]) -> Fl
 
 
 def read_number(report: Report, section: Element, tag: str) -> float | None:
-    """A number that is not negative; None where the section does not say."""
+    """A number that is not negative; None where the section does not have it."""
     child = section.child(tag)
     if child is None or not child.text:
         return None
@@ -93,7 +93,7 @@ def to_number(text: str) -> float | None:
 
 
 def read_length(report: Report, section: Element, tag: str) -> int | None:
-    """A whole number above zero; None where the section does not say."""
+    """A whole number above zero; None where the section does not have it."""
     number = read_number(report, section, tag)
     if number is None:
         return None

@@ -9,8 +9,8 @@
 ROOT is the folder given, its `scripts` folder, or, given `entity_defs` itself, the folder around it. Problems
 name files relative to ROOT.
 
-Each file is read once. What it says together with its parent and interfaces is remembered too, so that a ring
-among them is met once: the reference that closes the ring is reported, and read as if it were not there.
+Each file is read once. Its declarations, laid together with those of its parent and interfaces, are stored, so that a
+ring among them is found once: the reference that closes the ring is reported, and then ignored.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Tree:
                 yield self._entity(name, type_id, on_client, file, together)
 
     def _listed(self, root: Element) -> Iterator[tuple[Element, bool]]:
-        """The entity types in the order of their ids, and whether clients know them."""
+        """The entity types in the order of their ids, and whether they have a client part."""
         sections = {tag: root.child(tag) for tag in _SECTIONS}
         if not any(sections.values()):
             yield from ((each, True) for each in root.children)
@@ -137,7 +137,7 @@ class Tree:
             return False
 
     def _lay_together(self, file: str) -> Declarations | None:
-        """What a file says with its parent and interfaces; None when the file itself cannot be read."""
+        """The declarations of a file with its parent and interfaces; None when the file itself cannot be read."""
         if file in self._together:
             return self._together[file]
         self._open.append(file)
@@ -179,16 +179,16 @@ class Tree:
             return None
         return self._lay_together(file)
 
-    def _entity(self, name: str, type_id: int, on_client: bool, file: str, said: Declarations) -> EntitySchema:
+    def _entity(self, name: str, type_id: int, on_client: bool, file: str, declared: Declarations) -> EntitySchema:
         components = {
             component: found
-            for component, reference in said.components.items()
+            for component, reference in declared.components.items()
             if (found := self._follow(reference, _COMPONENT)) is not None
         }
-        if len(components) < len(said.components):
-            said = replace(said, is_complete=False)
+        if len(components) < len(declared.components):
+            declared = replace(declared, is_complete=False)
         place = Place(file, 1)
-        return assemble(name, type_id, said, components, self.report, on_client=on_client, place=place)
+        return assemble(name, type_id, declared, components, self.report, on_client=on_client, place=place)
 
 
 def _find_root(path: Path) -> Path | None:

@@ -1,4 +1,4 @@
-"""Type sections: what stands in <Type>, <of>, <Arg> and in alias.xml becomes a DataType.
+"""Type sections: the content of <Type>, <of>, <Arg> and of alias.xml becomes a DataType.
 
     UINT8                                       built in, or the name of an alias
     ARRAY <of> TYPE </of> <size> 4 </size>      also TUPLE; without <size> of any length; persistAsBlob
@@ -8,13 +8,13 @@
     USER_TYPE <implementedBy> module.object </implementedBy>
 
 Each may hold a <Default>. Aliases may stand in any order and refer to each other, but not in a ring; the name
-of an alias wins over a built-in one. An alias that is wrong is reported where it stands and remembered as
-wrong: whatever uses it is left out without a further word. Nothing that a definition names is imported: the
-caller gives the classes.
+of an alias wins over a built-in one. An alias that is wrong is reported once, at its own line, and marked as wrong:
+what uses it is left out without a further report. Nothing that a definition names is imported: the caller passes the
+classes.
 
-Limits, so that no file can make the engine hang: a type is at most DEPTH_MAX deep and its default value has
-at most PARTS_MAX parts; and the elements of an array without size take at least one byte each, else a few
-bytes from outside could stand for millions of them.
+Limits, so that no file can make the engine hang: a type is at most DEPTH_MAX deep and its default value has at most
+PARTS_MAX parts; and the elements of an array without size take at least one byte each, else a few bytes from outside
+could stand for millions of them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""XML as definition files use it: elements with a text, children and a line. Attributes mean nothing.
+"""XML as definition files use it: elements with a text, children and a line. Attributes are ignored.
 
 Files in the wild are not clean, so more is read than strict XML allows:
 - prefixes need no declaration (an element named `xmlns:xsi` is one like any other), any root will do;
-- any text encoding that Python knows may be declared (the parser itself knows few); a file that is not what
-  it declares, or declares nothing and is not UTF-8, is read as Latin-1 with a warning (names are ASCII);
+- any text encoding of Python may be declared (the parser itself has few); a file that is not in the encoding that it
+  declares, or declares none and is not UTF-8, is read as Latin-1 with a warning (names are ASCII);
 - blanks and a byte order mark may stand before the XML declaration.
 
 What a hostile file could use is refused: entity declarations (their expansion has no bound) and nesting
@@ -52,7 +52,7 @@ class Element:
         return [each for each in self.children if each.tag == tag]
 
 
-class _Refused(Exception):
+class _Unacceptable(Exception):
     """Well-formed, but not to be read."""
 
 
@@ -73,7 +73,7 @@ class _Builder:
 
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         if len(self.open) >= DEPTH_MAX:
-            raise _Refused(f"elements are nested more than {DEPTH_MAX} deep: no definition needs that")
+            raise _Unacceptable(f"elements are nested more than {DEPTH_MAX} deep: no definition needs that")
         element = Element(tag, Place(self._file, self._parser.CurrentLineNumber))
         if self.open:
             self._end_piece(self.open[-1])
@@ -91,7 +91,7 @@ class _Builder:
         self._piece.clear()
 
     def _entity(self, name: str, *_rest: object) -> None:
-        raise _Refused(f"the entity {name} is declared: definition files may not, write out what it stands for")
+        raise _Unacceptable(f"the entity {name} is declared: definition files may not, write out what it stands for")
 
 
 def parse_xml(data: bytes, file: str, report: Report) -> Element | None:
@@ -107,7 +107,7 @@ def parse_xml(data: bytes, file: str, report: Report) -> Element | None:
     except expat.ExpatError as problem:
         report.error(Place(file, problem.lineno), "malformed XML", _explain(problem, builder.open))
         return None
-    except _Refused as problem:
+    except _Unacceptable as problem:
         report.error(Place(file, parser.CurrentLineNumber), "malformed XML", str(problem))
         return None
     if doubt:

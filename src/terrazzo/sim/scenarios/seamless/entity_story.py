@@ -64,7 +64,7 @@ class Track:
         self.facts: list[Fact] = []
         self.now: dict[str, bytes] = {}
         """Every property that this audience sees, as it sees it."""
-        self._codecs = {each.name: each.codec_for(receiver) for each in layout.properties if receiver.hears(each.flags)}
+        self._codecs = {each.name: each.codec_for(receiver) for each in layout.properties if receiver.gets(each.flags)}
         for name, value in zip(layout.names, values, strict=True):
             if name in self._codecs:
                 self.now[name] = self._codecs[name].encode(value)

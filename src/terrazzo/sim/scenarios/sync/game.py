@@ -97,7 +97,7 @@ class Thing(Being):
         judge = self.judge
         for prop in self.declared.cell_properties:
             is_sure = prop.is_reliable and prop.detail_level is None and not prop.send_latest_only
-            if prop.name not in FIXED and is_sure and Receiver.OTHER_CLIENTS.hears(prop.flags):
+            if prop.name not in FIXED and is_sure and Receiver.OTHER_CLIENTS.gets(prop.flags):
                 judge.edits += judge.editor(self.id).edit(self, prop, judge.is_new(self.id))
                 return
 
