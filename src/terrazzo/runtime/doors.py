@@ -47,7 +47,17 @@ class Mailbox:
     """What has happened at a door since its app last looked."""
 
     def __init__(self) -> None:
+        self.endpoint: ServerEndpoint | None = None
+        """Behind this door; None before it is open."""
         self._events: list[Event] = []
+
+    def take_rows(self) -> bytes:
+        """What the sessions have sent into their lanes (`wire.client.lane`)."""
+        return b"" if self.endpoint is None else self.endpoint.take_rows()
+
+    def send_rows(self, parcels: bytes | bytearray | memoryview) -> int:
+        """Queues unreliable messages for many sessions, as `ServerEndpoint.send_rows`."""
+        return 0 if self.endpoint is None else self.endpoint.send_rows(parcels)
 
     def add(self, events: list[Event]) -> None:
         """More has happened."""
@@ -99,13 +109,14 @@ class Doors:
 
     async def open(self, host: str, udp_ports: list[int], ws_ports: list[int]) -> None:
         """Listens at the first of these ports that is free; 0 is any. UsageError in one sentence when none is."""
-        udp = self._endpoint(UDP)
+        udp = self.by_udp.endpoint = self._endpoint(UDP)
         try:
             self._udp = first_free(udp_ports, lambda port: UdpServer(udp, self.by_udp.add, host=host, port=port))
         except OSError as problem:
             raise UsageError(_explain("UDP", host, udp_ports[-1], problem)) from None
         self.udp_port = self._udp.address[1]
-        self._ws = WebSocketServer(self._endpoint(WEBSOCKET), self.by_ws.add)
+        ws = self.by_ws.endpoint = self._endpoint(WEBSOCKET)
+        self._ws = WebSocketServer(ws, self.by_ws.add)
         application = web.Application(middlewares=[_one_request])
         application.router.add_get(WS_PATH, self._ws.handle)
         gate = Gate(gate_limits(self._strangers), self._known)

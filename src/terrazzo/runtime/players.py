@@ -20,8 +20,9 @@ from contextlib import suppress
 from aiohttp import ClientError, ClientSession, ClientWSTimeout
 
 from terrazzo.client import Address, ClientApp
+from terrazzo.runtime.batches import DATAGRAM_BYTES
 from terrazzo.runtime.orders import WS_PATH
-from terrazzo.runtime.udp import DATAGRAM_BYTES, READS_MAX, DatagramSocket, make_socket
+from terrazzo.runtime.udp import READS_MAX, DatagramSocket, make_socket
 from terrazzo.runtime.websocket import CLOSE_S, MESSAGE_BYTES_MAX, Pipe
 
 OnTick = Callable[[float], None]

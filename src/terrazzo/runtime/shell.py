@@ -54,6 +54,10 @@ class Pace:
 
 AT_ONCE = Pace()
 
+TIMER_STEP_S = 0.001
+"""A timer that is not due yet is set no shorter than this. Loops round to milliseconds: a timer for less rings at once,
+finds nothing due, and would be set again, thousands of times a second."""
+
 
 class Shell(ABC, Generic[Out]):
     """The turns of one endpoint. Made on a running loop; `Out` is a packet as the endpoint's poll gives it."""
@@ -103,7 +107,7 @@ class Shell(ABC, Generic[Out]):
             return
         self._closing = True
         self._end_now()
-        self._transmit(self._endpoint.poll(self._clock()))
+        self._exchange(self._clock(), None)
         self._tell()
         self._released = True
         if self._timer is not None:
@@ -139,7 +143,7 @@ class Shell(ABC, Generic[Out]):
     def _poll(self, now: float) -> None:
         if self._released or not self._may_send():
             return
-        self._transmit(self._endpoint.poll(now, self._pace.budget_bytes))
+        self._exchange(now, self._pace.budget_bytes)
         if self._pace.tick_s is not None:
             self._poll_from = now + self._pace.tick_s
         self._tell()
@@ -168,11 +172,16 @@ class Shell(ABC, Generic[Out]):
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = at
-        self._timer = self._loop.call_later(max(at - self._clock(), 0.0), self._on_timer)
+        wait_s = at - self._clock()
+        self._timer = self._loop.call_later(max(wait_s, TIMER_STEP_S) if wait_s > 0 else 0.0, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None
         self._poll(self._clock())
+
+    def _exchange(self, now: float, budget_bytes: int | None) -> None:
+        """Polls the endpoint and sends what it gives."""
+        self._transmit(self._endpoint.poll(now, budget_bytes))
 
     async def _wait_released(self) -> None:
         """What `_release` began in the background is done."""

@@ -1,9 +1,9 @@
-"""The client channel over UDP: a server's socket with all its sessions, and a client's with one.
+"""The client channel over UDP: a server's socket with all its sessions, a client's with one, and that of many clients.
 
 The sockets are read and written directly, without asyncio's datagram transports: a turn reads all that is there (up to
 READS_MAX, so that the rest of the loop gets its turn too), lets the endpoint answer, and writes it all. A socket that
 takes no more keeps the rest in order and nothing is polled meanwhile; what cannot be sent at all counts as lost,
-and the channel deals with loss.
+and the channel deals with loss. Sockets with many sessions are read and written in batches (`batches.py`).
 
 Nothing that comes in here can raise: what is not a packet is dropped and counted by the endpoint, what the system
 complains about (a peer's port that is closed) is counted here.
@@ -16,16 +16,16 @@ import socket
 from collections.abc import Callable
 from typing import Any, Generic
 
-from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Out, Pace, ServerShell
-from terrazzo.wire.client import ClientEndpoint, ServerEndpoint
+from terrazzo._speed.datagrams import Batch
+from terrazzo.runtime import batches
+from terrazzo.runtime.batches import DATAGRAM_BYTES
+from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Out, Pace, ServerShell, Shell
+from terrazzo.wire.client import ClientEndpoint, ClientSwarm, ServerEndpoint
 from terrazzo.wire.client.session import Address
 
 READS_MAX = 64
 """Datagrams read in one turn. A quarter of what a sender may have in flight: it hears of them while it still has some
 window left, and both ends work at the same time. With no limit they take turns, at half the speed."""
-
-DATAGRAM_BYTES = 2048
-"""More than a packet may have; a larger datagram is cut to this and refused for its size."""
 
 BUFFER_BYTES = 4 << 20
 """What the system is asked to hold for us while we are busy; it may give less."""
@@ -101,6 +101,66 @@ def make_socket(family: int) -> socket.socket:
     return made
 
 
+class BatchSocket:
+    """A socket on the running loop for the datagrams of many sessions, read and written in batches.
+
+    `on_batch` takes what has come; `on_turn` follows, and follows when all that the system did not take has left.
+    """
+
+    def __init__(self, host: str, port: int, *, on_batch: Callable[[Batch], None], on_turn: Callable[[], None]) -> None:
+        """`host` is a numeric address, port 0 takes any that is free."""
+        flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=flags)[0]
+        self.socket = make_socket(family)
+        try:
+            self.socket.bind(place)
+        except OSError:
+            self.socket.close()
+            raise
+        self.errors = 0
+        self.unsent = Batch()
+        """What leaves with the next `send`, or when the system takes it."""
+        self._incoming = Batch()
+        self._on_batch, self._on_turn = on_batch, on_turn
+        self._is_waiting = False
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self.socket.fileno(), self._on_readable)
+
+    @property
+    def may_send(self) -> bool:
+        """Whether the system has taken everything."""
+        return not self._is_waiting
+
+    def send(self) -> None:
+        """Sends `unsent`, now or when the system takes it."""
+        if self._is_waiting or not len(self.unsent):
+            return
+        self.errors += batches.send(self.socket, self.unsent)
+        if len(self.unsent):
+            self._is_waiting = True
+            self._loop.add_writer(self.socket.fileno(), self._on_writable)
+
+    def close(self) -> None:
+        """Gives up the socket; what it did not take is lost."""
+        self.unsent.clear()
+        self._loop.remove_reader(self.socket.fileno())
+        self._loop.remove_writer(self.socket.fileno())
+        self.socket.close()
+
+    def _on_readable(self) -> None:
+        self.errors += batches.receive(self.socket, self._incoming, READS_MAX)
+        self._on_batch(self._incoming)
+        self._incoming.clear()
+        self._on_turn()
+
+    def _on_writable(self) -> None:
+        self._loop.remove_writer(self.socket.fileno())
+        self._is_waiting = False
+        self.send()
+        if not self._is_waiting:
+            self._on_turn()
+
+
 class UdpServer(ServerShell):
     """A server's socket; listens at once. `host` is a numeric address, port 0 takes any that is free."""
 
@@ -108,30 +168,59 @@ class UdpServer(ServerShell):
         self, endpoint: ServerEndpoint, on_turn: OnTurn, *, host: str = "127.0.0.1", port: int = 0, pace: Pace = AT_ONCE
     ) -> None:
         super().__init__(endpoint, on_turn, pace=pace)
-        flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
-        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=flags)[0]
-        made = make_socket(family)
-        try:
-            made.bind(place)
-        except OSError:
-            made.close()
-            raise
-        self.address: Any = made.getsockname()
-        self.datagrams: DatagramSocket[tuple[Address, bytes]] = DatagramSocket(
-            made, read=self._read, write=_write_to, on_turn=self._heard
-        )
+        self.datagrams = BatchSocket(host, port, on_batch=self._take, on_turn=self._heard)
+        self.address: Any = self.datagrams.socket.getsockname()
 
-    def _read(self, made: socket.socket) -> None:
-        receive, hand_over, now = made.recvfrom, self.endpoint.on_datagram, self._clock()
-        for _ in range(READS_MAX):
-            data, address = receive(DATAGRAM_BYTES)
-            hand_over(address, data, now)
+    def _take(self, batch: Batch) -> None:
+        self.endpoint.on_batch(batch, self._clock())
+
+    def _exchange(self, now: float, budget_bytes: int | None) -> None:
+        self.endpoint.poll_batch(self.datagrams.unsent, now, budget_bytes)
+        self.datagrams.send()
 
     def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
-        self.datagrams.send(packets)
+        raise NotImplementedError("packets leave in batches")
 
     def _may_send(self) -> bool:
-        return not self.datagrams.unsent
+        return self.datagrams.may_send
+
+    def _release(self) -> None:
+        self.datagrams.close()
+
+
+class UdpSwarm(Shell[tuple[Address, bytes]]):
+    """The socket of many clients, which must have been opened with a `now` of the same clock. After `open` and `close`
+    of the swarm, the owner calls `flush`."""
+
+    def __init__(
+        self, swarm: ClientSwarm, on_turn: OnTurn, *, host: str = "127.0.0.1", port: int = 0, pace: Pace = AT_ONCE
+    ) -> None:
+        super().__init__(swarm, on_turn, pace=pace)
+        self.swarm = swarm
+        self.datagrams = BatchSocket(host, port, on_batch=self._take, on_turn=self._heard)
+        self.address: Any = self.datagrams.socket.getsockname()
+
+    def _take(self, batch: Batch) -> None:
+        self.swarm.on_batch(batch, self._clock())
+
+    def _exchange(self, now: float, budget_bytes: int | None) -> None:
+        self.swarm.poll_batch(self.datagrams.unsent, now, budget_bytes)
+        self.datagrams.send()
+
+    def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
+        raise NotImplementedError("packets leave in batches")
+
+    def _may_send(self) -> bool:
+        return self.datagrams.may_send
+
+    def _begin_end(self, now: float) -> None:
+        self.swarm.close_all(now)
+
+    def _end_now(self) -> None:
+        self.swarm.abort_all()
+
+    def _is_over(self) -> bool:
+        return not self.swarm.sessions and not self.swarm.opening
 
     def _release(self) -> None:
         self.datagrams.close()
@@ -184,7 +273,3 @@ async def resolve(host: str, port: int) -> Any:
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     return found[0][4]
-
-
-def _write_to(made: socket.socket, packet: tuple[Any, bytes]) -> int:
-    return made.sendto(packet[1], packet[0])

@@ -47,7 +47,7 @@ class Mutation:
     switchboard: type[Switchboard] = Switchboard
     router: type[Router] = Router
     links: type[Links] = Links
-    client: Callable[[client.Channel], None] = _leave_alone
+    client: Callable[[client.Channel], None] | None = None
     app: Callable[[App], None] = _leave_alone
     """Done to each app when it starts."""
     scenario: str = "channel"

@@ -5,16 +5,21 @@ argument, entropy a callable, datagrams go in and come out.
 
     ServerEndpoint, ClientEndpoint    server.py, client.py    datagrams in and out, sessions, events
       greeter.py, handshake.py, timers.py                     how sessions begin; keys; deadlines
+    ClientSwarm                       swarm.py                many clients behind one socket
+    Table                             table.py                the sessions of an endpoint, events, rows (lane.py)
     Session                           session.py              a peer: keys (cipher.py), path, channel
     Channel                           channel.py              messages over packets that may not arrive
       outbox.py, assembly.py, acks.py, control.py, recovery.py
+    kernel.py                         the last three in the form that is in use: as they are, or compiled
     limits.py                                                 every number and every reason
 """
 
-from terrazzo.wire.client.channel import Channel, State
+from terrazzo.wire.client.channel import State
 from terrazzo.wire.client.client import ClientEndpoint
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.handshake import public_key
+from terrazzo.wire.client.kernel import FORM, PLAIN, Channel, Form, Session
+from terrazzo.wire.client.lane import Tally
 from terrazzo.wire.client.limits import (
     CLIENT,
     SERVER,
@@ -27,19 +32,23 @@ from terrazzo.wire.client.limits import (
     Transport,
 )
 from terrazzo.wire.client.server import ServerEndpoint
-from terrazzo.wire.client.session import Session
+from terrazzo.wire.client.swarm import ClientSwarm
 
 __all__ = [
     "CLIENT",
+    "FORM",
+    "PLAIN",
     "SERVER",
     "UDP",
     "WEBSOCKET",
     "Channel",
     "ClientEndpoint",
+    "ClientSwarm",
     "Closed",
     "Connected",
     "Drop",
     "Event",
+    "Form",
     "Reason",
     "Received",
     "ServerEndpoint",
@@ -47,6 +56,7 @@ __all__ = [
     "Settings",
     "State",
     "Suite",
+    "Tally",
     "Transport",
     "public_key",
 ]

@@ -30,6 +30,7 @@ from terrazzo.wire.client import limits
 from terrazzo.wire.client.acks import Acks
 from terrazzo.wire.client.assembly import Assembly, Chunk
 from terrazzo.wire.client.control import Control
+from terrazzo.wire.client.lane import Lane, Muting, Tally
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Transport
 from terrazzo.wire.client.outbox import Outbox
 from terrazzo.wire.client.recovery import Recovery, Sent
@@ -75,6 +76,8 @@ class Channel:
         self.next_number = 0
         self.blocked = False  # the last poll's budget held something back
         self.is_confined = False  # the peer has not logged in
+        self.lane: Lane | None = None  # for unreliable messages of one kind
+        self.muting = Muting()
         self.answered: bytes | None = None  # the peer's last answer to a challenge of ours
         self._packet_bytes_max = transport.packet_bytes_max
         self._settings = settings
@@ -138,6 +141,22 @@ class Channel:
         """The peer has logged in."""
         self.is_confined = False
         self.assembly.set_free()
+
+    def tally(self) -> Tally:
+        """What the channel has counted."""
+        stats, muting = self.stats, self.muting
+        return Tally(
+            stats.packets_sent,
+            stats.packets_received,
+            self.acks.received.newest + 1 - stats.packets_received,
+            stats.bytes_sent,
+            stats.bytes_received,
+            self.outbox.resent_bytes,
+            muting.muted,
+            muting.muted_bytes,
+            muting.gaps,
+            muting.gap_max_s,
+        )
 
     def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[int, bytes]]:
         """The packets to send now, as (number, body); overhead included, never more bytes than the budget."""
@@ -210,7 +229,7 @@ class Channel:
     def _act_on(self, number: int, parsed: packet.Body, placed: list[Chunk], now: float) -> list[bytes]:
         if parsed.ack is not None:
             self._on_ack(parsed.ack, now)
-        messages = self.assembly.add(placed) if placed else []
+        messages = self.muting.take(self.assembly.add(placed), now, reliable=True) if placed else []
         if parsed.end >= 0:
             self._on_end(parsed.end, now)
         if self._peer_end is not None and self.assembly.expected > self._peer_end:
@@ -220,7 +239,7 @@ class Channel:
             if self.is_confined:
                 self.drops[Drop.EARLY] += 1
             else:
-                messages += parsed.messages
+                messages += self._loose(parsed.messages, now)
         if parsed.challenge is not None:
             self.control.answer = parsed.challenge
         if parsed.answer is not None:
@@ -230,6 +249,12 @@ class Channel:
         elif self.state is State.ENDING:
             self._check_ended()
         return messages
+
+    def _loose(self, messages: list[bytes], now: float) -> list[bytes]:
+        """The unreliable messages to deliver: neither in the lane nor muted."""
+        if self.lane is not None:
+            messages = self.lane.take(messages, now, self.drops)
+        return self.muting.take(messages, now, reliable=False)
 
     def _on_ack(self, ack: packet.Ack, now: float) -> None:
         newest = packet.expand(ack.newest, self.next_number)

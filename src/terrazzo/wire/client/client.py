@@ -21,8 +21,9 @@ from terrazzo.wire.client.channel import State
 from terrazzo.wire.client.cipher import Cipher
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.handshake import Hello
+from terrazzo.wire.client.kernel import FORM, Form, Session
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
-from terrazzo.wire.client.session import Entropy, Session
+from terrazzo.wire.client.session import Entropy
 
 
 class ClientEndpoint:
@@ -38,12 +39,16 @@ class ClientEndpoint:
         settings: Settings = limits.CLIENT,
         suite: Suite = Suite.CHACHA20_POLY1305,
         app_data: bytes = b"",
+        drops: Drops | None = None,
+        form: Form = FORM,
     ) -> None:
+        """`drops` may be shared by several clients."""
         if len(app_data) > limits.APP_DATA_BYTES_MAX:
             raise ValueRejected(f"application data in the handshake: at most {limits.APP_DATA_BYTES_MAX} bytes")
-        self.drops = Drops()
+        self.drops = Drops() if drops is None else drops
         self.session: Session | None = None
         self.reason: Reason | None = None
+        self._form = form
         self._transport = transport
         self._settings = settings
         self._suite = suite
@@ -62,6 +67,11 @@ class ClientEndpoint:
         self._open_packet: bytes | None = None
         if not transport.datagram:
             self._make_open(handshake.NO_COOKIE)
+
+    @property
+    def client_id(self) -> int:
+        """The number that the server's packets to this client bear."""
+        return self._hello.client_id
 
     def on_datagram(self, data: bytes, now: float) -> None:
         """A packet has come from the server's address. Never raises because of what is in it."""
@@ -181,7 +191,7 @@ class ClientEndpoint:
         self._start(welcome.server_id, keys, now)
 
     def _start(self, server_id: int, keys: handshake.SessionKeys, now: float) -> None:
-        session = Session(
+        session = self._form.session(
             own_id=self._hello.client_id,
             peer_id=server_id,
             suite=self._suite,

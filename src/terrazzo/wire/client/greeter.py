@@ -24,8 +24,9 @@ from terrazzo.errors import DecodeError
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.cipher import Cipher
 from terrazzo.wire.client.handshake import Hello, KeyPair, Refuse, Retry, Welcome
+from terrazzo.wire.client.kernel import Session
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
-from terrazzo.wire.client.session import Address, Entropy, Session
+from terrazzo.wire.client.session import Address, Entropy
 from terrazzo.wire.client.strangers import KnownSources, Strangers
 from terrazzo.wire.rates import Bucket, RateLimit
 
@@ -58,6 +59,7 @@ class Greeter:
         is_full: Callable[[], bool],
         give_up: Callable[[int], None],
         drops: Drops,
+        make_session: type[Session],
     ) -> None:
         """`give_up` ends a session that is a stranger and not half-open any more."""
         self._keys = KeyPair(private_key)
@@ -77,6 +79,7 @@ class Greeter:
         self._known = known
         self._give_up = give_up
         self._drops = drops
+        self._make_session = make_session
         self._secret = entropy(handshake.KEY_BYTES)
         self._by_client: dict[bytes, int] = {}  # client's key to session id, until `release`
         self._by_path: dict[Address, int | None] = {}  # over ordered transports: a connection has one OPEN in its life
@@ -207,7 +210,7 @@ class Greeter:
         welcome = handshake.encode_welcome_head(Welcome(hello.client_id, own_id, ephemeral.public))
         keys = handshake.derive_session_keys(es, ee, handshake.hash_session(open_hash, seal, welcome))
         welcome += Cipher(suite, keys.welcome).seal(0, b"", welcome)
-        session = Session(
+        session = self._make_session(
             own_id=own_id,
             peer_id=hello.client_id,
             suite=suite,

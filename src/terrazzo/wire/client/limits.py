@@ -135,6 +135,7 @@ class Drop(Sentence):
     BUSY = "busy", "All addresses together open more sessions a second than this server takes in."
     FULL = "full", "The server has as many sessions as it may have."
     CROWDED = "crowded", "A session without a login gave way to a newer one."
+    LANE_RATE = "lane_rate", "A client sends more moves a second than it may."
     ANSWERS_FULL = "answers_full", "There are more handshake answers than are kept between two polls."
 
 
@@ -175,6 +176,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     source_opens_burst: int = 200
     hellos_per_s: float = 5000.0
     answers_max: int = 4096
+    lane_per_s: float = 100.0
+    """Messages that one session may send into its lane (`lane.py`); a second's worth at once."""
 
 
 SERVER = Settings(receive_message_bytes_max=64 * 1024)

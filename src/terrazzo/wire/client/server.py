@@ -7,24 +7,25 @@ bears.
 
 The owner hears Connected, Received and Closed, in this order. A session that is over lingers to repeat its
 CLOSE to a peer that missed it. Sessions are polled when something happened to them or their timer is due,
-not all of them each time. No more sessions than `sessions_max`: a client that comes then is refused. Strangers
-(`strangers.py`) do not count there: they have limits of their own, and no player is refused because of them.
+not all of them each time (`table.py`). No more sessions than `sessions_max`: a client that comes then is refused.
+Strangers (`strangers.py`) do not count there: they have limits of their own, and no player is refused because of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from terrazzo._speed.datagrams import Batch
 from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.channel import State
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.greeter import Greeter, HalfOpen
 from terrazzo.wire.client.handshake import Hello
+from terrazzo.wire.client.kernel import FORM, Form, Session
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
-from terrazzo.wire.client.session import Address, Entropy, Session
+from terrazzo.wire.client.session import Address, Entropy
 from terrazzo.wire.client.strangers import KnownSources
-from terrazzo.wire.client.timers import Timers
 
 
 def address_to_bytes(address: Address) -> bytes:
@@ -51,10 +52,12 @@ class ServerEndpoint:
         address_bytes: Callable[[Address], bytes] = address_to_bytes,
         source_of: Callable[[Address], str] = address_to_source,
         known: KnownSources | None = None,
+        form: Form = FORM,
     ) -> None:
         """`known` may be shared by several endpoints: a player that was at one of them is known at all."""
         self.drops = Drops()
-        self.sessions: dict[int, Session] = {}
+        self._table = form.table(transport.packet_bytes_max, self._retire)
+        self.sessions: dict[int, Session] = self._table.sessions
         self.on_vouched: Callable[[Address], None] = _nobody
         """Told of each session that is no stranger any more."""
         self._admitted = 0
@@ -63,9 +66,6 @@ class ServerEndpoint:
         self._settings = settings
         self._hellos: dict[int, Hello] = {}  # of sessions and of those that linger
         self._lingering: dict[int, tuple[Session, float]] = {}
-        self._events: list[Event] = []
-        self._touched: dict[int, Session] = {}
-        self._timers = Timers()
         self._greeter = Greeter(
             private_key,
             entropy=entropy,
@@ -79,6 +79,7 @@ class ServerEndpoint:
             is_full=self._is_full,
             give_up=self._give_up,
             drops=self.drops,
+            make_session=form.session,
         )
         self.public_key = self._greeter.public_key
 
@@ -95,6 +96,14 @@ class ServerEndpoint:
         else:
             self.drops[Drop.KIND] += 1
 
+    def on_batch(self, batch: Batch, now: float) -> None:
+        """As `on_datagram`, for each datagram of a batch."""
+        at = self._table.on_batch(batch, 0, now)
+        while at < len(batch):
+            address, data = batch[at]
+            self.on_datagram(address, data, now)
+            at = self._table.on_batch(batch, at + 1, now)
+
     def on_path_lost(self, address: Address) -> None:
         """The connection under an ordered transport has closed: its session is over."""
         session_id = self._greeter.on_path_lost(address)
@@ -105,27 +114,42 @@ class ServerEndpoint:
 
     def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[Address, bytes]]:
         """Everything to send now; `budget_bytes` is for each session."""
-        out = self._greeter.take_answers()
-        self._greeter.forget(now)
-        self._forget_lingering(now)
-        for session_id in self._timers.take_due(now):
-            if session_id in self.sessions:
-                self._touched[session_id] = self.sessions[session_id]
-        touched, self._touched = self._touched, {}
-        for session in touched.values():
-            address = session.address
-            out += [(address, datagram) for datagram in session.poll(now, budget_bytes)]
-            self._after_poll(session, now)
+        out = self._begin_poll(now)
+        out += self._table.poll(now, budget_bytes)
         return out
+
+    def poll_batch(self, batch: Batch, now: float, budget_bytes: int | None = None) -> None:
+        """As `poll`, into a batch."""
+        for address, answer in self._begin_poll(now):
+            batch.add(address, answer)
+        self._table.poll_batch(batch, now, budget_bytes)
 
     def events(self) -> list[Event]:
         """What has happened since the last call, in order."""
-        events, self._events = self._events, []
-        return events
+        return self._table.take_events()
+
+    def take_rows(self) -> bytes:
+        """The rows that sessions have sent into their lanes since the last call (`lane.py`)."""
+        return self._table.rows.take()
+
+    def send_rows(self, parcels: bytes | bytearray | memoryview, *, reliable: bool = False) -> int:
+        """Queues messages for many sessions from one buffer (`lane.py`); gives how many were not taken, because their
+        session is not open. ValueError or ValueRejected, before the first is taken, for a buffer that cannot be."""
+        return self._table.send_rows(parcels, reliable)
 
     def next_timeout(self) -> float | None:
         """When `poll` must be called although nothing comes; None when there is nothing to wait for."""
-        return self._timers.next_at
+        next_at = self._table.next_at
+        if self._lingering:
+            gone_at = next(iter(self._lingering.values()))[1]
+            return gone_at if next_at is None else min(gone_at, next_at)
+        return next_at
+
+    def _begin_poll(self, now: float) -> list[tuple[Address, bytes]]:
+        answers = self._greeter.take_answers()
+        self._greeter.forget(now)
+        self._forget_lingering(now)
+        return answers
 
     def _is_full(self) -> bool:
         return self._admitted >= self._settings.sessions_max
@@ -150,25 +174,15 @@ class ServerEndpoint:
         session_id = int.from_bytes(data[1:5], "little")
         session = self.sessions.get(session_id)
         if session is not None:
-            self._on_session_data(session, address, data, now)
+            self._table.on_data(session, address, data, now)
         elif session_id in self._greeter.half_open:
             self._on_first_data(self._greeter.half_open[session_id], address, data, now)
         elif session_id in self._lingering:
             session = self._lingering[session_id][0]
             if session.on_datagram(address, data, now) is not None:
-                self._touched[session_id] = session
+                self._table.touch(session)
         else:
             self.drops[Drop.UNKNOWN] += 1
-
-    def _on_session_data(self, session: Session, address: Address, data: bytes, now: float) -> None:
-        messages = session.on_datagram(address, data, now)
-        if messages is None:
-            return
-        self._touched[session.id] = session
-        if messages:
-            self._events.append(Received(session, messages))
-        if session.state is State.CLOSED:
-            self._retire(session, now)
 
     def _on_first_data(self, half: HalfOpen, address: Address, data: bytes, now: float) -> None:
         """If it authenticates, the client has the keys, and the session is open."""
@@ -178,30 +192,29 @@ class ServerEndpoint:
             return
         del self._greeter.half_open[session.id]
         self._hellos[session.id] = half.hello
-        self._touch(session)
         if self._is_full():
             self.drops[Drop.FULL] += 1
             self._greeter.strangers.remove(session.id)
             session.abort(Reason.SERVER_FULL)
+            self._table.touch(session)
             self._linger(session, now)
             return
-        self.sessions[session.id] = session
-        session.on_touched = self._touch
+        self._table.add(session)
         session.on_vouched, session.on_admitted = self._on_vouched, self._on_admitted
         if not self._settings.needs_admission:
             session.admit()
-        self._events.append(Connected(session, half.app_data))
+        self._table.events.append(Connected(session, half.app_data))
         if messages:
-            self._events.append(Received(session, messages))
+            self._table.events.append(Received(session, messages))
         if session.state is State.CLOSED:
             self._retire(session, now)
 
     def _retire(self, session: Session, now: float) -> None:
         """The session is over: tell the owner."""
-        if session.reason is not None and self.sessions.pop(session.id, None) is not None:
+        if session.reason is not None and self._table.remove(session):
             self._admitted -= session.is_admitted
             self._greeter.strangers.remove(session.id)
-            self._events.append(Closed(session, session.reason, session.channel.closed_by_peer))
+            self._table.events.append(Closed(session, session.reason, session.channel.closed_by_peer))
             self._linger(session, now)
 
     def _linger(self, session: Session, now: float) -> None:
@@ -209,8 +222,6 @@ class ServerEndpoint:
         if len(self._lingering) >= self._settings.sessions_max:
             self._forget_oldest()
         self._lingering[session.id] = (session, now + limits.LINGER_S)
-        self._timers.forget(session.id)
-        self._timers.set(session.id, now + limits.LINGER_S)
 
     def _forget_lingering(self, now: float) -> None:
         while self._lingering and next(iter(self._lingering.values()))[1] <= now:
@@ -220,20 +231,6 @@ class ServerEndpoint:
         session_id = next(iter(self._lingering))
         del self._lingering[session_id]
         self._greeter.release(self._hellos.pop(session_id))
-        self._timers.forget(session_id)
-
-    def _touch(self, session: Session) -> None:
-        self._touched[session.id] = session
-
-    def _after_poll(self, session: Session, now: float) -> None:
-        if session.state is State.CLOSED:
-            self._retire(session, now)
-            return
-        if session.channel.blocked:
-            self._touch(session)
-        due_at = session.next_timeout()
-        if due_at is not None:
-            self._timers.set(session.id, due_at)
 
 
 def _nobody(address: Address) -> None:

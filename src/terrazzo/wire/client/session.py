@@ -25,6 +25,7 @@ from terrazzo._speed import packet
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.channel import Channel, State
 from terrazzo.wire.client.cipher import Cipher
+from terrazzo.wire.client.lane import Lane, Rows, Tally
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
 
 Address = Hashable
@@ -61,12 +62,15 @@ class Session:
         self.on_touched: Callable[[Session], None] = _nobody
         self.on_vouched: Callable[[Session], None] = _nobody
         self.on_admitted: Callable[[Session], None] = _nobody
+        self.rows: Rows | None = None
+        """Of the endpoint, for the session's lane."""
         self._peer_id = peer_id
         self._seal = Cipher(suite, send_key).seal
         self._open = Cipher(suite, receive_key).open
         self._packets_max = limits.PACKETS_MAX[suite]
         self._movable = transport.datagram
         self._entropy = entropy
+        self._lane_per_s = settings.lane_per_s
         self._drops = drops
         self._forgeries = 0
         self._token: bytes | None = None  # the challenge that the present address has not answered yet
@@ -106,6 +110,31 @@ class Session:
         """Queue messages, all or none; False when the session is over or ending."""
         self.on_touched(self)
         return self.channel.send_many(messages, reliable=reliable)
+
+    def send_part(self, data: bytes | bytearray | memoryview, start: int, stop: int, *, reliable: bool = True) -> bool:
+        """As `send`, of a part of a buffer."""
+        view = memoryview(data).cast("B")
+        if not 0 <= start <= stop <= len(view):
+            raise ValueError("a part that the buffer does not have")
+        return self.send_many((bytes(view[start:stop]),), reliable=reliable)
+
+    def set_lane(self, first_byte: int, size: int, tag: int) -> None:
+        """From now on, unreliable messages of this first byte and size become rows of the endpoint (`lane.py`)."""
+        if self.rows is None:
+            raise ValueError("a session has a lane at an endpoint only")
+        self.channel.lane = Lane(self.rows, self.id, first_byte, size, tag, self._lane_per_s)
+
+    def clear_lane(self) -> None:
+        """All messages are delivered in events again."""
+        self.channel.lane = None
+
+    def mute(self, kinds: bytes) -> None:
+        """From now on, messages that begin with one of these bytes are counted and not delivered."""
+        self.channel.muting.set(kinds)
+
+    def tally(self) -> Tally:
+        """What the session has counted."""
+        return self.channel.tally()
 
     def close(self, now: float) -> None:
         """End gracefully: both ends get everything that was sent."""

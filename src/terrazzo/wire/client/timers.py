@@ -1,45 +1,45 @@
-"""Who must be polled when, for many sessions whose deadlines change all the time.
+"""When each session must be polled although nothing comes for it.
 
-A deadline that moves later costs nothing: the earlier one rings, finds nothing due, and is set anew. A
-deadline that moves earlier is added before those that are set. So the deadlines of one session form a stack
-with the earliest on top, and the heap stays small.
+The deadlines of most sessions change with every packet, and few ever pass. So a deadline is a number in a table that is
+overwritten, and the table is looked through only when the earliest deadline may have passed: `next_at` is never later
+than the earliest deadline, but may be earlier, when that deadline has moved since the last look.
 """
 
 from __future__ import annotations
 
-import heapq
+from math import inf
 
 
 class Timers:
     """Deadlines by session id."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[float, int]] = []
-        self._set: dict[int, list[float]] = {}
+        self._due: dict[int, float] = {}
+        self._bound = inf
+
+    def __len__(self) -> int:
+        return len(self._due)
 
     def set(self, session_id: int, due_at: float) -> None:
-        """Ring for this session at this time at the latest."""
-        stack = self._set.setdefault(session_id, [])
-        if not stack or due_at < stack[-1]:
-            stack.append(due_at)
-            heapq.heappush(self._heap, (due_at, session_id))
+        """The deadline of this session, in place of the one that it has."""
+        self._due[session_id] = due_at
+        self._bound = min(self._bound, due_at)
 
     def forget(self, session_id: int) -> None:
-        """Ring for this session no more."""
-        self._set.pop(session_id, None)
+        """This session has no deadline."""
+        self._due.pop(session_id, None)
 
     def take_due(self, now: float) -> list[int]:
-        """The sessions whose time has come."""
-        due: list[int] = []
-        while self._heap and self._heap[0][0] <= now:
-            due_at, session_id = heapq.heappop(self._heap)
-            stack = self._set.get(session_id)
-            if stack and stack[-1] == due_at:
-                stack.pop()
-                due.append(session_id)
-        return due
+        """The sessions with a deadline that has passed, the earliest first; it is taken from them."""
+        if now < self._bound:
+            return []
+        due = sorted((due_at, session_id) for session_id, due_at in self._due.items() if due_at <= now)
+        for _, session_id in due:
+            del self._due[session_id]
+        self._bound = min(self._due.values(), default=inf)
+        return [session_id for _, session_id in due]
 
     @property
     def next_at(self) -> float | None:
-        """The earliest deadline."""
-        return self._heap[0][0] if self._heap else None
+        """No later than the earliest deadline; None when there is none."""
+        return self._bound if self._due else None

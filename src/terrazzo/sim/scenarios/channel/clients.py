@@ -13,7 +13,17 @@ from random import Random
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenario import Unrest
 from terrazzo.sim.world import World
-from terrazzo.wire.client import Channel, ClientEndpoint, Closed, Connected, Received, ServerEndpoint, Session
+from terrazzo.wire.client import (
+    FORM,
+    PLAIN,
+    Channel,
+    ClientEndpoint,
+    Closed,
+    Connected,
+    Received,
+    ServerEndpoint,
+    Session,
+)
 
 _SERVER = "proxy"
 _DATA_KIND = 6
@@ -54,17 +64,19 @@ class _Side:
 class ClientTraffic:
     """A server, its clients, and what they say to each other."""
 
-    def __init__(self, world: World, mutate: Mutate) -> None:
+    def __init__(self, world: World, mutate: Mutate | None) -> None:
+        """`mutate` is done to the channel of each session, which then has the plain form: only that can be patched."""
         rng = self._rng = world.rng("clients")
         self._world = world
         self._mutate = mutate
+        self._form = FORM if mutate is None else PLAIN
         self._is_working = True
         self._step_s = rng.choice([0.01, 0.02, 0.05])
         self._budget_bytes = rng.choice([400, 1500, 10_000])
         self._talk = 10 ** rng.uniform(-2, -0.5)
         self._wander = rng.choice([0.0, 0.0, 0.005])
         self._conditions = world.datagrams()
-        self._server = ServerEndpoint(rng.randbytes(32), entropy=world.rng("server entropy").randbytes)
+        self._server = ServerEndpoint(rng.randbytes(32), entropy=world.rng("server entropy").randbytes, form=self._form)
         self._clients: dict[str, ClientEndpoint] = {}
         self._addresses: dict[str, str] = {}
         self._sides: dict[str, tuple[_Side, _Side]] = {}
@@ -95,6 +107,7 @@ class ClientTraffic:
             entropy=self._world.rng(f"{name} entropy {self._world.clock.now}").randbytes,
             now=self._world.clock.now,
             app_data=name.encode(),
+            form=self._form,
         )
 
     def _add(self, name: str) -> None:
@@ -157,7 +170,8 @@ class ClientTraffic:
         self._world.trace.add(name, type(event).__name__, side=side.name)
         if isinstance(event, Connected):
             side.session = event.session
-            self._mutate(event.session.channel)
+            if self._mutate is not None:
+                self._mutate(event.session.channel)
         elif isinstance(event, Received):
             for message in event.messages:
                 side.hear(message)
