@@ -5,7 +5,7 @@ import math
 import pytest
 
 from terrazzo.client import Client, ClientApp, ClientGame, Phase
-from terrazzo.client.client import LEAVE_S
+from terrazzo.client.link import LEAVE_S
 from terrazzo.errors import UsageError, ValueRejected
 from terrazzo.game import Game, LoadedGame
 from terrazzo.schema.classes.parts import Client as SchemaClient

@@ -85,6 +85,36 @@ def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int) -> N
 
 @bench.command()
 @json_option
+@click.option(
+    "--clients", default=0, help="Only so many, in two steps; without it, as many as a core sustains are sought."
+)
+@click.option("--seconds", default=8.0, show_default=True, help="Measured in each step.")
+@click.option("--ws-clients", default=60, show_default=True, help="Over WebSocket, after the others; 0: none.")
+@click.option("--cores", default=0.0, help="What all processes may use; without it, nine tenths of this machine.")
+def base(as_json: bool, clients: int, seconds: float, ws_clients: int, cores: float) -> None:
+    """How many clients one core's BaseApp sustains: a real process, a stand-in of a CellApp, a crowd."""
+    import asyncio
+
+    from terrazzo.bench.base import measure
+    from terrazzo.errors import UsageError
+
+    try:
+        found = asyncio.run(
+            measure(
+                clients=clients,
+                seconds=seconds,
+                ws_clients=ws_clients,
+                cores=cores,
+                say=lambda line: click.echo(line, err=True),
+            )
+        )
+    except UsageError as problem:
+        raise click.ClickException(str(problem)) from None
+    show(found, as_json)
+
+
+@bench.command()
+@json_option
 @click.option("--ticks", default=100, show_default=True, help="Measured in each turn.")
 @click.option("--rounds", default=3, show_default=True, help="Turns that each contender gets.")
 @click.option("--minute", default=60.0, show_default=True, help="Seconds of the scripted minute.")

@@ -1,6 +1,8 @@
 """The Python client: what a player's program is made of. Bots are this client, many times.
 
-    ClientApp      client.py     the program: logs in, joins its BaseApp, keeps the view, runs the game's client parts
+    ClientLink     link.py       gets a client in and out: logs in, joins its BaseApp, leaves
+    ClientApp      client.py     the program: a link that keeps the view and runs the game's client parts
+    Walker         walker.py     a link that walks and keeps no view: crowds are made of it
     ClientGame     game.py       what all clients of one game share
     Client         parts.py      the base of a game's client parts: calls to the server, callbacks from it
     Stage          stage.py      the parts of what is in view, and when their code runs
@@ -11,8 +13,10 @@ Nothing here touches a socket, a clock or a source of randomness.
 """
 
 from terrazzo.client.bot import Bot
-from terrazzo.client.client import Address, ClientApp, Phase
+from terrazzo.client.client import ClientApp
 from terrazzo.client.game import ClientGame
+from terrazzo.client.link import Address, ClientLink, Phase
 from terrazzo.client.parts import Client
+from terrazzo.client.walker import Sights, Walker
 
-__all__ = ["Address", "Bot", "Client", "ClientApp", "ClientGame", "Phase"]
+__all__ = ["Address", "Bot", "Client", "ClientApp", "ClientGame", "ClientLink", "Phase", "Sights", "Walker"]

@@ -1,22 +1,6 @@
-"""The client program as a state machine without I/O: logs in, joins its BaseApp, lives in the world, leaves.
+"""The client program: a client (`link.py`) that keeps a view of the world and runs the game's client parts.
 
-    CONNECTING ──session──► LOGGING_IN ──key──► JOINING ──base player──► PLAYING ──leave()──► LEAVING ──► OVER
-        │                       │                  │                        │
-        └── no answer ──────────┴── refused ───────┴── logged off, lost ────┴──► OVER, `error` says why
-
-LEAVING lasts until the server's *logged off*, which comes when everything is saved, and the session has ended after it.
-Without it within LEAVE_S, or when the connection is lost first, `error` says that nothing is confirmed.
-
-There are two connections one after the other: to a LoginApp, and with the key it gives to a BaseApp. Both are known by
-addresses that mean nothing here; `poll` gives (address, packet) pairs, and `addresses` says which are still in use.
-Over UDP a driver needs one socket for both; over WebSocket one connection for each address, opened when the first
-packet for it appears and closed when it is in use no more.
-
-    on_datagram(data, now)      a packet has come, from whichever of the two
-    on_path_lost(address, now)  a WebSocket has closed, or could not be opened
-    tick(now)                   the latest move goes out, once per tick
-    poll(now)                   what is to be sent now
-    next_timeout()              when `poll` must be called although nothing happens
+    tick(now)    the latest move goes out, once per tick; the rest is told in `link.py`
 
 Moves are unreliable, so the latest one is repeated every second for as long as nothing newer is there. What is sent is
 where the own entity is at that moment: a place that the server gave replaces one that has not been sent. What the view
@@ -26,19 +10,14 @@ has to answer (`view.answers`) goes out with what follows a packet: at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
-from typing import Any, cast
 
-import msgspec
-
-from terrazzo.client import failures
 from terrazzo.client.game import ClientGame
+from terrazzo.client.link import Address, ClientLink, Phase, silent
 from terrazzo.client.parts import Client
 from terrazzo.client.stage import Stage
-from terrazzo.errors import ValueRejected
-from terrazzo.schema.arguments import text, vector
+from terrazzo.schema.arguments import vector
 from terrazzo.schema.model import Method, Side
-from terrazzo.sync.protocol import LoginReply, LoginRequest, Position, ToServer, encode_move, with_entity
+from terrazzo.sync.protocol import Position, encode_move, with_entity
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -47,37 +26,14 @@ from terrazzo.sync.view_events import (
     Seen,
     Violation,
 )
-from terrazzo.wire.client import CLIENT, UDP, ClientEndpoint, Closed, Connected, Received, Settings, Suite, Transport
-from terrazzo.wire.client.limits import LINGER_S
+from terrazzo.wire.client import CLIENT, UDP, Settings, Suite, Transport
 from terrazzo.wire.client.session import Entropy
 
-Address = tuple[str, int]
-"""Host and port, as they were given or as the LoginApp said them."""
-
 MOVE_REPEAT_S = 1.0
-ANSWER_S = 15.0
-"""How long a server that was reached may take: an account check, a place on a BaseApp."""
-LEAVE_S = 10.0
-"""How long a client that leaves waits for *logged off*."""
 COORDINATE_MAX = 3.0e38
 
 
-class Phase(Enum):
-    """Where a client is in its life."""
-
-    CONNECTING = "connecting"
-    LOGGING_IN = "logging in"
-    JOINING = "joining"
-    PLAYING = "playing"
-    LEAVING = "leaving"
-    OVER = "over"
-
-
-def _silent(event: str, /, **facts: object) -> None:
-    """Nobody reads the log."""
-
-
-class ClientApp:
+class ClientApp(ClientLink):
     """One client of a cluster."""
 
     def __init__(
@@ -93,35 +49,18 @@ class ClientApp:
         transport: Transport = UDP,
         suite: Suite = Suite.CHACHA20_POLY1305,
         settings: Settings = CLIENT,
-        log: Callable[..., None] = _silent,
+        log: Callable[..., None] = silent,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         """`listener` hears every event of the view, after the game's code did."""
-        words = ((name, "ClientApp: name"), (password, "ClientApp: password"))
-        self.phase = Phase.CONNECTING
-        self.error = ""
-        """Why it is over, in one sentence; empty when it was left properly."""
-        self.name = name
-        self.log = log
+        super().__init__(
+            digest=game.digest, login=login, server_key=server_key, name=name, password=password, entropy=entropy,
+            now=now, transport=transport, suite=suite, settings=settings, log=log,
+        )  # fmt: skip
         self.view = View(game.methods)
         self._game = game
         self._stage = Stage(game, self, log)
         self._listener = listener
-        self._server_key = server_key
-        self._transport = transport
-        self._make = {"entropy": entropy, "transport": transport, "suite": suite, "settings": settings}
-        name, password = (text(each, what, longest=settings.send_message_bytes_max) for each, what in words)
-        self._request = msgspec.json.encode(LoginRequest(name, password, game.digest))
-        if len(self._request) > settings.send_message_bytes_max:
-            raise ValueRejected(f"expected a name and a password of less than {settings.send_message_bytes_max} bytes")
-        self._login_at = login
-        self._base_at: Address | None = None
-        self._login: ClientEndpoint | None = self._connect(b"", now)
-        self._base: ClientEndpoint | None = None
-        self._answer_by: float | None = None
-        self._over_at: float | None = None
-        self._leave_by: float | None = None
-        self._farewell: str | None = None
         self._move_waits = False
         self._move_sent_at = now
 
@@ -142,11 +81,6 @@ class ClientApp:
         """Whether the own entity is in a space."""
         return self.phase is Phase.PLAYING and self.view.space is not None
 
-    @property
-    def is_over(self) -> bool:
-        """Whether it has ended, well or not."""
-        return self.phase is Phase.OVER
-
     def move(self, position: Position, yaw: float = 0.0, *, pitch: float = 0.0, roll: float = 0.0) -> bool:
         """The own entity goes here; the server hears of the latest place once per tick. False without a body, and while
         it rides on another: then it goes where that goes."""
@@ -158,17 +92,6 @@ class ClientApp:
             self._stage.play(event)
         self._move_waits = True
         return True
-
-    def leave(self, now: float) -> None:
-        """Leave the world: the server gets everything that was sent, saves the player, confirms it with *logged off*;
-        then the connection ends."""
-        if self.phase is Phase.PLAYING or (self.phase is Phase.JOINING and self._session_is_open(self._base)):
-            self._send(bytes([ToServer.BYE]))
-            self._leave_by = now + LEAVE_S
-            self._answer_by = None
-            self.phase = Phase.LEAVING
-        elif self.phase not in (Phase.LEAVING, Phase.OVER):
-            self._finish("", now)
 
     def is_player(self, entity: Seen) -> bool:
         """Whether it is the own entity."""
@@ -185,25 +108,6 @@ class ClientApp:
 
     # What a driver does with it.
 
-    @property
-    def addresses(self) -> list[Address]:
-        """The addresses in use: a connection to any other one can be closed."""
-        return [address for _, address in self._connections()]
-
-    def on_datagram(self, data: bytes, now: float) -> None:
-        """A packet has come. Never raises because of what is in it."""
-        endpoint = self._login if self._is_for_login(data) else self._base
-        if endpoint is not None:
-            endpoint.on_datagram(data, now)
-            self._hear(now)
-
-    def on_path_lost(self, address: Address, now: float) -> None:
-        """The connection under an ordered transport has closed, or could not be opened."""
-        for endpoint, place in self._connections():
-            if place == address:
-                endpoint.on_path_lost()
-        self._hear(now)
-
     def tick(self, now: float) -> None:
         """The time of the game moves on: tell where the own entity is."""
         player = self.view.player
@@ -214,159 +118,25 @@ class ClientApp:
             self._move_sent_at = now
             self._send(encode_move(player.position, player.direction), reliable=False)
 
-    def poll(self, now: float) -> list[tuple[Address, bytes]]:
-        """The packets to send now, and where."""
-        if self._answer_by is not None and now >= self._answer_by:
-            who, address = (failures.LOGIN, self._login_at) if self._base_at is None else (failures.GAME, self._base_at)
-            self._finish(failures.too_slow(who, address, ANSWER_S), now)
-        if self._leave_by is not None and now >= self._leave_by:
-            self._finish(self._not_confirmed(), now)
-        out: list[tuple[Address, bytes]] = []
-        for endpoint, address in self._connections():
-            out += [(address, data) for data in endpoint.poll(now)]
-        self._hear(now)
-        if self._login is not None and self._base is not None and self._login.reason is not None:
-            self._login = None
-        if self._over_at is not None and now >= self._over_at:
-            self._login = self._base = None
-        return out
-
-    def next_timeout(self) -> float | None:
-        """When `poll` must be called although nothing comes; None when there is nothing to wait for."""
-        endpoints = (each.next_timeout() for each, _ in self._connections())
-        times = [each for each in (*endpoints, self._answer_by, self._leave_by) if each is not None]
-        if self._over_at is not None and self.addresses:
-            times.append(self._over_at)
-        return min(times, default=None)
-
-    # The two connections.
-
-    def _connections(self) -> list[tuple[ClientEndpoint, Address]]:
-        pairs = ((self._login, self._login_at), (self._base, self._base_at))
-        return [(each, address) for each, address in pairs if each is not None and address is not None]
-
-    def _connect(self, app_data: bytes, now: float) -> ClientEndpoint:
-        return ClientEndpoint(self._server_key, now=now, app_data=app_data, **cast(Any, self._make))
-
-    def _is_for_login(self, data: bytes) -> bool:
-        """The login session may still be ending while the other one begins; packets bear the id of theirs."""
-        if self._login is None or self._base is None:
-            return self._base is None
-        session = self._login.session
-        return session is not None and data[1:5] == session.id.to_bytes(4, "little")
-
-    def _hear(self, now: float) -> None:
-        if self._login is not None:
-            for event in self._login.events():
-                self._on_login_event(event, now)
-        if self._base is not None:
-            for event in self._base.events():
-                self._on_base_event(event, now)
-
-    def _on_login_event(self, event: Connected | Received | Closed, now: float) -> None:
-        if isinstance(event, Connected):
-            self.phase = Phase.LOGGING_IN
-            self._answer_by = now + ANSWER_S
-            event.session.send(self._request)
-        elif isinstance(event, Received) and self.phase is Phase.LOGGING_IN:
-            self._on_reply(event.messages[0], now)
-        elif isinstance(event, Closed) and self.phase in (Phase.CONNECTING, Phase.LOGGING_IN):
-            self._finish(self._explain(failures.LOGIN, self._login_at, event), now)
-
-    def _on_reply(self, data: bytes, now: float) -> None:
-        self._answer_by = None
-        try:
-            reply = msgspec.json.decode(data, type=LoginReply)
-            key = bytes.fromhex(reply.key)
-        except (msgspec.DecodeError, ValueError):
-            self._finish(failures.unreadable(self._login_at), now)
-            return
-        port = reply.udp_port if self._transport.datagram else reply.ws_port
-        if reply.error:
-            self._finish(reply.error, now)
-        elif not port:
-            self._finish(failures.no_door(self._login_at, "UDP" if self._transport.datagram else "WebSocket"), now)
-        else:
-            self._end_session(self._login, now)
-            self.phase = Phase.JOINING
-            self._base_at = (reply.host or self._login_at[0], port)
-            self._base = self._connect(key, now)
-
-    def _on_base_event(self, event: Connected | Received | Closed, now: float) -> None:
-        if isinstance(event, Connected):
-            self._answer_by = now + ANSWER_S
-        elif isinstance(event, Received):
-            for message in event.messages:
-                for each in self.view.apply(message):
-                    self._on_view_event(each, now)
-            if self.phase is Phase.PLAYING:
-                for answer in self.view.answers():
-                    self._send(answer)
-        elif self.phase is Phase.LEAVING:
-            self._finish(self._not_confirmed() if self._leave_by is not None else self._farewell or "", now)
-        elif self._base_at is not None:
-            self._finish(self._explain(failures.GAME, self._base_at, event), now)
-
-    def _not_confirmed(self) -> str:
-        assert self._base_at is not None
-        return failures.not_confirmed(self._base_at)
-
-    def _explain(self, who: str, address: Address, closed: Closed) -> str:
-        return failures.explain(
-            who, address, closed.reason, was_open=closed.session is not None, by_peer=closed.by_peer
-        )
-
-    def _session_is_open(self, endpoint: ClientEndpoint | None) -> bool:
-        return endpoint is not None and endpoint.session is not None and endpoint.reason is None
-
-    def _end_session(self, endpoint: ClientEndpoint | None, now: float) -> None:
-        if endpoint is not None and endpoint.session is not None:
-            endpoint.session.close(now)
-
-    def _send(self, message: bytes, *, reliable: bool = True) -> bool:
-        if self._base is None or self._base.session is None:
-            return False
-        return self._base.session.send(message, reliable=reliable)
-
-    def _finish(self, error: str, now: float) -> None:
-        """It is over; the endpoints stay a little, so that the last packet can go out and be said again."""
-        if self.phase is Phase.OVER:
-            return
-        self.phase = Phase.OVER
-        self.error = error
-        self._answer_by = self._leave_by = None
-        self._over_at = now + LINGER_S
-        for endpoint, _ in self._connections():
-            if endpoint.reason is None:
-                endpoint.abort()
-        if error:
-            self.log("client over", name=self.name, error=error)
-
     # What the server tells.
+
+    def _on_messages(self, messages: list[bytes], now: float) -> None:
+        for message in messages:
+            for each in self.view.apply(message):
+                self._on_view_event(each, now)
+        if self.phase is Phase.PLAYING:
+            for answer in self.view.answers():
+                self._send(answer)
 
     def _on_view_event(self, event: Event, now: float) -> None:
         if isinstance(event, Violation):
             facts = {"fault": event.fault.value, "message": event.number, "entity": event.entity, "text": event.text}
             self.log("client violation", name=self.name, **facts)
         elif isinstance(event, LoggedOff):
-            self._on_logged_off(event, now)
+            self._on_logged_off(event.text, now)
         else:
             if isinstance(event, BasePlayer):
-                self._on_base_player()
+                self._on_player()
             self._stage.play(event)
         if self._listener is not None:
             self._listener(event)
-
-    def _on_base_player(self) -> None:
-        self._answer_by = None
-        if self.phase is Phase.JOINING:
-            self.phase = Phase.PLAYING
-            self._send(bytes([ToServer.READY]))
-
-    def _on_logged_off(self, event: LoggedOff, now: float) -> None:
-        if self.phase is not Phase.LEAVING:
-            self._farewell = event.text or "The game server logged this client off."
-            self.phase = Phase.LEAVING
-            self._answer_by = None
-        self._leave_by = None
-        self._end_session(self._base, now)

@@ -12,7 +12,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -91,10 +91,15 @@ class LocalProcess:
 class LocalLauncher:
     """Processes of this machine. They are in sessions of their own: Ctrl-C is the launcher's to hear."""
 
+    def __init__(self, modules: Mapping[str, str] | None = None) -> None:
+        """`modules`: by kind, modules that run in place of `terrazzo.runtime.process` (stand-ins of benchmarks)."""
+        self._modules = modules or {}
+
     async def launch(self, order: Order, hear: Hear) -> Launched:
         """See Launcher."""
+        module = self._modules.get(order.kind, "terrazzo.runtime.process")
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "terrazzo.runtime.process", order.name,
+            sys.executable, "-P", "-m", module, order.name,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None

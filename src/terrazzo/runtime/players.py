@@ -1,4 +1,4 @@
-"""What drives a `ClientApp`: its packets, its ticks, its end. Bots, tests and native programs use it.
+"""What drives a client (`ClientLink`): its packets, its ticks, its end. Bots, tests and native programs use it.
 
     UdpPlayer          one socket for both of a client's connections
     WebSocketPlayer    a WebSocket for each address in use: opened for its first packet, closed when nobody needs it
@@ -19,7 +19,7 @@ from contextlib import suppress
 
 from aiohttp import ClientError, ClientSession, ClientWSTimeout
 
-from terrazzo.client import Address, ClientApp
+from terrazzo.client.link import Address, ClientLink
 from terrazzo.runtime.batches import DATAGRAM_BYTES
 from terrazzo.runtime.orders import WS_PATH
 from terrazzo.runtime.udp import READS_MAX, DatagramSocket, make_socket
@@ -31,7 +31,7 @@ OnTick = Callable[[float], None]
 class Player(ABC):
     """One client on the running loop; made with a client whose clock is `time.monotonic`."""
 
-    def __init__(self, client: ClientApp, *, tick_s: float = 0.1, on_tick: OnTick | None = None) -> None:
+    def __init__(self, client: ClientLink, *, tick_s: float = 0.1, on_tick: OnTick | None = None) -> None:
         self.client = client
         self._loop = asyncio.get_running_loop()
         self._tick_s = tick_s
@@ -94,7 +94,7 @@ class Player(ABC):
 class UdpPlayer(Player):
     """Over datagrams."""
 
-    def __init__(self, client: ClientApp, *, tick_s: float = 0.1, on_tick: OnTick | None = None) -> None:
+    def __init__(self, client: ClientLink, *, tick_s: float = 0.1, on_tick: OnTick | None = None) -> None:
         super().__init__(client, tick_s=tick_s, on_tick=on_tick)
         family = socket.AF_INET6 if ":" in client.addresses[0][0] else socket.AF_INET
         self._datagrams: DatagramSocket[tuple[Address, bytes]] = DatagramSocket(
@@ -136,7 +136,7 @@ class WebSocketPlayer(Player):
     """Over WebSocket, with an HTTP session that its owner closes after it."""
 
     def __init__(
-        self, client: ClientApp, http: ClientSession, *, tick_s: float = 0.1, on_tick: OnTick | None = None
+        self, client: ClientLink, http: ClientSession, *, tick_s: float = 0.1, on_tick: OnTick | None = None
     ) -> None:
         super().__init__(client, tick_s=tick_s, on_tick=on_tick)
         self._http = http
