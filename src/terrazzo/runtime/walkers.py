@@ -30,8 +30,8 @@ import msgspec
 from terrazzo.client.link import Phase
 from terrazzo.client.walker import Sights, Walker
 from terrazzo.game import Bounds
-from terrazzo.runtime.collector import calm_collector
 from terrazzo.runtime.batches import DATAGRAM_BYTES
+from terrazzo.runtime.collector import calm_collector
 from terrazzo.runtime.udp import make_socket
 from terrazzo.wire.client import UDP, WEBSOCKET
 from terrazzo.wire.client.handshake import DATA
