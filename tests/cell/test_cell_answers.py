@@ -219,7 +219,7 @@ def test_cell_is_not_empty_while_a_real_that_has_come_waits():
     message = land[0].offloads.kept[1].message
     ahead = message.number + 5
     land[1].on_message(land[0].me, msgspec.structs.replace(message, number=ahead, past=Past(ahead, (), ())))
-    assert land[1].receiver.has_arrivals(1)
+    assert land[1].receiver.holding.has_arrivals(1)
     assert not land[1].reals
     retire(land, 1)
     assert not has_said_empty(land, 1)

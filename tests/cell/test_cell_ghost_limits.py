@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from terrazzo.cell.core import history
-from terrazzo.cell.ghosts import receiver
+from terrazzo.cell.ghosts import holding
 from terrazzo.cell.ghosts.held import HELD_STEPS_MAX, HELD_TRANSITIONS_MAX
+from terrazzo.cell.ghosts.holding import HELD_ENTITIES_MAX
 from terrazzo.cell.ghosts.mending import ASKED_MAX, GAP_S
-from terrazzo.cell.ghosts.receiver import HELD_ENTITIES_MAX
 from terrazzo.cell.ghosts.tombstones import TOMBSTONE_S, TOMBSTONES_MAX, Tombstones
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import (
@@ -200,7 +200,7 @@ def test_too_many_entities_are_not_held():
 
 def test_a_list_may_cost_others_what_they_hold(monkeypatch):
     """Too much is held already: taking what is held ends ghosts while the list is gone through."""
-    monkeypatch.setattr(receiver, "HELD_ENTITIES_MAX", 3)
+    monkeypatch.setattr(holding, "HELD_ENTITIES_MAX", 3)
     land = Land(1)
     for entity in range(1, 7):
         land[0].on_message(A, create(0, 3, entity))
@@ -347,9 +347,7 @@ def test_what_cannot_be_early_is_not_held(monkeypatch, message):
     land = Land(1)
     ghosts = land[0].receiver
     land[0].on_message(A, create(0, 3))
-    monkeypatch.setattr(ghosts, "_begin", ghosts._hold_transition)
-    monkeypatch.setattr(ghosts, "_end", ghosts._hold_transition)
-    land[0].on_message(B, message)
+    ghosts._hold_transition(B, message, land[0].bodies[1])
     assert land[0].counts["turn that cannot be early"] == 1
     assert not ghosts.held
 

@@ -10,10 +10,11 @@
                      teleport.py
     motion/          clockwork.py (timers and controllers that are due), controllers.py (walk, turn), riding.py
     client/          interests.py (areas and triggers), witness.py (which entities are in a client's area),
-                     sent.py and aliases.py (what a client was sent), budget.py (its bytes), scheduler.py (which client
-                     is served when), clients.py (attached and detached), moves.py (what a client reports of its place)
-    ghosts/          placement.py (where a real has ghosts), receiver.py (what other CellApps send of theirs), held.py,
-                     mending.py, copies.py, tombstones.py, seeking.py
+                     sent.py, its table entry_states.py and aliases.py (what a client was sent), budget.py (its bytes),
+                     scheduler.py (which client is served when), clients.py (attached and detached), moves.py (what a
+                     client reports of its place)
+    ghosts/          placement.py (where a real has ghosts), receiver.py and its table stream.py (what other CellApps
+                     send of theirs), held.py, holding.py, mending.py, copies.py, tombstones.py, seeking.py
     core/            core.py (the state and services that all share), space.py, body.py, real.py, steps.py, history.py,
                      kind.py (what is worked out once for each entity type), services.py (what the core and the game use
                      of the rooms above), account.py (what is sent, in bytes), parcels.py, destinations.py, members.py,

@@ -109,7 +109,7 @@ class Ground:
 
     def _is_empty(self, id: int) -> bool:
         """Whether no real of a space is here, has been sent from here unconfirmed, or has come and waits."""
-        if self._offloads.has_kept(id) or self._receiver.has_arrivals(id):
+        if self._offloads.has_kept(id) or self._receiver.holding.has_arrivals(id):
             return False
         space = self._core.spaces.get(id)
         return space is None or all(body.real is None for body in space.bodies.values())

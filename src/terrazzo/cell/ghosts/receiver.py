@@ -1,54 +1,35 @@
 """The ghosts on this CellApp: what other CellApps send about their reals, put in order.
 
-Each link is ordered, and the real of an entity moves between CellApps. So messages of A about it and messages of B may
-arrive in any interleaving. But every message about an entity has its place in one stream, the same for all CellApps:
-
-    `number` runs over all steps of the entity, whichever CellApp has the real. A ghost begins after a step
-    (CreateGhost, number), ends after a step (DeleteGhost, number), and becomes the real after a step (Offload, number):
-    these are **transitions**.
-    `epoch` grows with each home of the real: it orders transitions of the same number, and tells the newest home.
-
-    a ghost here, as it was sent:     Create(e0, 4) 5 6 │ 7 8 Delete(e1, 8)        Create(e2, 12) 13 14 …
-                                      from A            │ from B                   from D
-
-So there is one rule: **the stream is taken in order, and what arrives early is held** (`cell/ghosts/held.py`). With m,
-the number of the ghost, and `born`, the epoch of the creation that it begins with:
-
-    message          no body here                         ghost at m                                       real here
-    Create(e, n)     older than the tombstone: ignore     n ≤ m: known; born = e, if that is higher        ignore
-                     else make it at n                    n > m: hold; a snapshot is taken at once
-    step(n)          n ≤ the tombstone's end: ignore      n = m+1: apply; n ≤ m: known, ignore             ignore
-                     else hold                            n > m+1: hold
-    Delete(e, n)     add a tombstone                      e < born or n < m: ignore; n = m: remove         ignore
-                                                          n > m: hold
-    Offload(e, n)    the real begins                      n = m, or its past reaches down to m: it begins  a copy
-                                                          else hold
-    NextReal(e), SetReal(e), step(e), Create(e):          the highest epoch is followed: `real_app`
-    SetReal(e, n)    n beyond the tombstone: hold         n > m: something is missing, hold
-
-Why a deletion with n < m is ignored: a step after n was sent here, so the ghost was needed again after that deletion;
-its creation is on its way or was taken as known. The two lives of the ghost are one.
-
-Why a creation with n > m is held: the ghost is one of a former home of the real, whose steps and deletion are on their
-way. They are applied first, so that a client that sees the ghost misses none of its last events (stories 2, 3).
-
-**A gap that does not close** is mended (`cell/ghosts/mending.py`).
-
-Whatever is lost is found: the next step leaves a gap, and a real sends SetReal, with its number, when it arrives and
-after each break of a link. Everything that is held is bounded in number and time.
+`stream.py` has the rules and the table of every transition: it names the action for each message, and this module has
+the code of each action. What arrives early is held (`held.py`), everything that is held is bounded in number and time,
+and a gap that does not close is mended (`mending.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import without_places
 from terrazzo.cell.ghosts.copies import apply_step, create_ghost, renew_ghost, run_destroyed_hook
 from terrazzo.cell.ghosts.held import HELD_TRANSITIONS_MAX, Held
-from terrazzo.cell.ghosts.mending import GAP_S, Mending
+from terrazzo.cell.ghosts.holding import Holding
+from terrazzo.cell.ghosts.mending import Mending
 from terrazzo.cell.ghosts.seeking import Seeking
+from terrazzo.cell.ghosts.stream import (
+    GhostAction,
+    GhostEvent,
+    arrival_event,
+    creation_event,
+    deletion_event,
+    next_real_event,
+    next_step,
+    set_real_event,
+    state_of,
+    step_event,
+)
 from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId, life_of
@@ -64,9 +45,14 @@ from terrazzo.wire.pairs.cell_cell import (
     UpdateGhost,
 )
 
-HELD_ENTITIES_MAX = 4096
-NOBODY = -1
-"""The owner of a ghost for which something is held: its rows of places come to be put in order, too."""
+
+class Unlisted(NamedTuple):
+    """A ghost that a GhostList does not have."""
+
+    entity: int
+
+
+StreamMessage = CreateGhost | UpdateGhost | DeleteGhost | Offload | NextReal | SetReal | Unlisted
 
 
 class GhostReceiver:
@@ -77,8 +63,9 @@ class GhostReceiver:
     ) -> None:
         """`begin_real` lets a real begin here that has arrived and was held."""
         self.tombstones = tombstones
-        self.held: dict[int, Held] = {}
         self.mending = Mending(core, self)
+        self.holding = Holding(core, self.mending.give_up)
+        self.held = self.holding.all
         self._core = core
         self._seeking = seeking
         self._begin_real = begin_real
@@ -88,31 +75,14 @@ class GhostReceiver:
     def on_create(self, source: AppId, message: CreateGhost) -> None:
         """A real elsewhere makes a ghost here."""
         self._begin(source, message)
-        self._trust(message.entity, message.epoch)
+        self.holding.trust(message.entity, message.epoch)
         self._advance(message.entity)
         self._confirm(source, message.entity, message.epoch)
 
     def on_update(self, source: AppId, message: UpdateGhost) -> None:
         """A step of a real elsewhere."""
         body = self._core.bodies.get(message.entity)
-        if body is None:
-            if message.number > self.tombstones.end_of(message.entity):
-                self._hold(message.entity, source, message.epoch).add_step(message)
-            return
-        if body.real is not None:
-            return
-        if message.epoch > body.epoch:
-            self._follow(body.id, source, message.epoch)
-        self._trust(body.id, message.epoch)
-        if message.number == body.number + 1:
-            apply_step(body, message)
-            self._advance(body.id)
-        elif message.number > body.number:
-            if not self._hold(body.id, source, message.epoch).add_step(message):
-                self._core.count("held steps given up", entity=body.id)
-            self._guard(body)
-        else:
-            self._advance(body.id)
+        self._meet(step_event(body, message, self.tombstones), source, message, body)
 
     def on_places(self, source: AppId, message: GhostPlaces) -> None:
         """Steps of many reals that have only moved."""
@@ -134,29 +104,14 @@ class GhostReceiver:
     def on_next_real(self, source: AppId, message: NextReal) -> None:
         """The real went on to another CellApp. A message of that one must follow: if it is lost, its real is asked."""
         self._seeking.on_next_real(source, message)
-        if message.app == self._core.me:
-            return  # the real is on its way to here: the ghost becomes it when it comes
-        body = self._core.bodies.get(message.entity)
-        if body is not None and body.real is None and message.epoch > body.epoch:
-            self._hold(body.id, message.app, message.epoch).is_unconfirmed = True
-        self._follow(message.entity, message.app, message.epoch)
+        if message.app != self._core.me:  # else the real is on its way to here: the ghost becomes it when it comes
+            body = self._core.bodies.get(message.entity)
+            self._meet(next_real_event(body, message), source, message, body)
 
     def on_set_real(self, source: AppId, message: SetReal) -> None:
         """A real has arrived at the source, or is confirmed to be there."""
         body = self._core.bodies.get(message.entity)
-        if body is None and self.tombstones.is_too_late(message.entity, message.epoch):
-            return
-        if body is not None and body.real is not None:
-            return
-        self._follow(message.entity, source, message.epoch)
-        self._trust(message.entity, message.epoch)
-        if body is None or message.number > body.number:
-            held = self._hold(message.entity, source, message.epoch)
-            held.upto = max(held.upto, message.number)
-            if body is None:
-                held.awaited = max(held.awaited, message.epoch)
-        self._advance(message.entity)
-        self._confirm(source, message.entity, message.epoch)
+        self._meet(set_real_event(body, message, self.tombstones), source, message, body)
 
     def on_list(self, source: AppId, message: GhostList) -> None:
         """After a broken link: all ghosts that the source has here. What is here beside these may have ended, or gone
@@ -164,9 +119,7 @@ class GhostReceiver:
         listed = set(message.entities)
         for body in list(self._core.bodies.values()):  # to hold one may cost another, when too many are held
             if body.real is None and body.real_app == source and body.id not in listed:
-                held = self._hold(body.id, source, body.epoch)
-                held.is_unconfirmed, held.until = True, self._core.host.now
-                self._guard(body)
+                self._meet(GhostEvent.UNLISTED, source, Unlisted(body.id), body)
 
     def on_tick(self) -> None:
         """Mends the gaps that have not closed in time."""
@@ -175,22 +128,18 @@ class GhostReceiver:
 
     # Offloads.
 
+    def on_arrival(self, source: AppId, message: Offload) -> None:
+        """A real has arrived, and was not here before."""
+        body = self._core.bodies.get(message.entity)
+        self._meet(arrival_event(body, message), source, message, body)
+
     def hold_arrival(self, source: AppId, message: Offload) -> None:
         """A real has arrived whose ghost here is too far behind. Its epoch begins when it does: its sender had the
         one before."""
-        held, body = self._hold(message.entity, source, message.epoch - 1), self._core.bodies[message.entity]
+        held, body = self.holding.hold(message.entity, source, message.epoch - 1), self._core.bodies[message.entity]
         held.add_transition(source, message)
         self.mending.await_arrival(held, is_lost=body.number >= message.first)
         self._advance(message.entity)
-
-    def arrivals(self) -> list[Offload]:
-        """The reals that have come here and wait."""
-        turns = (transition.message for held in self.held.values() for transition in held.transitions)
-        return [each for each in turns if isinstance(each, Offload)]
-
-    def has_arrivals(self, space: int) -> bool:
-        """Whether a real of this space has come here and waits."""
-        return any(space in (each.space, each.jump and each.jump.space) for each in self.arrivals())
 
     def on_arrived(self, entity: int) -> None:
         """The real is here: what waits to change the ghost has lost its meaning."""
@@ -206,55 +155,102 @@ class GhostReceiver:
         self.remove(body, epoch, is_destroyed=is_destroyed)
         run_destroyed_hook(body)
 
-    # Turns.
+    # Actions.
+
+    def _meet(self, event: GhostEvent, source: AppId, message: StreamMessage, body: Body | None) -> None:
+        """Takes the transition of the table. `body` is what is here now."""
+        ACTIONS[next_step(state_of(message.entity, body, self.tombstones), event).action](self, source, message, body)
 
     def _begin(self, source: AppId, message: CreateGhost) -> None:
         body = self._core.bodies.get(message.entity)
-        if body is None:
-            if not self.tombstones.is_too_late(message.entity, message.epoch):
-                create_ghost(self._core, source, message)
-        elif body.real is not None:
-            self._core.count("ghost creation too late")
-        elif message.number <= body.number:
-            body.born = max(body.born, message.epoch)
-            body.follow(source, message.epoch)
-        elif message.is_snapshot:
-            self._replace(body, source, message)
-        else:
-            self._hold_transition(source, message)
+        self._meet(creation_event(body, message, self.tombstones), source, message, body)
 
     def _end(self, source: AppId, message: DeleteGhost) -> None:
         body = self._core.bodies.get(message.entity)
-        if body is None:
-            self._add_tombstone(
-                message.entity, message.epoch, message.number, is_destroyed=message.is_destroyed, body=None
-            )
-        elif body.real is not None or message.epoch < body.born or message.number < body.number:
-            self._core.count("ghost deletion too late")
-        elif message.number == body.number:
-            self._end_at(body, message)
-        elif message.past is not None:
-            body.adopt(message.past if message.space == body.space.id else without_places(message.past))
-            body.number = message.number
-            self._end_at(body, message)
-        else:
-            self._hold_transition(source, message)
+        self._meet(deletion_event(body, message), source, message, body)
 
-    def _end_at(self, body: Body, message: DeleteGhost) -> None:
+    def _count_late_creation(self, source: AppId, message: CreateGhost, body: Body) -> None:
+        self._core.count("ghost creation too late")
+
+    def _count_late_deletion(self, source: AppId, message: DeleteGhost, body: Body) -> None:
+        self._core.count("ghost deletion too late")
+
+    def _make(self, source: AppId, message: CreateGhost, body: None) -> None:
+        create_ghost(self._core, source, message)
+
+    def _keep(self, source: AppId, message: CreateGhost, body: Body) -> None:
+        body.born = max(body.born, message.epoch)
+        body.follow(source, message.epoch)
+
+    def _note(self, source: AppId, message: UpdateGhost, body: Body) -> None:
+        self._credit(source, message, body)
+        self._advance(body.id)
+
+    def _apply(self, source: AppId, message: UpdateGhost, body: Body) -> None:
+        self._credit(source, message, body)
+        apply_step(body, message)
+        self._advance(body.id)
+
+    def _hold_step(self, source: AppId, message: UpdateGhost, body: Body) -> None:
+        self._credit(source, message, body)
+        if not self.holding.hold(body.id, source, message.epoch).add_step(message):
+            self._core.count("held steps given up", entity=body.id)
+        self.holding.guard(body)
+
+    def _hold_first_step(self, source: AppId, message: UpdateGhost, body: None) -> None:
+        self.holding.hold(message.entity, source, message.epoch).add_step(message)
+
+    def _add_tombstone_of(self, source: AppId, message: DeleteGhost, body: None) -> None:
+        self._add_tombstone(message.entity, message.epoch, message.number, is_destroyed=message.is_destroyed, body=body)
+
+    def _end_at(self, source: AppId, message: DeleteGhost, body: Body) -> None:
         self.end(body, message.epoch, is_destroyed=message.is_destroyed)
         if body.epoch > message.epoch:  # a later home has spoken to it: it was created again, which is on its way
-            self._hold(body.id, body.real_app, body.epoch).awaited = body.epoch
+            self.holding.hold(body.id, body.real_app, body.epoch).awaited = body.epoch
 
-    def _hold_transition(self, source: AppId, message: CreateGhost | DeleteGhost) -> None:
-        body = self._core.bodies.get(message.entity)
-        if body is None or message.number <= body.number:  # it would be taken and held again, for ever
+    def _end_with_past(self, source: AppId, message: DeleteGhost, body: Body) -> None:
+        assert message.past is not None
+        body.adopt(message.past if message.space == body.space.id else without_places(message.past))
+        body.number = message.number
+        self._end_at(source, message, body)
+
+    def _hold_transition(self, source: AppId, message: CreateGhost | DeleteGhost, body: Body) -> None:
+        if message.number <= body.number:  # it would be taken and held again, for ever
             self._core.count("turn that cannot be early", entity=message.entity)
             return
-        held = self._hold(message.entity, source, message.epoch)
+        held = self.holding.hold(message.entity, source, message.epoch)
         if len(held.transitions) < HELD_TRANSITIONS_MAX:
             held.add_transition(source, message)
         else:
             self._core.count("held turns given up", entity=message.entity)
+
+    def _follow_next(self, source: AppId, message: NextReal, body: Body | None) -> None:
+        self.holding.follow(message.entity, message.app, message.epoch)
+
+    def _follow_unconfirmed(self, source: AppId, message: NextReal, body: Body) -> None:
+        self.holding.hold(body.id, message.app, message.epoch).is_unconfirmed = True
+        self._follow_next(source, message, body)
+
+    def _confirm_real(self, source: AppId, message: SetReal, body: Body) -> None:
+        self.holding.follow(message.entity, source, message.epoch)
+        self.holding.trust(message.entity, message.epoch)
+        self._advance(message.entity)
+        self._confirm(source, message.entity, message.epoch)
+
+    def _expect(self, source: AppId, message: SetReal, body: Body | None) -> None:
+        self.holding.follow(message.entity, source, message.epoch)
+        self.holding.trust(message.entity, message.epoch)
+        held = self.holding.hold(message.entity, source, message.epoch)
+        held.upto = max(held.upto, message.number)
+        if body is None:
+            held.awaited = max(held.awaited, message.epoch)
+        self._advance(message.entity)
+        self._confirm(source, message.entity, message.epoch)
+
+    def _doubt(self, source: AppId, message: Unlisted, body: Body) -> None:
+        held = self.holding.hold(body.id, source, body.epoch)
+        held.is_unconfirmed, held.until = True, self._core.host.now
+        self.holding.guard(body)
 
     def _take(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
         if isinstance(message, CreateGhost):
@@ -272,22 +268,11 @@ class GhostReceiver:
 
     # What is held.
 
-    def _hold(self, entity: int, source: AppId, epoch: int) -> Held:
-        held = self.held.get(entity)
-        if held is None:
-            while len(self.held) >= HELD_ENTITIES_MAX:
-                self.mending.give_up(next(iter(self.held)))
-            now = self._core.host.now
-            held = self.held[entity] = Held(now, now + GAP_S, source, epoch)
-        held.note(source, epoch)
-        return held
-
-    def _trust(self, entity: int, epoch: int) -> None:
-        """A real has confirmed that it has a ghost here."""
-        held = self.held.get(entity)
-        if held is not None and epoch >= held.epoch:
-            held.is_unconfirmed = False
-            held.on_answer()
+    def _credit(self, source: AppId, message: UpdateGhost, body: Body) -> None:
+        """A step confirms where the real is, and that it has this ghost."""
+        if message.epoch > body.epoch:
+            self.holding.follow(body.id, source, message.epoch)
+        self.holding.trust(body.id, message.epoch)
 
     def _advance(self, entity: int) -> None:
         """Takes what is held and can be taken now."""
@@ -303,7 +288,7 @@ class GhostReceiver:
         if self.held.get(entity) is held and held.is_done(number, has_body=body is not None):
             del self.held[entity]
         if body is not None:
-            self._guard(body)
+            self.holding.guard(body)
 
     def _take_next(self, entity: int, held: Held) -> bool:
         body = self._core.bodies.get(entity)
@@ -320,16 +305,11 @@ class GhostReceiver:
             return True
         return False
 
-    def _guard(self, body: Body) -> None:
-        """Rows of places go straight into the arrays, but not past something that is held."""
-        owner = NOBODY if body.id in self.held else self._core.number_of(body.real_app)
-        body.space.area.set_owner(body.slot, owner)
-
     def pass_over(self, entity: int, held: Held) -> None:
         """Takes the first transition as if the steps before it had arrived."""
         body, transition = self._core.bodies.get(entity), held.transitions.pop(0)
         if body is not None and isinstance(transition.message, CreateGhost):
-            self._replace(body, transition.source, transition.message)
+            self._replace(transition.source, transition.message, body)
         elif body is not None and isinstance(transition.message, DeleteGhost):
             self.end(body, transition.epoch, is_destroyed=transition.message.is_destroyed)
         else:
@@ -338,20 +318,9 @@ class GhostReceiver:
 
     def forget_held(self, entity: int) -> None:
         """Nothing is held for it any more."""
-        self.held.pop(entity, None)
-        body = self._core.bodies.get(entity)
-        if body is not None:
-            self._guard(body)
+        self.holding.drop(entity)
 
     # Bodies.
-
-    def _follow(self, entity: int, app: AppId, epoch: int) -> None:
-        body, held = self._core.bodies.get(entity), self.held.get(entity)
-        if held is not None:
-            held.note(app, epoch)
-        if body is not None and body.real is None:
-            body.follow(app, epoch)
-            self._guard(body)
 
     def _confirm(self, source: AppId, entity: int, epoch: int) -> None:
         """Says that the ghost is here, if it is: one that could not be made is created again."""
@@ -359,7 +328,7 @@ class GhostReceiver:
         if body is not None:
             self._core.send(source, GhostCreated(entity, max(epoch, body.epoch)))
 
-    def _replace(self, body: Body, source: AppId, message: CreateGhost) -> None:
+    def _replace(self, source: AppId, message: CreateGhost, body: Body) -> None:
         """Takes over a later state of the same life at once; witnesses have its past. The body's number tells its
         life: its epoch is the newest that was received, perhaps of a later life."""
         if body.space.id == message.space and life_of(body.number) == life_of(message.number):
@@ -367,3 +336,30 @@ class GhostReceiver:
         else:
             self.end(body, min(body.epoch, message.epoch), is_destroyed=False)
             create_ghost(self._core, source, message)
+
+
+ACTIONS: dict[GhostAction, Callable[..., None]] = {
+    GhostAction.NOTHING: lambda receiver, source, message, body: None,
+    GhostAction.COUNT_LATE_CREATION: GhostReceiver._count_late_creation,
+    GhostAction.COUNT_LATE_DELETION: GhostReceiver._count_late_deletion,
+    GhostAction.MAKE: GhostReceiver._make,
+    GhostAction.KEEP: GhostReceiver._keep,
+    GhostAction.REPLACE: GhostReceiver._replace,
+    GhostAction.HOLD: GhostReceiver._hold_transition,
+    GhostAction.NOTE: GhostReceiver._note,
+    GhostAction.APPLY: GhostReceiver._apply,
+    GhostAction.HOLD_STEP: GhostReceiver._hold_step,
+    GhostAction.HOLD_FIRST_STEP: GhostReceiver._hold_first_step,
+    GhostAction.ADD_TOMBSTONE: GhostReceiver._add_tombstone_of,
+    GhostAction.END: GhostReceiver._end_at,
+    GhostAction.END_WITH_PAST: GhostReceiver._end_with_past,
+    GhostAction.BEGIN_REAL: lambda receiver, source, message, body: receiver._begin_real(message),
+    GhostAction.HOLD_ARRIVAL: lambda receiver, source, message, body: receiver.hold_arrival(source, message),
+    GhostAction.FOLLOW: GhostReceiver._follow_next,
+    GhostAction.FOLLOW_UNCONFIRMED: GhostReceiver._follow_unconfirmed,
+    GhostAction.CONFIRM: GhostReceiver._confirm_real,
+    GhostAction.EXPECT: GhostReceiver._expect,
+    GhostAction.AWAIT: GhostReceiver._expect,
+    GhostAction.DOUBT: GhostReceiver._doubt,
+}
+"""The code of each action of the table."""

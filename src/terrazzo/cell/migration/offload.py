@@ -7,7 +7,7 @@
       Offload(epoch 5): everything          ─────────────▶    the mailbox arrives at once, and takes forwarded mail
       NextReal(epoch 5) to the other ghosts                   the ghost becomes the real, at once where its number or
       becomes a ghost, keeps the Offload                        the past that came along allows, else when the steps
-      forwards mail and moves; on_left_cell                     that are on their way have arrived (`receiver.py`)
+      forwards mail and moves; on_left_cell                     that are on their way have arrived (`stream.py`)
       deletes the Offload                   ◀─────────────    Onloaded, at once; SetReal(epoch 5) to all ghosts
       OffloadNoted                          ─────────────▶    on_entering_cell, on_entered_cell
 
@@ -314,7 +314,7 @@ class Offloads:
 
     def carries_ghosts(self, space: int, app: AppId) -> bool:
         """Whether a real of this space that has ghosts there is on its way from here, or has come here and waits."""
-        arrivals = self._receiver.arrivals()
+        arrivals = self._receiver.holding.arrivals()
         on_the_way = (*(kept.message for kept in self.kept.values()), *arrivals)
         return any(message.space == space and app in message.haunts for message in on_the_way)
 
@@ -346,11 +346,7 @@ class Offloads:
 
     def _take_in(self, source: AppId, message: Offload) -> None:
         self.kept.pop(message.entity, None)
-        body = self._core.bodies.get(message.entity)
-        if body is None or body.space.id != message.space or message.past.floor <= body.number:
-            self.begin_real(message)
-        else:
-            self._receiver.hold_arrival(source, message)
+        self._receiver.on_arrival(source, message)
 
     def _answer(self, source: AppId, answer: Answer) -> None:
         if source != self._core.me:

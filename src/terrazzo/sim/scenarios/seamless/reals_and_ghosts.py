@@ -296,7 +296,7 @@ class Truth:
         for app in self.apps:
             for entity in app.offloads.kept:
                 yield Problem(Kind.KEPT, f"{app.me} has a copy of entity {entity}, which is not confirmed", (entity,))
-            arrivals = {each.entity for each in app.receiver.arrivals()}
+            arrivals = {each.entity for each in app.receiver.holding.arrivals()}
             for entity in app.receiver.held:
                 kind = Kind.ARRIVAL if entity in arrivals else Kind.HELD
                 yield Problem(kind, f"{app.me} holds something of entity {entity}", (entity,))
