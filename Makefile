@@ -14,7 +14,10 @@ READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
 TYPED := $(wildcard src/terrazzo/*/*.pxd src/terrazzo/*/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx src/terrazzo/*/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
-BUILD_NEEDS := $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'
+PROJECT = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))$(1))'
+# Tests of real processes wait more than they compute: two workers more than processors keep all processors at work.
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 
 .PHONY: run test browser check bench coverage attack clean setup traces traces-compare hints
 
@@ -31,8 +34,8 @@ $(BIN)/python:
 # silence. Without the kernels, the package itself is installed by a link to this clone.
 $(LIBRARIES): $(BIN)/python pyproject.toml
 	@echo "[2/3] The libraries it stands on."
-	@$(PIP) install --no-compile $$($(BUILD_NEEDS))
-	@TERRAZZO_PURE=1 $(PIP) install --no-build-isolation --editable .
+	@$(PIP) install --no-compile $$($(call PROJECT,["build-system"]["requires"]))
+	@TERRAZZO_PURE=1 $(PIP) install --no-compile --no-build-isolation --editable .
 	@touch $@
 
 $(READY): $(LIBRARIES) setup.py $(KERNELS)
@@ -42,7 +45,7 @@ $(READY): $(LIBRARIES) setup.py $(KERNELS)
 
 $(TOOLS): $(LIBRARIES)
 	@echo "The tools of the tests."
-	@TERRAZZO_PURE=1 $(PIP) install --no-build-isolation --editable '.[dev]'
+	@$(PIP) install --no-compile $$($(call PROJECT,["project"]["optional-dependencies"]["dev"]))
 	@touch $@
 
 run: $(READY)
@@ -51,9 +54,11 @@ run: $(READY)
 # The plain pass leaves out what the form of a kernel cannot change: packages that use none, and the tests of the judges.
 PLAIN := $(addprefix tests/,base cell client schema sim speed sync wire world)
 
-test: $(READY) check browser
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 --ignore tests/test_tidy.py
-	TERRAZZO_PURE=1 $(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 -m "not judges" $(PLAIN)
+# The checks need no kernels, and Chromium comes from elsewhere: all three at a time.
+test: $(LIBRARIES)
+	@$(MAKE) --no-print-directory -j 3 $(READY) check browser
+	$(PYTEST) --ignore tests/test_tidy.py
+	TERRAZZO_PURE=1 $(PYTEST) -m "not judges and not once" $(PLAIN)
 
 # Three hundred harsh worlds: fails for a promise that broke, and for a transition of a state machine that none took.
 coverage: $(READY)
@@ -69,7 +74,7 @@ browser:
 	    >/dev/null 2>&1 || echo "Chromium could not be installed: the browser tests are left out."; \
 	else echo "There is no Chromium, and only root may install it: the browser tests are left out."; fi
 
-check: $(READY) $(TOOLS)
+check: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

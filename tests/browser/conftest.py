@@ -1,5 +1,6 @@
-"""One plaza with its processes for all files of a run, and a browser for each test.
+"""One plaza with its processes and one browser for all tests of a file; each test has pages of its own.
 
+The plaza ends with its file: its bots would take processor time from all tests that follow.
 Chromium comes from Debian's packages (`make test` installs it when it may); without it these tests are skipped.
 Pictures of the pages are left in the folder that TERRAZZO_PICTURES names, if it names one.
 """
@@ -25,7 +26,7 @@ ARGUMENTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plaza(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the page of a plaza with four cells and thirty bots."""
     data = tmp_path_factory.mktemp("plaza")
@@ -44,13 +45,21 @@ def plaza(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found.group()
     finally:
         process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=30)
+        rest, _ = process.communicate(timeout=60)
     assert process.returncode == 0, "".join(said) + rest
 
 
-@pytest.fixture
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
     with sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=BROWSER, args=ARGUMENTS)
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """Without pages at first; those that a test opens are closed at its end, and share nothing with other tests."""
+    yield chromium
+    for context in chromium.contexts:
+        context.close()

@@ -19,6 +19,7 @@ NEEDS = [
     pytest.mark.skipif(bool(os.environ.get("TERRAZZO_PURE")), reason="once is enough: the compiled run has it"),
 ]
 """The marks of every file here."""
+IS_LIKE = "([element, pattern]) => new RegExp(pattern, 'm').test(document.getElementById(element).innerText)"
 
 
 def picture(page: Page, name: str) -> None:
@@ -52,13 +53,19 @@ def wait_for_figures(page: Page, pattern: str, seconds: int = 30) -> None:
     wait_for(page, "figures", pattern, seconds)
 
 
+def has_log(page: Page, pattern: str, seconds: int = 1) -> bool:
+    """Whether a line of the log is like the pattern, or becomes so this soon."""
+    try:
+        page.wait_for_function(IS_LIKE, arg=["log", pattern], timeout=seconds * 1000)
+    except TimeoutError:
+        return False
+    return True
+
+
 def wait_for(page: Page, element: str, pattern: str, seconds: int) -> None:
     """Until a line of this element is like the pattern; if none becomes so, the test ends with what is there."""
     try:
-        page.wait_for_function(
-            "([element, pattern]) => new RegExp(pattern, 'm').test(document.getElementById(element).innerText)",
-            arg=[element, pattern], timeout=seconds * 1000,
-        )  # fmt: skip
+        page.wait_for_function(IS_LIKE, arg=[element, pattern], timeout=seconds * 1000)
     except TimeoutError:
         pytest.fail(f"no {pattern!r} in {page.inner_text('#figures')!r} and this log:\n{page.inner_text('#log')}")
 

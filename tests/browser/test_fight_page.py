@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from tests.browser.pages import (
     NEEDS,
     click_on,
     distance,
+    has_log,
     join,
     picture,
     position,
@@ -25,10 +25,9 @@ pytestmark = NEEDS
 
 def strike_until(strike: Callable[[], None], other: Page, pattern: str) -> None:
     """A bot or a creature that comes by may be nearer for a moment: then the blow is its, and one more is needed."""
-    for _ in range(30):
+    for _ in range(60):
         strike()
-        other.wait_for_timeout(1000)
-        if re.search(pattern, other.inner_text("#log"), re.MULTILINE):
+        if has_log(other, pattern):
             return
     pytest.fail(other.inner_text("#log"))
 

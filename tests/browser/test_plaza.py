@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, TimeoutError
 
 from tests.browser.pages import NEEDS, join, open_page, picture, position, say, wait_for_log, walk
 
 pytestmark = NEEDS
+
+IS_IN = "space => document.getElementById('figures').innerText.split('\\n')[1].startsWith(space)"
 
 
 def test_two_people_walk_talk_and_cross_a_border(plaza: str, browser: Browser) -> None:
@@ -40,12 +42,14 @@ def test_two_people_walk_talk_and_cross_a_border(plaza: str, browser: Browser) -
 
 
 def go_through(page: Page, space: str) -> None:
-    """The server may not have heard yet how near the door is: then again."""
+    """The server may not have received yet how near to the door the player is: then again."""
     for _ in range(20):
         page.keyboard.press("f")
-        page.wait_for_timeout(1000)
-        if page.inner_text("#figures").splitlines()[1].startswith(space):
-            return
+        try:
+            page.wait_for_function(IS_IN, arg=space, timeout=1000)
+        except TimeoutError:
+            continue
+        return
     pytest.fail(page.inner_text("#log"))
 
 

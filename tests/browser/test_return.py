@@ -36,6 +36,10 @@ class Restarted:
         (folder / "settings.toml").write_text("[listen]\n" + "\n".join(lines) + "\n")
         self.address = f"http://127.0.0.1:{ports[0]}/"
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None
+
     def start(self, data: str = "data") -> None:
         command = [sys.executable, "-c", "from terrazzo.cli.main import main; main()", "run", "examples/plaza",
                    "--cells", "1", "--data", str(self._folder / data),
@@ -59,12 +63,19 @@ class Restarted:
             assert code == 0, rest
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[Restarted]:
-    made = Restarted(tmp_path)
-    made.start()
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restarted]:
+    made = Restarted(tmp_path_factory.mktemp("world"))
     yield made
     made.stop()
+
+
+@pytest.fixture
+def world(place: Restarted) -> Restarted:
+    """It runs: a test that begins where another has left it need not wait for a second start."""
+    if not place.is_running:
+        place.start()
+    return place
 
 
 def wait_for_status(page: Page, text: str) -> None:

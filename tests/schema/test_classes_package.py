@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import terrazzo
 from terrazzo import load_package
 
@@ -152,6 +154,7 @@ def test_a_name_that_python_has_already(tmp_path: Path) -> None:
     assert problem.kind == "bad name"
 
 
+@pytest.mark.once
 def test_a_game_passes_strict_type_checks(tmp_path: Path) -> None:
     """What a type checker sees of the game is ordinary Python, and it finds ordinary mistakes."""
     bad = "Berth(pier='1', hulls=[])\nBerth(pier=1)\nBerth(pier=1, hulls=[2]).pier + 'a'\n"

@@ -97,6 +97,7 @@ def test_the_command_fails_when_a_promise_breaks():
     assert CliRunner().invoke(sim_command, ["channel", "--mutation", "none such"]).exit_code == 2
 
 
+@pytest.mark.once
 def test_the_pool_changes_nothing():
     arguments = ["channel", "--seeds", "16", "--duration", "2", "--json", "--jobs"]
     one, two = (CliRunner().invoke(sim_command, [*arguments, jobs]).output for jobs in ("1", "2"))

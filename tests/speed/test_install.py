@@ -26,6 +26,8 @@ def test_install_without_a_compiler(tmp_path):
     ignore = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", source / "src", ignore=ignore)
     shutil.copytree(ROOT / "clients", source / "clients")
+    if (ROOT / "build" / "cython").exists():  # what Cython made of the same sources, which it need not make again
+        shutil.copytree(ROOT / "build" / "cython", source / "build" / "cython")
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
     target = tmp_path / "installed"
