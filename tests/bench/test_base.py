@@ -156,9 +156,9 @@ def step(clients, share, **others):
 
 
 def test_report_leaves_out_what_was_not_measured():
-    figures = report([step(100, 0.1)], [])["figures"]
+    figures = report([step(100, 0.1)], [], 0)["figures"]
     assert set(figures) == {"clients_per_core", "datagrams_per_client_tick", "lost"}
-    figures = report([step(100, 0.1), step(200, 0.2, updates_lost=2, moves_lost=1)], [step(10, 0.1)])["figures"]
+    figures = report([step(100, 0.1), step(200, 0.2, moves_lost=1)], [step(10, 0.1)], 2)["figures"]
     assert figures["kib_per_client"] == pytest.approx(30)
     assert figures["clients_per_core"] == 800
     assert figures["ws_clients_per_core"] == 80

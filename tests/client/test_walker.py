@@ -6,7 +6,8 @@ from random import Random
 import pytest
 
 from terrazzo._speed.sight import GROUND, PLACES
-from terrazzo.client import Sights, Walker
+from terrazzo.client.sights import Sights
+from terrazzo.client.walker import Walker
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToServer
 from tests.client.fake_cluster import LOGIN, entropy_of
@@ -114,15 +115,11 @@ def test_walker_counts_updates_and_the_time_between_them():
     assert sum(count for _, count in gaps) == 3
     assert all(90 <= ms <= 110 for ms, _ in gaps)
     assert play.sights.take_gaps() == []
-    assert play.sights.updates_lost == 0
 
 
-def test_walker_counts_numbered_updates_that_are_missing():
+def test_walker_numbers_its_moves_in_their_height():
     play = WalkerPlay(is_numbered=True).walk_in()
-    for number in (1, 2, 5, 6):
-        play.cluster.say(places(number), reliable=False)
-        play.step(0.1)
-    assert play.sights.updates_lost == 2
+    play.settle()
     assert [y for _, y, *_ in play.moves()][:3] == [1.0, 2.0, 3.0]
 
 
@@ -158,5 +155,4 @@ def test_walker_knows_its_round_trip_after_a_while():
     old.settle()
     assert new.walker.round_trip_s is None
     assert old.walker.round_trip_s is not None
-    assert old.walker.packets_lost == 0
     assert old.walker.connection_ids

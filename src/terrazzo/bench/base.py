@@ -10,8 +10,8 @@ sent. From the steps a straight line is fitted: share of a core = intercept + sl
 client-ticks a second / 10. `clients_per_core` is where this line reaches SHARE of a core. The steps end when the
 BaseApp uses that much; where the machine's cores are too few for this, at the largest number that it can serve.
 
-`lost` counts numbered updates that did not reach their client, and moves that did not reach the BaseApp; both are
-counted from one end to the other.
+`lost` counts messages of the stand-in that did not reach their client, and moves that did not reach the BaseApp; both
+are counted from one end to the other, whatever the channel between them sent again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import msgspec
 
 from terrazzo._speed import COMPILED
 from terrazzo.bench import base_game
-from terrazzo.bench.base_cell import TOTALS_FILE, Totals
+from terrazzo.bench.base_cell import REST_FILE, TOTALS_FILE, Totals
 from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from terrazzo.runtime.cluster import Cluster
@@ -54,6 +54,7 @@ COME_IN_S = 300.0
 PATIENCE_S = 30.0
 """A step fails when its clients are not in the world after COME_IN_S, or none has come in for PATIENCE_S."""
 SETTLE_S = 2.0
+REST_S = 2.0
 CORES_SHARE = 0.9
 """Of all cores of the machine that all processes of the benchmark together may use."""
 GROWTH_MAX = 4.0
@@ -73,11 +74,14 @@ class Step(msgspec.Struct):
     crowd_share: float
     base_kib: int
     datagrams_up: float
-    """For each client and tick."""
+    """For each client and tick. Over WebSocket neither is counted."""
     datagrams_down: float
     bytes_down: float
-    updates_lost: int
+    packets_missed: int
+    resent_bytes: int
     moves_lost: int
+    gaps: int
+    """Of all clients: times of more than a quarter of a second between two updates."""
     gap_p50_ms: int | None
     gap_p99_ms: int | None
     round_trip_p50_ms: float | None
@@ -186,12 +190,14 @@ class Stage:
             clients_served=ticks_s / TICK_HZ,
             base_share=base_share,
             stand_in_share=(after.cpu_s - before.cpu_s) / (after.at - before.at),
-            crowd_share=rates.per_s("cpu_s"),
+            crowd_share=rates.per_s(lambda each: each.cpu_s),
             base_kib=resident_kib(self.base_pid),
-            datagrams_up=rates.per_s("datagrams_out") / ticks_s,
-            datagrams_down=rates.per_s("datagrams_in") / ticks_s,
-            bytes_down=rates.per_s("bytes_in") / ticks_s,
-            updates_lost=rates.total("updates_lost"),
+            datagrams_up=rates.per_s(lambda each: each.tally.packets_sent) / ticks_s,
+            datagrams_down=rates.per_s(lambda each: each.tally.packets_received) / ticks_s,
+            bytes_down=rates.per_s(lambda each: each.tally.bytes_received) / ticks_s,
+            packets_missed=rates.total(lambda each: each.tally.packets_missed),
+            resent_bytes=rates.total(lambda each: each.tally.resent_bytes),
+            gaps=rates.total(lambda each: each.tally.gaps),
             moves_lost=(after.moves_made - after.moves_arrived) - (before.moves_made - before.moves_arrived),
             gap_p50_ms=percentile(gaps, 0.5),
             gap_p99_ms=percentile(gaps, 0.99),
@@ -204,6 +210,20 @@ class Stage:
             f"stand-in {100 * step.stand_in_share:.1f} %, crowd {100 * step.crowd_share:.1f} % of a core"
         )
         return step
+
+    async def count_lost(self) -> int:
+        """How many of all messages that were sent since the start have not arrived: the stand-in rests meanwhile."""
+        rest = self._folder.root / REST_FILE
+        rest.touch()
+        try:
+            await asyncio.sleep(REST_S)
+            while not (totals := self._totals()).is_resting:
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(REST_S)
+        finally:
+            rest.unlink()
+        arrived = sum(each.tally.muted for each in self._samples()) + sum(each.updates for each in self._samples())
+        return totals.muted - arrived
 
     async def leave(self) -> None:
         """All clients leave."""
@@ -238,6 +258,7 @@ async def measure(
             stage = Stage(folder.read_cluster(), folder, digest(game.schema), seconds, say)
             try:
                 await _climb(stage, clients, cores or CORES_SHARE * (os.cpu_count() or 1))
+                lost = await stage.count_lost()
                 over_udp, stage.steps = stage.steps, []
                 await stage.leave()
                 if ws_clients:
@@ -250,16 +271,16 @@ async def measure(
             folder.release()
     if code or complaints:
         raise UsageError(f"the cluster ended with {code}: {' '.join(complaints)}")
-    return report(over_udp, stage.steps)
+    return report(over_udp, stage.steps, lost)
 
 
-def report(over_udp: list[Step], over_ws: list[Step]) -> dict[str, Any]:
+def report(over_udp: list[Step], over_ws: list[Step], lost: int) -> dict[str, Any]:
     """The figures of these steps. A figure that was not measured is not there."""
     line, last = _line(over_udp), over_udp[-1]
     figures: dict[str, Any] = {
         "clients_per_core": round(line.reaches(SHARE)),
         "datagrams_per_client_tick": (last.datagrams_up + last.datagrams_down) / 2,
-        "lost": sum(step.updates_lost + step.moves_lost for step in over_udp),
+        "lost": lost + sum(step.moves_lost for step in over_udp),
     }
     if len(over_udp) > 1:
         figures["kib_per_client"] = fit([(step.clients, step.base_kib) for step in over_udp]).slope

@@ -16,6 +16,7 @@ how many moves of this client have arrived at the BaseApp. Together they tell ho
 many the BaseApp has merged with later ones.
 
 The totals are written into `stand-in.json` in the data folder twice a second (`Totals`), which the benchmark reads.
+While there is a file `stand-in.rest` beside it, nothing is sent: then what was sent is compared with what arrived.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ from terrazzo.wire.pairs.cellmgr_cell import CellAppReady, CellReady, SpaceTree
 from terrazzo.wire.requests import Question
 
 TOTALS_FILE = "stand-in.json"
+REST_FILE = "stand-in.rest"
 TOTALS_S = 0.5
 AROUND = 62
 STEADY = 38
@@ -95,8 +97,9 @@ class Totals(msgspec.Struct):
     clients: int = 0
     updates: int = 0
     """PLACES messages sent: one for each client and tick."""
-    words: int = 0
-    """Reliable messages sent."""
+    muted: int = 0
+    """Messages sent that a walker counts without reading them: updates, descriptions, changes."""
+    is_resting: bool = False
     rows: int = 0
     """Rows of moves that have arrived: what the BaseApp passed on."""
     moves_arrived: int = 0
@@ -219,7 +222,7 @@ class StandIn(ClusterApp):
                     self._on_mail(client, REGISTRY.decode_nested(payload))
         updates: dict[AppId, list[Update]] = {}
         for entity, client in self._clients.items():
-            if client.is_on:
+            if client.is_on and not self.totals.is_resting:
                 updates.setdefault(client.base, []).append(self._serve(entity, client))
         switchboard.on_tick()
         for app, several in updates.items():
@@ -251,6 +254,7 @@ class StandIn(ClusterApp):
         aliases = [client.aliases.pop(entity) for entity, _ in message.wants if entity in client.aliases]
         if aliases and message.witness == client.witness:
             self._tell(client, *(encode_describe(alias, 1, _ZERO, _ZERO, self._some) for alias in aliases))
+            self.totals.muted += len(aliases)
             client.is_described = True
 
     def _end(self, client: Served) -> None:
@@ -264,10 +268,12 @@ class StandIn(ClusterApp):
         if client.is_described and turn % WITHOUT_WORD_EVERY:
             if turn % COME_AND_GO_EVERY:
                 self._tell(client, with_alias(1 + turn % STEADY, self._changes[turn % len(self._changes)]))
+                self.totals.muted += 1
             else:
                 self._tell(client, *self._come_and_go(client))
         client.sequence += 1
         self.totals.updates += 1
+        self.totals.muted += 1
         places = _HEAD.pack(PLACES, 0, b"\0\0\0", b"\0\0\0", client.sequence) + self._tails[turn % TAILS]
         after = self._switchboard.said(client.part, client.base_part)
         return entity, client.witness, (places,), after
@@ -282,7 +288,6 @@ class StandIn(ClusterApp):
         return encode_leave(left), encode_announce(other, alias, self._schema)
 
     def _tell(self, client: Served, *messages: bytes) -> None:
-        self.totals.words += len(messages)
         payload = REGISTRY.encode(ToClient(client.witness, messages))
         self._switchboard.send(client.part, client.base_part, payload)
 
@@ -334,6 +339,7 @@ class StandInMember(AppMember):
             totals = self.app.totals
             totals.at, totals.cpu_s, totals.clients = now, time.process_time(), self.app.clients_on
             path = Path(self.order.data) / TOTALS_FILE
+            totals.is_resting = path.with_name(REST_FILE).exists()
             fresh = path.with_suffix(".new")
             fresh.write_bytes(msgspec.json.encode(totals))
             os.replace(fresh, path)

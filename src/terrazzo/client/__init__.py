@@ -2,7 +2,8 @@
 
     ClientLink     link.py       gets a client in and out: logs in, joins its BaseApp, leaves
     ClientApp      client.py     the program: a link that keeps the view and runs the game's client parts
-    Walker         walker.py     a link that walks and keeps no view: crowds are made of it
+    Walker         walker.py     a link that walks and keeps no view (walk.py)
+    Herd           herd.py       many walkers over UDP in one program: crowds are made of it
     ClientGame     game.py       what all clients of one game share
     Client         parts.py      the base of a game's client parts: calls to the server, callbacks from it
     Stage          stage.py      the parts of what is in view, and when their code runs
@@ -17,6 +18,5 @@ from terrazzo.client.client import ClientApp
 from terrazzo.client.game import ClientGame
 from terrazzo.client.link import Address, ClientLink, Phase
 from terrazzo.client.parts import Client
-from terrazzo.client.walker import Sights, Walker
 
-__all__ = ["Address", "Bot", "Client", "ClientApp", "ClientGame", "ClientLink", "Phase", "Sights", "Walker"]
+__all__ = ["Address", "Bot", "Client", "ClientApp", "ClientGame", "ClientLink", "Phase"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 
 import msgspec
@@ -89,16 +90,14 @@ def add_up(samples: list[Sample]) -> Sample:
         for field in _SUMS:
             setattr(total, field, getattr(total, field) + getattr(each, field))
         total.at = max(total.at, each.at)
+        total.tally = total.tally.plus(each.tally)
         total.round_trips_ms = total.round_trips_ms + each.round_trips_ms
         why.update(each.why)
     total.why = dict(why.most_common(10))
     return total
 
 
-_SUMS = (
-    "cpu_s", "walking", "on_their_way", "out", "updates", "updates_lost", "words", "moves", "datagrams_in",
-    "datagrams_out", "bytes_in", "bytes_out", "packets_lost",
-)  # fmt: skip
+_SUMS = ("cpu_s", "walking", "on_their_way", "out", "moves", "updates")
 
 
 class Rates:
@@ -107,16 +106,16 @@ class Rates:
     def __init__(self, pairs: list[tuple[Sample, Sample]]) -> None:
         self._pairs = pairs
 
-    def total(self, field: str) -> int:
+    def total(self, count: Callable[[Sample], int]) -> int:
         """How much a count has grown."""
-        return sum(getattr(after, field) - getattr(before, field) for before, after in self._pairs)
+        return sum(count(after) - count(before) for before, after in self._pairs)
 
-    def per_s(self, field: str) -> float:
+    def per_s(self, count: Callable[[Sample], float]) -> float:
         """How much a count has grown a second, all processes together."""
         rate = 0.0
         for before, after in self._pairs:
             if after.at > before.at:
-                rate += (getattr(after, field) - getattr(before, field)) / (after.at - before.at)
+                rate += (count(after) - count(before)) / (after.at - before.at)
         return rate
 
 

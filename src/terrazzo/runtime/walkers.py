@@ -3,10 +3,9 @@
     WalkersOrder (one JSON line) ──▶ stdin; its end is the word to leave
     Sample (JSON lines)          ◀── stdout, one a second
 
-Over UDP, SOCKET_WALKERS walkers share a socket: packets bear the id of the connection that they are for. A tick has
-SLICES slices, each walker has its turn in one of them, so that the load is even. A slice:
-
-    read all sockets ─▶ walkers take their packets ─▶ those whose turn it is take a step ─▶ poll those that are due
+Over UDP, SOCKET_WALKERS walkers are a herd (`client/herd.py`) behind one socket. A tick has SLICES slices, in each of
+which a part of the walkers takes a step, so that the load is even. Over WebSocket each walker has a connection of its
+own (`ws_walkers.py`).
 
 Walkers log in one after the other, at most LOGGING_IN_MAX at a time. One that is refused or sent away stays out, and is
 counted with the reason. At the end all say goodbye, and the process ends LEAVE_S later at the latest.
@@ -14,10 +13,9 @@ counted with the reason. At the end all say goodbye, and the process ends LEAVE_
 
 from __future__ import annotations
 
+import asyncio
 import os
-import select
 import signal
-import socket
 import threading
 import time
 from collections import Counter
@@ -27,23 +25,21 @@ from typing import Protocol
 
 import msgspec
 
-from terrazzo.client.link import Phase
-from terrazzo.client.walker import Sights, Walker
+from terrazzo.client.herd import Entry, Herd, Stage
+from terrazzo.client.sights import Sights
 from terrazzo.game import Bounds
-from terrazzo.runtime.batches import DATAGRAM_BYTES
 from terrazzo.runtime.collector import calm_collector
-from terrazzo.runtime.udp import make_socket
-from terrazzo.wire.client import UDP, WEBSOCKET
-from terrazzo.wire.client.handshake import DATA
+from terrazzo.runtime.loop import run as run_loop
+from terrazzo.runtime.udp import UdpSwarm
+from terrazzo.wire.client import ClientSwarm, Event
+from terrazzo.wire.client.lane import Tally
 
-SOCKET_WALKERS = 250
+SOCKET_WALKERS = 1000
 SLICES = 10
 LOGGING_IN_MAX = 32
 SAMPLE_S = 1.0
 LEAVE_S = 3.0
 HARD_END_S = 8.0
-_ON_THEIR_WAY = (Phase.CONNECTING, Phase.LOGGING_IN, Phase.JOINING)
-_DATA = bytes([DATA])
 
 
 class WalkersOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +61,7 @@ class WalkersOrder(msgspec.Struct, frozen=True, kw_only=True):
     """Where to walk, by the number of a space."""
     tick_s: float = 0.1
     is_numbered: bool = False
-    """Whether updates are numbered, as only the benchmark's stand-in does."""
+    """Whether moves bear their number in place of their height, as only the benchmark's stand-in takes them."""
 
 
 class Sample(msgspec.Struct):
@@ -79,16 +75,13 @@ class Sample(msgspec.Struct):
     out: int = 0
     why: dict[str, int] = {}
     """Reasons of those that are out."""
-    updates: int = 0
-    updates_lost: int = 0
-    words: int = 0
     moves: int = 0
-    datagrams_in: int = 0
-    datagrams_out: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
-    packets_lost: int = 0
+    updates: int = 0
+    """Of those walkers whose updates are looked at one by one."""
     gaps_ms: list[tuple[int, int]] = []
+    """Of the same walkers: milliseconds between two updates, and how often."""
+    tally: Tally = Tally()
+    """Of all sessions; over WebSocket it stays empty."""
     round_trips_ms: list[float] = []
     """One for each walker that has measured one."""
 
@@ -99,177 +92,97 @@ class Walkers(Protocol):
     stopping: threading.Event
     """Set, from another thread, to have all of them leave."""
 
-    def run(self) -> None:
+    async def run(self) -> None:
         """Until it is told to stop, and all have left."""
 
 
 class UdpWalkers:
-    """Walkers over UDP, in a loop of their own."""
+    """Herds over UDP."""
 
     def __init__(self, order: WalkersOrder) -> None:
         self.stopping = threading.Event()
         self._order = order
         self._sights = Sights()
-        self._rng = Random(os.urandom(8))
-        family = socket.AF_INET6 if ":" in order.host else socket.AF_INET
-        lanes = (order.count + SOCKET_WALKERS - 1) // SOCKET_WALKERS
-        self._sockets = [make_socket(family) for _ in range(lanes)]
-        self._poll = select.poll()
-        for each in self._sockets:
-            self._poll.register(each.fileno(), select.POLLIN)
-        self._by_id: dict[int, int] = {}
-        self._walkers: dict[int, Walker] = {}
-        self._ids: dict[int, list[int]] = {}
-        self._due_at: dict[int, float] = {}
-        self._coming: set[int] = set()
-        self._next = 0
-        self._sample = Sample()
-        self._why: Counter[str] = Counter()
+        self._herds: list[Herd] = []
+        self._shells: list[UdpSwarm] = []
+        self._begun = 0
 
-    def run(self) -> None:
-        """Until it is told to stop, and all have left."""
-        slice_s = self._order.tick_s / SLICES
+    async def run(self) -> None:
+        """See Walkers."""
+        order = self._order
+        for _ in range(0, order.count, SOCKET_WALKERS):
+            self._open_herd()
+        slice_s = order.tick_s / SLICES
         turn, due_at = 0, time.monotonic()
-        sample_at, end_at = due_at + SAMPLE_S, 0.0
+        sample_at, end_at = due_at + SAMPLE_S, float("inf")
         while True:
             now = time.monotonic()
-            if self.stopping.is_set() and not end_at:
+            if self.stopping.is_set() and end_at > now + LEAVE_S:
                 end_at = now + LEAVE_S
-                for number in list(self._walkers):
-                    self._walkers[number].leave(now)
-                    self._poll_one(number, now)
-            if end_at and (now >= end_at or not self._walkers):
+                for herd in self._herds:
+                    herd.leave(now)
+            if now >= end_at or (self.stopping.is_set() and not any(each.swarm.sessions for each in self._shells)):
                 break
-            self._read()
-            if not end_at:
-                self._begin_some(time.monotonic())
-            for number in range(turn % SLICES, self._next, SLICES):
-                walker = self._walkers.get(number)
-                if walker is not None:
-                    now = time.monotonic()
-                    walker.tick(now)
-                    self._poll_one(number, now)
-            self._poll_due(time.monotonic())
+            self._begin_some(now)
+            for herd, shell in zip(self._herds, self._shells, strict=True):
+                herd.step(turn % SLICES, SLICES, now)
+                shell.flush()
             turn += 1
             if now >= sample_at:
                 sample_at = now + SAMPLE_S
-                self._tell()
-            due_at = max(due_at + slice_s, now - self._order.tick_s)  # what was missed long ago is not made up for
-            while (left := due_at - time.monotonic()) > 0:
-                if self._poll.poll(left * 1000):
-                    self._read()
-        self._tell()
-        for each in self._sockets:
-            each.close()
+                tell(self._sample())
+            due_at = max(due_at + slice_s, now - order.tick_s)  # what was missed long ago is not made up for
+            await asyncio.sleep(max(due_at - time.monotonic(), 0.0))
+        tell(self._sample())
+        for shell in self._shells:
+            shell.abort()
+
+    def _open_herd(self) -> None:
+        order = self._order
+        entry = Entry(
+            login=(order.host, order.udp_port),
+            server_key=bytes.fromhex(order.public_key),
+            password=order.password,
+            digest=order.digest,
+        )
+        swarm = ClientSwarm(entropy=os.urandom)
+        herd = Herd(
+            swarm, entry, self._sights, Random(os.urandom(8)),
+            bounds=order.bounds.get, tick_s=order.tick_s, is_numbered=order.is_numbered,
+        )  # fmt: skip
+
+        def on_turn(events: list[Event]) -> None:
+            herd.on_events(events, time.monotonic())
+
+        self._herds.append(herd)
+        self._shells.append(UdpSwarm(swarm, on_turn, host="::" if ":" in order.host else "0.0.0.0"))
 
     def _begin_some(self, now: float) -> None:
-        while self._next < self._order.count and len(self._coming) < LOGGING_IN_MAX:
-            order, number = self._order, self._next
-            self._next += 1
-            self._coming.add(number)
-            self._walkers[number] = make_walker(order, number, self._sights, self._rng, now)
-            self._poll_one(number, now)
+        coming = sum(herd.count(Stage.LOGGING_IN, Stage.JOINING) for herd in self._herds)
+        while self._begun < self._order.count and coming < LOGGING_IN_MAX and not self.stopping.is_set():
+            name = f"{self._order.name}-{self._order.first + self._begun}"
+            self._herds[self._begun // SOCKET_WALKERS].begin(name, now)
+            self._begun += 1
+            coming += 1
 
-    def _read(self) -> None:
-        now, sample = time.monotonic(), self._sample
-        for each in self._sockets:
-            receive = each.recv
-            while True:
-                try:
-                    data = receive(DATAGRAM_BYTES)
-                except BlockingIOError:
-                    break
-                except OSError:
-                    continue
-                sample.datagrams_in += 1
-                sample.bytes_in += len(data)
-                at = 1 if data[:1] == _DATA else 2
-                number = self._by_id.get(int.from_bytes(data[at : at + 4], "little"))
-                if number is not None:
-                    self._walkers[number].on_datagram(data, now)
-                    self._due_at[number] = 0.0
-
-    def _poll_due(self, now: float) -> None:
-        for number, due_at in list(self._due_at.items()):
-            if due_at <= now:
-                self._poll_one(number, now)
-
-    def _poll_one(self, number: int, now: float) -> None:
-        walker, sample = self._walkers[number], self._sample
-        send = self._sockets[number // SOCKET_WALKERS].sendto
-        for address, data in walker.poll(now):
-            with suppress(OSError):
-                send(data, address)
-            sample.datagrams_out += 1
-            sample.bytes_out += len(data)
-        due_at = walker.next_timeout()
-        if due_at is None:
-            self._end(number)
-            return
-        self._due_at[number] = due_at
-        if number in self._coming or self.stopping.is_set():
-            self._note_ids(number, walker)
-            if walker.phase not in _ON_THEIR_WAY:
-                self._coming.discard(number)
-
-    def _note_ids(self, number: int, walker: Walker) -> None:
-        for each in self._ids.get(number, ()):
-            self._by_id.pop(each, None)
-        self._ids[number] = walker.connection_ids
-        self._by_id.update(dict.fromkeys(self._ids[number], number))
-
-    def _end(self, number: int) -> None:
-        walker = self._walkers.pop(number)
-        self._due_at.pop(number, None)
-        self._coming.discard(number)
-        for each in self._ids.pop(number, ()):
-            self._by_id.pop(each, None)
-        self._sample.packets_lost += walker.packets_lost
-        if walker.error:
-            self._why[walker.error] += 1
-
-    def _tell(self) -> None:
-        walkers = list(self._walkers.values())
-        tell(fill(self._sample, self._sights, walkers, self._why))
-
-
-def make_walker(order: WalkersOrder, number: int, sights: Sights, rng: Random, now: float) -> Walker:
-    """One walker of an order."""
-    return Walker(
-        sights,
-        rng,
-        bounds=order.bounds.get,
-        is_numbered=order.is_numbered,
-        digest=order.digest,
-        login=(order.host, order.udp_port if order.is_udp else order.ws_port),
-        server_key=bytes.fromhex(order.public_key),
-        name=f"{order.name}-{order.first + number}",
-        password=order.password,
-        entropy=os.urandom,
-        now=now,
-        transport=UDP if order.is_udp else WEBSOCKET,
-    )
-
-
-def fill(sample: Sample, sights: Sights, walkers: list[Walker], why: Counter[str]) -> Sample:
-    """The sample as of now."""
-    trips = [walker.round_trip_s for walker in walkers]
-    return msgspec.structs.replace(
-        sample,
-        at=time.monotonic(),
-        cpu_s=time.process_time(),
-        walking=sum(walker.has_body for walker in walkers),
-        on_their_way=sum(walker.phase in _ON_THEIR_WAY for walker in walkers),
-        out=sum(why.values()),
-        why=dict(why),
-        updates=sights.updates,
-        updates_lost=sights.updates_lost,
-        words=sights.words,
-        moves=sights.moves,
-        packets_lost=sample.packets_lost + sum(walker.packets_lost for walker in walkers),
-        gaps_ms=sights.take_gaps(),
-        round_trips_ms=[round(1000 * trip, 2) for trip in trips if trip is not None],
-    )
+    def _sample(self) -> Sample:
+        tally, why = Tally(), Counter[str]()
+        for herd, shell in zip(self._herds, self._shells, strict=True):
+            tally = tally.plus(shell.swarm.tally())
+            why.update(herd.why)
+        return Sample(
+            at=time.monotonic(),
+            cpu_s=time.process_time(),
+            walking=sum(herd.walking for herd in self._herds),
+            on_their_way=sum(herd.count(Stage.LOGGING_IN, Stage.JOINING) for herd in self._herds),
+            out=sum(why.values()),
+            why=dict(why),
+            moves=self._sights.moves,
+            updates=self._sights.updates,
+            gaps_ms=self._sights.take_gaps(),
+            tally=tally,
+            round_trips_ms=[round(1000 * trip, 2) for herd in self._herds for trip in herd.round_trips_s()],
+        )
 
 
 def tell(sample: Sample) -> None:
@@ -295,7 +208,7 @@ def main() -> None:
     calm_collector()
     walkers = make_walkers(order)
     threading.Thread(target=_watch_starter, args=(walkers,), daemon=True, name="starter").start()
-    walkers.run()
+    run_loop(walkers.run())
 
 
 def _watch_starter(walkers: Walkers) -> None:

@@ -12,16 +12,18 @@ from random import Random
 from aiohttp import ClientSession, TCPConnector
 
 from terrazzo.client.link import Phase
-from terrazzo.client.walker import Sights, Walker
-from terrazzo.runtime.loop import run as run_loop
+from terrazzo.client.sights import Sights
+from terrazzo.client.walker import Walker
 from terrazzo.runtime.players import WebSocketPlayer
-from terrazzo.runtime.walkers import LEAVE_S, LOGGING_IN_MAX, SAMPLE_S, Sample, WalkersOrder, fill, make_walker, tell
+from terrazzo.runtime.walkers import LEAVE_S, LOGGING_IN_MAX, SAMPLE_S, Sample, WalkersOrder, tell
+from terrazzo.wire.client import WEBSOCKET
 
 LOOK_S = 0.1
+_ON_THEIR_WAY = (Phase.CONNECTING, Phase.LOGGING_IN, Phase.JOINING)
 
 
 class WsWalkers:
-    """See the module. What is on the wire is not counted here: aiohttp has the sockets."""
+    """See the module."""
 
     def __init__(self, order: WalkersOrder) -> None:
         self.stopping = threading.Event()
@@ -31,13 +33,9 @@ class WsWalkers:
         self._walkers: list[Walker] = []
         self._why: Counter[str] = Counter()
         self._turns = asyncio.Semaphore(LOGGING_IN_MAX)
-        self._sample = Sample()
 
-    def run(self) -> None:
-        """Until it is told to stop, and all have left."""
-        run_loop(self._run())
-
-    async def _run(self) -> None:
+    async def run(self) -> None:
+        """See Walkers."""
         async with ClientSession(connector=TCPConnector(limit=0)) as http:
             tasks = [asyncio.create_task(self._live(number, http)) for number in range(self._order.count)]
             sample_at = time.monotonic()
@@ -45,21 +43,21 @@ class WsWalkers:
                 await asyncio.sleep(LOOK_S)
                 if time.monotonic() >= sample_at:
                     sample_at += SAMPLE_S
-                    self._tell()
+                    tell(self._sample())
             await asyncio.wait(tasks, timeout=LEAVE_S)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        self._tell()
+        tell(self._sample())
 
     async def _live(self, number: int, http: ClientSession) -> None:
         await self._turns.acquire()
         if self.stopping.is_set():
             return
-        walker = make_walker(self._order, number, self._sights, self._rng, time.monotonic())
+        walker = self._make(number)
         player = WebSocketPlayer(walker, http, tick_s=self._order.tick_s)
         self._walkers.append(walker)
-        while walker.phase in (Phase.CONNECTING, Phase.LOGGING_IN, Phase.JOINING):
+        while walker.phase in _ON_THEIR_WAY:
             await asyncio.sleep(LOOK_S)
         self._turns.release()
         while not self.stopping.is_set() and not walker.is_over:
@@ -73,5 +71,35 @@ class WsWalkers:
         if walker.error:
             self._why[walker.error] += 1
 
-    def _tell(self) -> None:
-        tell(fill(self._sample, self._sights, self._walkers, self._why))
+    def _make(self, number: int) -> Walker:
+        order = self._order
+        return Walker(
+            self._sights,
+            self._rng,
+            bounds=order.bounds.get,
+            tick_s=order.tick_s,
+            is_numbered=order.is_numbered,
+            digest=order.digest,
+            login=(order.host, order.ws_port),
+            server_key=bytes.fromhex(order.public_key),
+            name=f"{order.name}-{order.first + number}",
+            password=order.password,
+            entropy=os.urandom,
+            now=time.monotonic(),
+            transport=WEBSOCKET,
+        )
+
+    def _sample(self) -> Sample:
+        trips = [walker.round_trip_s for walker in self._walkers]
+        return Sample(
+            at=time.monotonic(),
+            cpu_s=time.process_time(),
+            walking=sum(walker.has_body for walker in self._walkers),
+            on_their_way=sum(walker.phase in _ON_THEIR_WAY for walker in self._walkers),
+            out=sum(self._why.values()),
+            why=dict(self._why),
+            moves=self._sights.moves,
+            updates=self._sights.updates,
+            gaps_ms=self._sights.take_gaps(),
+            round_trips_ms=[round(1000 * trip, 2) for trip in trips if trip is not None],
+        )

@@ -97,6 +97,12 @@ class Session:
         """When the last packet of the peer came."""
         return self.channel.heard_at
 
+    @property
+    def round_trip_s(self) -> float | None:
+        """The smoothed round trip; None before it was measured."""
+        recovery = self.channel.recovery
+        return recovery.smoothed_s if recovery.samples else None
+
     def probe(self) -> None:
         """Ask the peer for a packet, whether there is something to send or not."""
         self.on_touched(self)
