@@ -155,6 +155,10 @@ def step(clients, share, **others):
     return Step(**values | {"base_share": share, "base_kib": 60_000 + 30 * clients} | others)
 
 
+def test_report_has_no_number_of_clients_when_the_line_does_not_rise():
+    assert "clients_per_core" not in report([step(1, 0.2), step(2, 0.1)], [], 0)["figures"]
+
+
 def test_report_leaves_out_what_was_not_measured():
     figures = report([step(100, 0.1)], [], 0)["figures"]
     assert set(figures) == {"clients_per_core", "datagrams_per_client_tick", "lost"}
@@ -165,12 +169,10 @@ def test_report_leaves_out_what_was_not_measured():
     assert figures["lost"] == 3
 
 
-def test_a_small_run_with_real_processes_has_all_figures():
+def test_a_small_run_with_real_processes_loses_nothing():
     result = asyncio.run(measure(clients=6, seconds=1.0, ws_clients=2))
     figures = result["figures"]
     assert figures["lost"] == 0
-    assert figures["clients_per_core"] > 0
-    assert figures["ws_clients_per_core"] > 0
     assert 0.5 < figures["datagrams_per_client_tick"] < 3
     assert result["step 6"]["out"] == 0
     assert result["step 6"]["gap_p50_ms"] is not None

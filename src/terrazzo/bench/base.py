@@ -96,7 +96,7 @@ class Fit(NamedTuple):
 
     def reaches(self, share: float) -> float:
         """Where the line has this height."""
-        return (share - self.intercept) / self.slope if self.slope > 0 else float("inf")
+        return (share - self.intercept) / self.slope
 
 
 def fit(points: list[tuple[float, float]]) -> Fit:
@@ -278,14 +278,14 @@ def report(over_udp: list[Step], over_ws: list[Step], lost: int) -> dict[str, An
     """The figures of these steps. A figure that was not measured is not there."""
     line, last = _line(over_udp), over_udp[-1]
     figures: dict[str, Any] = {
-        "clients_per_core": round(line.reaches(SHARE)),
+        **_sustained("clients_per_core", line),
         "datagrams_per_client_tick": (last.datagrams_up + last.datagrams_down) / 2,
         "lost": lost + sum(step.moves_lost for step in over_udp),
     }
     if len(over_udp) > 1:
         figures["kib_per_client"] = fit([(step.clients, step.base_kib) for step in over_udp]).slope
     if over_ws:
-        figures["ws_clients_per_core"] = round(_line(over_ws).reaches(SHARE))
+        figures |= _sustained("ws_clients_per_core", _line(over_ws))
     packets = last.clients_served * TICK_HZ * (last.datagrams_up + last.datagrams_down)
     return {
         "bench": "base",
@@ -301,6 +301,11 @@ def report(over_udp: list[Step], over_ws: list[Step], lost: int) -> dict[str, An
         **{f"step {step.clients}": msgspec.structs.asdict(step) for step in over_udp},
         **{f"WebSocket step {step.clients}": msgspec.structs.asdict(step) for step in over_ws},
     }
+
+
+def _sustained(name: str, line: Fit) -> dict[str, int]:
+    """Nothing when the steps were too small for a line that rises."""
+    return {name: round(line.reaches(SHARE))} if line.slope > 0 else {}
 
 
 def _line(steps: list[Step]) -> Fit:
