@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from terrazzo.cell.client.scheduler import UPDATES_BYTES, UPDATES_MAX, ClientScheduler
+from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientUpdates, ToClient
 
 
 def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
     """Each time that a client is served: `hear(entity, reliable bytes, bytes that may be lost)`. Gives its end."""
-    serve, send_to_base = feed.serve, feed.send_to_base
+    serve, tell = feed.serve, feed.tell
     reliable = 0
 
     def served(real):
@@ -19,19 +20,20 @@ def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Ca
         loose = 0
         for app, rows in mine.items():
             for part in rows.take(UPDATES_MAX, UPDATES_BYTES):
-                feed._rows_for(app).extend(part)
+                feed.rows_for(app).extend(part)
                 loose += sum(len(message) for update in ClientUpdates(part).read() for message in update.messages)
         hear(real.body.id, reliable, loose)
 
-    def sent_to_base(real, message):
+    def told(real, payload):
         nonlocal reliable
-        if isinstance(message, ToClient):
-            reliable += sum(map(len, message.messages))
-        send_to_base(real, message)
+        message = REGISTRY.decode_nested(payload)
+        assert isinstance(message, ToClient)
+        reliable += sum(map(len, message.messages))
+        tell(real, payload)
 
-    vars(feed).update(serve=served, send_to_base=sent_to_base)
+    vars(feed).update(serve=served, tell=told)
 
     def end():
-        del vars(feed)["serve"], vars(feed)["send_to_base"]
+        del vars(feed)["serve"], vars(feed)["tell"]
 
     return end

@@ -5,14 +5,19 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.sight import REFRESH
+from terrazzo._speed.updates import UpdateRows, Words, decode_updates
 from terrazzo.cell.client.aliases import Aliases
 from terrazzo.cell.client.budget import CARRY_TICKS, STARVED_TICKS
 from terrazzo.cell.client.scheduler import SCALE_S, THROTTLE_MIN
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ALIAS_MAX, split_message
+from terrazzo.wire.messages import REGISTRY
+from terrazzo.wire.pairs.base_cell import ToClient
 from tests.cell.hearing import overhear
 from tests.cell.land import TICK_S, Land, watched_land
 from tests.cell.screen import Screen
+
+PLENTY = 1 << 30
 
 
 class Meter:
@@ -152,8 +157,13 @@ def test_places_and_what_is_looked_up_keep_to_the_budget_together():
     sent = land.witness(1).sent
     sent.budget.deficit, sent.budget.served_at = 0.0, land.host.now - TICK_S
     sent.budget.grant(land.host.now, TICK_S, 1000.0)
-    told = sent.update(land.host.now, land[0].core.tick, 500.0)
-    reliable, loose = (sum(map(len, each)) for each in told)
+    words, rows = Words(PLENTY), UpdateRows()
+    sent.update(land.host.now, land[0].core.tick, 500.0, words, rows)
+    rows.end(1, 1, 0, 0, PLENTY)
+    (told,) = map(REGISTRY.decode_nested, words.take(1))
+    assert isinstance(told, ToClient)
+    reliable = sum(map(len, told.messages))
+    loose = sum(sum(map(len, update[2])) for part in rows.take(PLENTY, PLENTY) for update in decode_updates(part))
     assert reliable > 400
     assert loose > 400
     assert reliable + loose < 1000 + 150, "one entity may go beyond"

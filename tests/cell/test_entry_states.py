@@ -3,9 +3,11 @@ entry of a real client is brought into the state and meets the event."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from terrazzo._speed.entry_flags import EntryFlag
+from terrazzo._speed.updates import UpdateRows, Words
 from terrazzo.cell.client.entry_states import (
     TRANSITIONS,
     EntryAction,
@@ -146,7 +148,9 @@ class Play:
 
     def _update(self, room: float) -> None:
         self.record.budget.grant(self.land.host.now, 0.1, room)
-        told, _ = self.record.update(self.land.host.now, 1, 50.0)
+        words = Words(1 << 30)
+        self.record.update(self.land.host.now, 1, 50.0, words, UpdateRows())
+        told = [message for payload in words.take(1) for message in msgspec.msgpack.decode(payload)[1][1]]
         self.sent = list(dict.fromkeys(kind_of(message) for message in told))  # a step is several changes
 
 

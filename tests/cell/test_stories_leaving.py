@@ -10,6 +10,7 @@ import pytest
 
 from terrazzo.sync.protocol import ToClient as Word
 from terrazzo.sync.protocol import split_message, take_alias
+from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ToClient
 from tests.cell.land import Land, watched_land
 
@@ -207,12 +208,12 @@ def test_everything_for_a_client_has_the_number_of_its_witness():
     land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
     heard = []
-    tell = land[0].scheduler.send_to_base
+    tell = land[0].scheduler.tell
 
-    def send_to_base(real, message):
-        heard.append(message)
-        tell(real, message)
+    def told(real, payload):
+        heard.append(REGISTRY.decode_nested(payload))
+        tell(real, payload)
 
-    vars(land[0].scheduler)["send_to_base"] = send_to_base
+    vars(land[0].scheduler)["tell"] = told
     land.settle()
     assert {message.witness for message in heard if isinstance(message, ToClient)} == {1}

@@ -2,6 +2,8 @@
 
 from math import inf
 
+import msgspec
+
 from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo._speed.sight import MESSAGE_MAX, OUTERMOST
 from terrazzo.sync.places import decode_places
@@ -20,6 +22,7 @@ class World:
         self.area = form_of(form, "area").Area()
         self.own = self.area.add(1, HERE, NORTH, 0.0, 0, 0)
         self.form = form_of(form, "sight")
+        self.updates = form_of(form, "updates")
         self.headlines = self.form.Headlines()
         self.sight = self.form.Sight(self.area, self.own, self.headlines)
         self.tick = 100
@@ -47,9 +50,23 @@ class World:
         self.sight.add(entity, slot, entity if alias is None else alias, sent, flags, level)
         return slot
 
+    def speak(self, budget=PLENTY):
+        """What the client is told now: news, reliable messages, those that may be lost, how many bytes they have."""
+        words, rows = self.updates.Words(PLENTY), self.updates.UpdateRows()
+        used = self.sight.serve(self.tick, budget, RADIUS, words, rows)
+        rows.end(1, 1, 0, 0, PLENTY)
+        told = [message for payload in words.take(1) for message in msgspec.msgpack.decode(payload)[1][1]]
+        loose = [
+            message
+            for part in rows.take(PLENTY, PLENTY)
+            for _, _, messages, _ in self.updates.decode_updates(part)
+            for message in messages
+        ]
+        return self.sight.news or [], told, loose, used
+
     def serve(self, budget=PLENTY):
         self.tick += 1
-        news, self.told, messages, used = self.sight.serve(self.tick, budget, RADIUS)
+        news, self.told, messages, used = self.speak(budget)
         assert used == sum(map(len, messages)) + sum(map(len, self.told))
         assert all(len(message) <= MESSAGE_MAX and message[0] == 21 for message in messages)
         told = [entry for message in messages for entry in decode_places(message[1:]).entries]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from terrazzo._speed import COMPILED
 from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo._speed.sight import OUTERMOST, REFRESH
-from tests.speed.sight_world import HERE, NORTH, PLENTY, RADIUS, World, headline
+from tests.speed.sight_world import HERE, NORTH, World, headline
 
 # Distance.
 
@@ -93,7 +93,7 @@ def test_a_headline_is_told_in_its_manner(world, manner, kinds):
     world.area.set_news(slot, 8)
     world.headlines.set(slot, 2, 5 - 5, 8, [(160, b"abc")], [manner])
     world.tick += 1
-    news, told, loose, used = world.sight.serve(world.tick, PLENTY, RADIUS)
+    news, told, loose, used = world.speak()
     message = b"\xa0\x02abc"
     assert (news, told, loose) == ([], [message] * (kinds == "told"), [message] * (kinds == "loose"))
     assert used == len(message) * bool(kinds)
@@ -213,8 +213,9 @@ def test_with_enough_budget_everybody_is_told_each_tick(world):
 def test_a_budget_is_overdrawn_by_less_than_an_entry(world):
     crowd(world)
     for budget in (0.5, 1, 13, 19, 20, 100):
-        assert budget <= world.sight.serve(1, budget, RADIUS)[3] < budget + 12 + 2 + 27
-    assert world.sight.serve(1, 0, RADIUS) == ([], [], [], 0)
+        world.tick = 1
+        assert budget <= world.speak(budget)[3] < budget + 12 + 2 + 27
+    assert world.speak(0) == ([], [], [], 0)
 
 
 def test_one_who_stood_still_is_told_the_moment_it_moves(world):
@@ -253,7 +254,7 @@ def play(form, script):
             world.area.put(world.own, place, place)
         elif what == "serve":
             world.tick += entity
-            told.append(world.sight.serve(world.tick, budget, RADIUS))
+            told.append(world.speak(budget))
         elif known is None:
             if slot < 0:
                 reach = (None, inf, 100.0, 400.0)[flags % 4]
@@ -275,8 +276,8 @@ def play(form, script):
             world.area.set_number(slot, budget + flags % 2)
             if flags > 20:
                 manners = [(flags % 4, 40.0 * flags, flags % 3 > 0, False), (255, inf, True, False)]
-                told = [(entity, bytes(entity)), (9, b"")]
-                world.headlines.set(slot, entity, flags, budget, told, manners if flags > 30 else None)
+                said = [(entity, bytes(entity)), (9, b"")]
+                world.headlines.set(slot, entity, flags, budget, said, manners if flags > 30 else None)
         elif what == "sent":
             world.sight.set_sent(entity, budget)
         elif what == "flags":

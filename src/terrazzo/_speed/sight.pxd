@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from terrazzo._speed.area cimport Area
 from terrazzo._speed.tally cimport Tally
+from terrazzo._speed.updates cimport UpdateRows, Words
 
 
 cdef struct Entry:
@@ -38,9 +39,23 @@ cdef class Ranges:
     cdef Reach reach
 
 
+cdef struct HeadlinePart:
+    # A message without its alias; the body is one of those that `_told` keeps.
+    double distance2
+    Py_ssize_t row
+    Py_ssize_t size
+    const uint8_t* body
+    uint8_t id
+    uint8_t level
+    uint8_t is_reliable
+
+
 cdef struct Headline:
     int64_t before
     int64_t number
+    HeadlinePart* parts
+    int32_t count
+    int32_t room
     int32_t entity
 
 
@@ -48,13 +63,13 @@ cdef class Headlines:
     cdef Headline* _headlines
     cdef const Reach** _reaches
     cdef readonly Tally tally
-    cdef list _told     # (messages, their manners or None, their rows in the tally)
+    cdef list _told     # the bodies of each headline
     cdef set _ranges    # that `reach` points into
     cdef Py_ssize_t _room
 
     cdef int _make_room(self, Py_ssize_t slot) except -1
     cdef const Reach* reach(self, Py_ssize_t slot) noexcept nogil
-    cdef tuple find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest)
+    cdef const Headline* find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest) noexcept nogil
 
 
 cdef struct Place:
@@ -72,6 +87,7 @@ cdef class Sight:
     # Entity to entry: open addressing.
     cdef Place* _places
     cdef int _bits
+    cdef public list news       # of the last call of `serve`; None: there are none
 
     cdef Place* _place(self, int32_t entity) noexcept
     cdef Entry* _known(self, int32_t entity) noexcept
@@ -92,7 +108,7 @@ cdef class Sight:
     cdef double _distance2(self, int slot) noexcept
     cpdef tuple levels(self, int32_t entity)
     cpdef set_level(self, int32_t entity, uint8_t level)
-    cpdef tuple serve(self, int32_t tick, double budget_bytes, double radius)
+    cpdef int64_t serve(self, int32_t tick, double budget_bytes, double radius, Words words, UpdateRows rows) except -1
     cdef int _look(self, int32_t tick, double radius) except -1
-    cdef int64_t _tell_news(self, double budget_bytes, list others, list told, list loose) except -1
-    cdef int _tell_places(self, int32_t tick, double budget_bytes) except -1
+    cdef int64_t _tell_news(self, double budget_bytes, Words words, UpdateRows rows) except -1
+    cdef int _tell_places(self, int32_t tick, double budget_bytes, UpdateRows rows) except -1

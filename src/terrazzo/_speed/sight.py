@@ -1,13 +1,14 @@
 """What one client is told of the places around it: the send table of a witness, and the packed PLACES messages.
 
-**The table** has an entry for each entity that the client knows. Each tick `serve` looks at all of them and gives
+**The table** has an entry for each entity that the client knows. Each tick `serve` looks at all of them and writes
+messages straight into the buffers that they travel in (`_speed/updates`); Python gets none of them.
 
-    told        messages of the entities of which a step told something that the client has not got (`Area.news` beyond
+    words       messages of the entities of which a step told something that the client has not got (`Area.news` beyond
                 `sent`), where the headline of the entity is all that it lacks; `sent` is moved on
+    rows        what may be lost: messages of headlines that are so, then PLACES: those whose place changed since it was
+                told, and those whose turn to be refreshed has come
     news        the other entities of which it lacks something, or that came into another level of detail: the caller
                 looks into their history
-    loose       what may be lost: messages of headlines that are so, then PLACES: those whose place changed since it was
-                told, and those whose turn to be refreshed has come
 
 as far as the byte budget reaches, most urgent first; half of it is left where there are news, for these. A **headline**
 is the last step of an entity that told something: nearly always a client has everything before it. Urgent is what was
@@ -74,6 +75,7 @@ from terrazzo.errors import UsageError
 
 if TYPE_CHECKING:
     from terrazzo._speed.area import Area
+    from terrazzo._speed.updates import UpdateRows, Words
 
 PLACES = 21
 MESSAGE_MAX = 1024
@@ -133,12 +135,12 @@ def pack_angle(angle: float) -> int:
 class _Writer:
     """Collects entries by their form into messages."""
 
-    def __init__(self, tick: int, x: float, y: float, z: float) -> None:
+    def __init__(self, rows: UpdateRows, tick: int, x: float, y: float, z: float) -> None:
+        self.rows = rows
         self.x = _whole(x)
         self.y = y
         self.z = _whole(z)
         self.head = bytes([PLACES, tick & 255]) + _int24(self.x) + _int24(self.z) + _FLOAT.pack(y)
-        self.messages: list[bytes] = []
         self.size = 0
         """Of the message begun; 0: none is."""
         self.used = 0
@@ -161,7 +163,7 @@ class _Writer:
         """The message begun is done."""
         if self.size:
             sections = (bytes([form, len(entries)]) + b"".join(entries) for form, entries in self._sections.items())
-            self.messages.append(self.head + b"".join(sections))
+            self.rows.put(self.head + b"".join(sections))
             self._sections.clear()
             self.size = 0
 
@@ -340,6 +342,8 @@ class Sight:
         self._headlines = headlines
         self._entries: dict[int, _Entry] = {}
         self._table: list[_Entry] = []
+        self.news: list[int] | None = None
+        """Of the last call of `serve`: entities of which the client lacks more than a headline."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -427,26 +431,24 @@ class Sight:
         """All that the client knows, by their numbers."""
         return sorted(self._entries)
 
-    def serve(self, tick: int, budget_bytes: float, radius: float) -> tuple[list[int], list[bytes], list[bytes], int]:
-        """News, told, places, and how many bytes the last two have; see the module. The last message of each may go
-        beyond the budget: what is over is the caller's to carry on."""
+    def serve(self, tick: int, budget_bytes: float, radius: float, words: Words, rows: UpdateRows) -> int:
+        """Writes what the client is told now, and gives how many bytes that is; `news` are left to the caller. See the
+        module. The last message of each kind may go beyond the budget: what is over is the caller's to carry on."""
+        self.news = None
         if budget_bytes <= 0:
-            return [], [], [], 0
+            return 0
         news, due = self._look(tick, radius)
-        told: list[bytes] = []
-        loose: list[bytes] = []
-        others: list[int] = []
         used = 0
         for entry in news:
             slot = entry.slot
             found = self._headlines.find(slot, entry.entity, entry.sent, self._area.news(slot))
             if found is None or self._is_crossing(entry):
-                others.append(entry.entity)
-            elif used < (budget_bytes * 0.5 if others else budget_bytes):
-                used += self._tell_headline(entry, found, told, loose)
+                self.news = [*(self.news or ()), entry.entity]
+            elif used < self._share(budget_bytes):
+                used += self._tell_headline(entry, found, words, rows)
                 self.set_sent(entry.entity, self._area.number(slot))
-        writer = _Writer(tick, *self._area.position(self._slot))
-        rest = (budget_bytes * 0.5 if others else budget_bytes) - used
+        writer = _Writer(rows, tick, *self._area.position(self._slot))
+        rest = self._share(budget_bytes) - used
         for entry in due:
             if writer.used >= rest:
                 break
@@ -455,7 +457,10 @@ class Sight:
             else:
                 self._tell(writer, tick, entry)
         writer.close()
-        return others, told, loose + writer.messages, used + writer.used
+        return used + writer.used
+
+    def _share(self, budget_bytes: float) -> float:
+        return budget_bytes if self.news is None else budget_bytes * 0.5
 
     def _look(self, tick: int, radius: float) -> tuple[list[_Entry], list[_Entry]]:
         """Who has news and whose place is due, the most urgent first."""
@@ -514,16 +519,16 @@ class Sight:
             return False
         return self._area.stamp(entry.slot) != entry.stamp or ranges.angles_within(distance2) > entry.angles
 
-    def _tell_headline(self, entry: _Entry, headline: Headline, told: list[bytes], loose: list[bytes]) -> int:
-        """How many bytes that took."""
-        several, manners, rows = headline
+    def _tell_headline(self, entry: _Entry, headline: Headline, words: Words, rows: UpdateRows) -> int:
+        """As much of it as is for this client; how many bytes that took."""
+        several, manners, tally_rows = headline
         used, distance2 = 0, self._distance2(entry.slot)
         for at, (id, body) in enumerate(several):
             level, distance, is_reliable, _ = (OUTERMOST, inf, True, False) if manners is None else manners[at]
             if entry.level <= level and distance2 <= distance * distance:
                 message = bytes([id]) + _alias(entry.alias) + body
-                (told if is_reliable else loose).append(message)
-                _count(self._headlines.tally, rows[at], len(message))
+                (words if is_reliable else rows).put(message)
+                _count(self._headlines.tally, tally_rows[at], len(message))
                 used += len(message)
         return used
 

@@ -1,13 +1,14 @@
 """The compiled form of sight.py; that file says what everything means."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.math cimport fabs, floor, sqrt
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.math cimport INFINITY, fabs, floor, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from terrazzo._speed.area cimport IS_REMOVED, IS_USED, Area
 from terrazzo._speed.tally cimport Tally
+from terrazzo._speed.updates cimport UpdateRows, Words
 
 from terrazzo._speed.entry_flags import EntryFlag
 
@@ -108,6 +109,7 @@ cdef inline void _put_float(uint8_t* at, float value) noexcept nogil:
 cdef struct Urgent:
     int32_t urgency
     int32_t index
+    double distance2
 
 
 cdef inline int32_t _urgency(int32_t age, double weight) noexcept nogil:
@@ -115,7 +117,7 @@ cdef inline int32_t _urgency(int32_t age, double weight) noexcept nogil:
 
 
 cdef void _sort(const Urgent* found, Py_ssize_t count, int32_t* order) noexcept nogil:
-    """The most urgent first; those who are equally urgent stay in their order."""
+    """The most urgent first; those who are equally urgent stay in their order. Gives their places in `found`."""
     cdef int32_t[URGENCIES] starts
     cdef Py_ssize_t i
     cdef int32_t highest = 0, start = 0, size, urgency
@@ -129,7 +131,7 @@ cdef void _sort(const Urgent* found, Py_ssize_t count, int32_t* order) noexcept 
         starts[urgency] = start
         start += size
     for i in range(count):
-        order[starts[found[i].urgency]] = found[i].index
+        order[starts[found[i].urgency]] = <int32_t>i
         starts[found[i].urgency] += 1
 
 
@@ -151,9 +153,14 @@ cdef class Writer:
     cdef int64_t x
     cdef int64_t z
     cdef double y
-    cdef list messages
+    cdef UpdateRows rows
 
-    cdef int begin(self, int64_t tick, float x, float y, float z) except -1:
+    cdef int begin(self, UpdateRows rows, int64_t tick, float x, float y, float z) except -1:
+        cdef int number
+        self.rows = rows
+        for number in range(self.begun):  # left by a message that could not be written
+            self.sections[self.order[number]].size = self.sections[self.order[number]].count = 0
+        self.begun = self.size = 0
         self.x, self.y, self.z = _whole(x), y, _whole(z)
         self.head[0] = C_PLACES
         self.head[1] = tick & 255
@@ -164,7 +171,6 @@ cdef class Writer:
         self.head[6] = self.z >> 8 & 255
         self.head[7] = self.z >> 16 & 255
         _put_float(&self.head[8], y)
-        self.messages = []
         self.used = 0
         return 0
 
@@ -187,12 +193,13 @@ cdef class Writer:
         return 0
 
     cdef int close(self) except -1:
-        cdef uint8_t message[C_MESSAGE_MAX]
+        cdef uint8_t* message
         cdef Section* section
         cdef int at = HEAD_BYTES
         cdef int number
         if not self.size:
             return 0
+        message = self.rows.reserve(self.size)
         memcpy(message, self.head, HEAD_BYTES)
         for number in range(self.begun):
             section = &self.sections[self.order[number]]
@@ -201,7 +208,6 @@ cdef class Writer:
             memcpy(&message[at + 2], section.data, section.size)
             at += 2 + section.size
             section.size = section.count = 0
-        self.messages.append(PyBytes_FromStringAndSize(<char*>message, at))
         self.begun = self.size = 0
         return 0
 
@@ -347,6 +353,9 @@ cdef class Headlines:
         self._ranges = set()
 
     def __dealloc__(self):
+        cdef Py_ssize_t at
+        for at in range(self._room):
+            free(self._headlines[at].parts)
         free(self._headlines)
         free(self._reaches)
 
@@ -376,37 +385,44 @@ cdef class Headlines:
 
     def set(self, Py_ssize_t slot, int32_t entity, int64_t before, int64_t number, told, manners=None, rows=()):
         """The step of this number told this; see the plain form."""
-        self._make_room(slot)
-        cdef Headline* headline = &self._headlines[slot]
-        headline.entity, headline.before, headline.number = entity, before, number
-        self._told[slot] = (tuple(told), None if manners is None else tuple(manners), tuple(rows) or (0,) * len(told))
-
-    cdef tuple find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest):
-        """What somebody lacks who has all up to `sent`; None: more than the headline, or it is of something else."""
         cdef Headline* headline
+        cdef HeadlinePart* part
+        cdef Py_ssize_t at
+        cdef int level
+        cdef bytes body
+        cdef list bodies = []
+        self._make_room(slot)
+        headline = &self._headlines[slot]
+        headline.entity = 0  # none, if something of it is no message
+        headline.count = 0
+        told = list(told)
+        if len(told) > headline.room:
+            headline.parts = <HeadlinePart*>_grown(headline.parts, len(told) * sizeof(HeadlinePart))
+            headline.room = <int32_t>len(told)
+        for at, (id, body) in enumerate(told):
+            part = &headline.parts[at]
+            part.id = id
+            part.body = <const uint8_t*>PyBytes_AS_STRING(body)
+            part.size = PyBytes_GET_SIZE(body)
+            part.row = rows[at] if rows else 0
+            part.level, part.distance2, part.is_reliable = C_OUTERMOST, INFINITY, True
+            if manners is not None:
+                level, distance, is_reliable, _ = manners[at]
+                part.level, part.distance2, part.is_reliable = level, distance * distance, bool(is_reliable)
+            bodies.append(body)
+        self._told[slot] = bodies
+        headline.count = <int32_t>len(bodies)
+        headline.entity, headline.before, headline.number = entity, before, number
+
+    cdef const Headline* find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest) noexcept nogil:
+        """What somebody lacks who has all up to `sent`; NULL: more than the headline, or it is of something else."""
+        cdef const Headline* headline
         if slot >= self._room:
-            return None
+            return NULL
         headline = &self._headlines[slot]
         if headline.entity != entity or headline.number != newest or headline.before > sent:
-            return None
-        return <tuple>self._told[slot]
-
-
-cdef bytes _with_alias(int id, int alias, bytes body):
-    """A message for a client that knows the entity by this alias."""
-    cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
-    cdef int head = 2 if alias < 255 else 4
-    cdef bytes message = PyBytes_FromStringAndSize(NULL, head + size)
-    cdef uint8_t* at = <uint8_t*>PyBytes_AS_STRING(message)
-    at[0] = id
-    if alias < 255:
-        at[1] = alias
-    else:
-        at[1] = 255
-        at[2] = alias & 255
-        at[3] = alias >> 8
-    memcpy(at + head, PyBytes_AS_STRING(body), size)
-    return message
+            return NULL
+        return headline
 
 
 cdef inline uint32_t _home(int32_t entity, int bits) noexcept nogil:
@@ -600,18 +616,23 @@ cdef class Sight:
         cdef Py_ssize_t index
         return sorted([self._entries[index].entity for index in range(self._count)])
 
-    cpdef tuple serve(self, int32_t tick, double budget_bytes, double radius):
-        """News, told, loose, and how many bytes the last two have; see the plain form."""
-        cdef list others = [], told = [], loose = []
-        cdef int64_t used
+    cpdef int64_t serve(
+        self, int32_t tick, double budget_bytes, double radius, Words words, UpdateRows rows
+    ) except -1:
+        """Writes what the client is told now, and gives how many bytes that is; see the plain form."""
+        cdef int64_t used = 0
+        self.news = None
         if budget_bytes <= 0:
-            return others, told, loose, 0
+            return 0
         self._area.check_known(self._slot)
         _make_room(self._count)
         self._look(tick, radius)
-        used = self._tell_news(budget_bytes, others, told, loose) if news_count else 0
-        self._tell_places(tick, (budget_bytes * 0.5 if others else budget_bytes) - used)
-        return others, told, loose + WRITER.messages if loose else WRITER.messages, used + WRITER.used
+        if news_count:
+            used = self._tell_news(budget_bytes, words, rows)
+        if not due_count:
+            return used
+        self._tell_places(tick, (budget_bytes if self.news is None else budget_bytes * 0.5) - used, rows)
+        return used + WRITER.used
 
     cdef int _look(self, int32_t tick, double radius) except -1:
         """Finds who has news and whose place is due."""
@@ -647,44 +668,38 @@ cdef class Sight:
                 continue
             weight = 1.0 + min(sqrt(distance2) * scale, C_FAR)
             if is_due:
-                due[due_count] = Urgent(_urgency(age, weight), index)
+                due[due_count] = Urgent(_urgency(age, weight), <int32_t>index, distance2)
                 due_count += 1
             if has_news:
                 if entry.waits_since == NEVER:
                     entry.waits_since = tick
-                news[news_count] = Urgent(_urgency(tick - entry.waits_since + 1, weight), index)
+                news[news_count] = Urgent(_urgency(tick - entry.waits_since + 1, weight), <int32_t>index, distance2)
                 news_count += 1
         return 0
 
-    cdef int64_t _tell_news(self, double budget_bytes, list others, list told, list loose) except -1:
-        """The headlines that the client lacks; how many bytes they have. Of whom it lacks more is added to `others`."""
+    cdef int64_t _tell_news(self, double budget_bytes, Words words, UpdateRows rows) except -1:
+        """The headlines that the client lacks; how many bytes they have. Of whom it lacks more is added to `news`."""
         cdef Entry* entry
-        cdef Py_ssize_t at, message_at
+        cdef const Headline* headline
+        cdef Py_ssize_t at
         cdef int64_t used = 0
         cdef double distance2
-        cdef tuple found
-        cdef Tally tally = self._headlines.tally
         _sort(news, news_count, order)
         for at in range(news_count):
-            entry = &self._entries[order[at]]
-            found = self._headlines.find(entry.slot, entry.entity, entry.sent, self._area.newest[entry.slot])
-            distance2 = self._distance2(entry.slot)
-            if found is None or _is_crossing(self._headlines.reach(entry.slot), entry, distance2):
-                others.append(entry.entity)
-            elif used < (budget_bytes * 0.5 if others else budget_bytes):
-                if found[1] is None:
-                    for message_at, (id, body) in enumerate(<tuple>found[0]):
-                        message = _with_alias(id, entry.alias, body)
-                        used += PyBytes_GET_SIZE(message)
-                        _count(tally, (<tuple>found[2])[message_at], PyBytes_GET_SIZE(message))
-                        told.append(message)
-                else:
-                    used += _tell_by_manner(entry, distance2, found, tally, told, loose)
+            entry = &self._entries[news[order[at]].index]
+            distance2 = news[order[at]].distance2
+            headline = self._headlines.find(entry.slot, entry.entity, entry.sent, self._area.newest[entry.slot])
+            if headline == NULL or _is_crossing(self._headlines.reach(entry.slot), entry, distance2):
+                if self.news is None:
+                    self.news = []
+                self.news.append(entry.entity)
+            elif used < (budget_bytes if self.news is None else budget_bytes * 0.5):
+                used += _tell_headline(entry, distance2, headline, self._headlines.tally, words, rows)
                 entry.sent = self._area.numbers[entry.slot]
                 entry.waits_since = NEVER
         return used
 
-    cdef int _tell_places(self, int32_t tick, double budget_bytes) except -1:
+    cdef int _tell_places(self, int32_t tick, double budget_bytes, UpdateRows rows) except -1:
         """Writes what is due, as far as the budget reaches."""
         cdef Area area = self._area
         cdef Entry* entry
@@ -695,18 +710,18 @@ cdef class Sight:
         cdef int64_t used
         cdef int slot, angles
         cdef bint is_beyond
-        WRITER.begin(tick, area.xs[self._slot], area.ys[self._slot], area.zs[self._slot])
+        WRITER.begin(rows, tick, area.xs[self._slot], area.ys[self._slot], area.zs[self._slot])
         _sort(due, due_count, order)
         for at in range(due_count):
             if WRITER.used >= budget_bytes:
                 break
-            entry = &self._entries[order[at]]
+            entry = &self._entries[due[order[at]].index]
             slot = entry.slot
             if area.newest[slot] > entry.sent and entry.waited < C_PATIENCE:
                 entry.waited += 1
                 continue
             reach = self._headlines.reach(slot)
-            distance2 = self._distance2(slot)
+            distance2 = due[order[at]].distance2
             is_beyond = distance2 > reach.position
             angles = _angles_within(reach, distance2)
             place[0], place[1], place[2] = area.xs[slot], area.ys[slot], area.zs[slot]
@@ -725,20 +740,29 @@ cdef class Sight:
         return 0
 
 
-cdef int64_t _tell_by_manner(
-    const Entry* entry, double distance2, tuple found, Tally tally, list told, list loose
+cdef int64_t _tell_headline(
+    const Entry* entry, double distance2, const Headline* headline, Tally tally, Words words, UpdateRows rows
 ) except -1:
-    """A headline that is not for everybody, or may be lost; how many bytes that took."""
-    cdef tuple several = found[0], manners = found[1], rows = found[2]
+    """As much of a headline as is for this client; how many bytes that took."""
+    cdef const HeadlinePart* part
     cdef int64_t used = 0
-    cdef Py_ssize_t at
-    cdef double distance
-    for at in range(len(several)):
-        level, distance, is_reliable, _ = <tuple>manners[at]
-        if entry.level <= <int>level and distance2 <= distance * distance:
-            id, body = <tuple>several[at]
-            message = _with_alias(id, entry.alias, body)
-            used += PyBytes_GET_SIZE(message)
-            _count(tally, rows[at], PyBytes_GET_SIZE(message))
-            (told if is_reliable else loose).append(message)
+    cdef Py_ssize_t at, size
+    cdef int head = 2 if entry.alias < 255 else 4
+    cdef uint8_t* message
+    for at in range(headline.count):
+        part = &headline.parts[at]
+        if entry.level > part.level or distance2 > part.distance2:
+            continue
+        size = head + part.size
+        message = words.reserve(size) if part.is_reliable else rows.reserve(size)
+        message[0] = part.id
+        if head == 2:
+            message[1] = entry.alias
+        else:
+            message[1] = 255
+            message[2] = entry.alias & 255
+            message[3] = entry.alias >> 8
+        memcpy(message + head, part.body, part.size)
+        used += size
+        _count(tally, part.row, size)
     return used

@@ -68,6 +68,7 @@ cdef class UpdateRows:
     cdef uint8_t* reserve(self, Py_ssize_t size) except NULL
     cdef int put_bytes(self, const uint8_t* message, Py_ssize_t size) except -1
     cdef int end_row(self, int32_t entity, int64_t witness, int64_t generation, int64_t number, Py_ssize_t most) except -1
+    cpdef bint is_begun(self) noexcept
     cpdef put(self, bytes message)
     cpdef drop(self)
 

@@ -58,6 +58,10 @@ class UpdateRows:
             raise UsageError(f"a message of {len(message)} bytes that may be lost; {MESSAGE_MAX} is the limit")
         self._messages.append(message)
 
+    def is_begun(self) -> bool:
+        """Whether a message was put into a row that has not ended."""
+        return bool(self._messages)
+
     def drop(self) -> None:
         """The row that is begun is not sent."""
         self._messages = []

@@ -63,6 +63,10 @@ cdef class UpdateRows:
             raise UsageError(f"a message of {len(message)} bytes that may be lost; {MESSAGE_MAX} is the limit")
         self.put_bytes(<const uint8_t*>PyBytes_AS_STRING(message), PyBytes_GET_SIZE(message))
 
+    cpdef bint is_begun(self) noexcept:
+        """Whether a message was put into a row that has not ended."""
+        return self._messages > 0
+
     cpdef drop(self):
         """The row that is begun is not sent."""
         if self._messages:

@@ -20,7 +20,7 @@ from terrazzo.cluster.app import App
 from terrazzo.sync import protocol
 from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.messages import Message
+from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import Position, ToClient
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
@@ -276,12 +276,13 @@ def _jumps_elsewhere(app: CellApp) -> None:
 def change_messages(app: CellApp, change: Callable[[Real, tuple[bytes, ...]], tuple[bytes, ...]]) -> None:
     """What a client is told is changed on its way."""
 
-    def tell(before: Any, real: Real, message: Message) -> None:
-        if isinstance(message, ToClient):
-            message = msgspec.structs.replace(message, messages=change(real, message.messages))
-        before(real, message)
+    def tell(before: Any, real: Real, payload: bytes) -> None:
+        message = REGISTRY.decode_nested(payload)
+        assert isinstance(message, ToClient)
+        message = msgspec.structs.replace(message, messages=change(real, message.messages))
+        before(real, REGISTRY.encode(message))
 
-    instead(app.scheduler, "send_to_base", tell)
+    instead(app.scheduler, "tell", tell)
 
 
 def is_kind(message: bytes, kind: int) -> bool:

@@ -1,7 +1,7 @@
 # C types for scheduler.py. What is not named here is called as in Python, and may be replaced in an object.
 import cython
 
-from terrazzo.cell.client.sent cimport ClientRecord
+from terrazzo._speed.updates cimport UpdateRows, Words
 from terrazzo.cell.client.witness cimport Witness
 
 
@@ -20,10 +20,12 @@ cdef class ClientScheduler:
     cdef double _turns
     cdef long _first
     cdef public dict _updates
+    cdef Words _words
     cdef list _parting
 
     cdef bint _is_late(self, double now) except -1
     @cython.locals(most=cython.long)
     cdef long _most(self, long clients) except -1
-    @cython.locals(now=cython.double, sent=ClientRecord, messages=list, places=list)
+    @cython.locals(now=cython.double, words=Words, rows=UpdateRows)
     cdef _serve(self, object real, Witness witness)
+    cpdef UpdateRows rows_for(self, object base)

@@ -29,7 +29,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
-from terrazzo._speed.updates import UpdateRows
+from terrazzo._speed.updates import UpdateRows, Words
 from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core.core import Core
@@ -37,8 +37,8 @@ from terrazzo.cell.core.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.messages import REGISTRY, Message
-from terrazzo.wire.pairs.base_cell import CellData, ClientUpdates, SendAway, ToClient
+from terrazzo.wire.messages import MESSAGE_MAX, REGISTRY, Message
+from terrazzo.wire.pairs.base_cell import CellData, ClientUpdates, SendAway
 
 TO_CLIENT_BYTES = 32_768
 LOOSE_MAX = 64
@@ -77,6 +77,8 @@ class ClientScheduler:
         self._turns = 0.0
         """The part of a client that the throttle has left over."""
         self._updates: dict[AppId, UpdateRows] = {}
+        self._words = Words(TO_CLIENT_BYTES)
+        """Of the client that is being served."""
         self._parting: list[Real] = []
         """Reals whose client was sent away, and whose hook has not run."""
 
@@ -128,45 +130,46 @@ class ClientScheduler:
         except AssertionError:
             raise
         except Exception as problem:
+            self._words.drop()
             for rows in self._updates.values():
                 rows.drop()
             self._core.report(real.body, "what its client is told", problem)
             self._send_away(real)
 
     def _serve(self, real: Real, witness: Witness) -> None:
-        core, now, sent = self._core, self._core.host.now, witness.sent
-        sent.budget.grant(now, core.tick_s, self._tick_bytes * self.throttle)
-        messages, places = sent.update(now, core.tick, max(witness.radius, 1.0))
-        if len(messages) > 1 and sum(map(len, messages)) > TO_CLIENT_BYTES:
-            messages = self._tell_in_parts(real, witness.number, messages)
-        if messages:
-            self.send_to_base(real, ToClient(witness.number, tuple(messages)))
-        if places:
-            after = core.switchboard.said(real.body.part, real.body.base_part)
-            rows = self._rows_for(core.base_of(real.body))
-            for place in places:
-                rows.put(place)
-            lost = rows.end(real.body.id, witness.number, *after, LOOSE_MAX)
+        core, words, body = self._core, self._words, witness.body
+        now = core.host.now
+        witness.sent.budget.grant(now, core.tick_s, self._tick_bytes * self.throttle)
+        rows = self.rows_for(core.base_of(body))
+        witness.sent.update(now, core.tick, max(witness.radius, 1.0), words, rows)
+        if words:
+            for payload in words.take(witness.number):
+                self.tell(real, payload)
+                if real.witness is not witness:  # it was sent away
+                    rows.drop()
+                    return
+        if rows.is_begun():
+            generation, number = core.switchboard.said(body.part, body.base_part)
+            lost = rows.end(body.id, witness.number, generation, number, LOOSE_MAX)
             if lost:
-                core.count("more than a client can be told in a tick", entity=real.body.id, lost=lost)
+                core.count("more than a client can be told in a tick", entity=body.id, lost=lost)
 
-    def _rows_for(self, base: AppId) -> UpdateRows:
+    def tell(self, real: Real, payload: bytes) -> None:
+        """Sends reliable messages, a ToClient, to the client of a real, after everything before."""
+        try:
+            if len(payload) > MESSAGE_MAX:
+                raise UsageError(f"ToClient of {len(payload)} bytes is over its limit of {MESSAGE_MAX}")
+            self._core.switchboard.send(real.body.part, real.body.base_part, payload)
+        except UsageError as problem:
+            self._core.count("base cannot be told", entity=real.body.id, problem=str(problem))
+            self._send_away(real)
+
+    def rows_for(self, base: AppId) -> UpdateRows:
+        """The rows of this tick for a BaseApp."""
         rows = self._updates.get(base)
         if rows is None:
             rows = self._updates[base] = UpdateRows()
         return rows
-
-    def _tell_in_parts(self, real: Real, witness: int, messages: list[bytes]) -> list[bytes]:
-        """What is too long for one message to the base; gives the last part, which is not."""
-        batch: list[bytes] = []
-        size = 0
-        for message in messages:
-            if batch and size + len(message) > TO_CLIENT_BYTES:
-                self.send_to_base(real, ToClient(witness, tuple(batch)))
-                batch, size = [], 0
-            batch.append(message)
-            size += len(message)
-        return batch
 
     def data_of(self, real: Real, *, is_last: bool) -> CellData:
         """The cell part as it is, for its base. Of properties that cannot be encoded (a game's own value fails) the
@@ -178,17 +181,15 @@ class ClientScheduler:
             body = real.body
             return CellData(body.space.name, body.position, body.direction, b"", is_last)
 
-    def send_to_base(self, real: Real, message: Message) -> None:
-        """Sends something to the base part of a real, after everything before. The last word goes in any case; of
-        properties that are too large the base gets an empty row; and a client that cannot be sent it is sent away."""
+    def send_to_base(self, real: Real, data: CellData) -> None:
+        """Sends the cell part as it is to its base part, after everything before. The last one goes in any case; of
+        properties that are too large the base gets an empty row."""
         try:
-            self._send(real, message, is_urgent=isinstance(message, CellData) and message.is_last)
+            self._send(real, data, is_urgent=data.is_last)
         except UsageError as problem:
             self._core.count("base cannot be told", entity=real.body.id, problem=str(problem))
-            if not isinstance(message, CellData):
-                self._send_away(real)
-            elif not isinstance(problem, ChannelFull):
-                self.send_to_base(real, replace(message, properties=b""))
+            if not isinstance(problem, ChannelFull):
+                self.send_to_base(real, replace(data, properties=b""))
 
     def _send(self, real: Real, message: Message, *, is_urgent: bool) -> None:
         body = real.body

@@ -4,6 +4,7 @@ import cython
 from terrazzo._speed.area cimport Area
 from terrazzo._speed.sight cimport Sight
 from terrazzo._speed.tally cimport Tally
+from terrazzo._speed.updates cimport UpdateRows, Words
 from terrazzo.cell.client.aliases cimport Aliases
 from terrazzo.cell.client.budget cimport Budget
 
@@ -48,11 +49,10 @@ cdef class ClientRecord:
     cpdef add_own_message(self, object subject, bytes message)
     cdef _say(self, long row, bytes message)
     cdef _tell(self, int alias, object event)
-    @cython.locals(
-        room=cython.double, own=cython.longlong, used=cython.longlong,
-        news=list, told=list, loose=list, pending=list, entity=cython.int,
-    )
-    cpdef tuple update(self, double now, long tick, double radius)
+    @cython.locals(room=cython.double, own=cython.longlong, used=cython.longlong, entity=cython.int, loose=list)
+    cpdef update(self, double now, long tick, double radius, Words words, UpdateRows rows)
+    @cython.locals(pending=list)
+    cdef _write_pending(self, Words words)
     @cython.locals(entity=cython.int, tried=dict, is_granted=cython.bint)
     cdef _grant(self, double room)
     @cython.locals(alias=cython.int, flags=cython.int, slot=cython.int)

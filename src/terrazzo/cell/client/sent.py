@@ -37,6 +37,7 @@ from math import hypot, inf
 
 from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo._speed.sight import Sight
+from terrazzo._speed.updates import UpdateRows, Words
 from terrazzo.cell.client.aliases import Aliases
 from terrazzo.cell.client.budget import Budget
 from terrazzo.cell.core.account import DESCRIPTION, PRESENCE
@@ -239,8 +240,9 @@ class ClientRecord:
     def _tell(self, alias: int, event: Event) -> None:
         self._say(event.row, with_alias(alias, event.told))
 
-    def update(self, now: float, tick: int, radius: float) -> tuple[list[bytes], list[bytes]]:
-        """What is to be sent now, within what the budget has granted: reliable messages, and those that may be lost."""
+    def update(self, now: float, tick: int, radius: float, words: Words, rows: UpdateRows) -> None:
+        """Writes what is to be sent now, within what the budget has granted: reliable messages into `words`, those
+        that may be lost into the row that is begun."""
         own, self._said = self._said, 0
         room = self.budget.room(own)
         if self.left and now >= self._forget_at:
@@ -251,18 +253,26 @@ class ClientRecord:
             self._end_all(now)
         if self._undescribed:
             self._grant(room)
-        news, told, loose, used = self.sight.serve(tick, room - self._said, radius)
-        if told:
-            self.pending += told
-        for entity in news:
-            self._tell_news(entity)
-            if self._said + used >= room:
-                break
-        self.budget.spend(own + self._said + used)
-        pending, self.pending, self._said = self.pending, [], 0
+        if self.pending:
+            self._write_pending(words)
         if self._loose:
-            loose, self._loose = self._loose + loose, []
-        return pending, loose
+            loose, self._loose = self._loose, []
+            for message in loose:
+                rows.put(message)
+        used = self.sight.serve(tick, room - self._said, radius, words, rows)
+        if self.sight.news is not None:
+            for entity in self.sight.news:
+                self._tell_news(entity)
+                if self._said + used >= room:
+                    break
+            self._write_pending(words)
+        self.budget.spend(own + self._said + used)
+        self._said = 0
+
+    def _write_pending(self, words: Words) -> None:
+        pending, self.pending = self.pending, []
+        for message in pending:
+            words.put(message)
 
     def _grant(self, room: float) -> None:
         """Announces and describes as many as there is room for."""

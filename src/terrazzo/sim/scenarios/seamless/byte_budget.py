@@ -35,7 +35,7 @@ from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken
 from terrazzo.sync.protocol import OWN, split_message, take_alias
 from terrazzo.sync.protocol import ToClient as Kind
-from terrazzo.wire.messages import Message
+from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientUpdates, ToClient
 
 OF_OWN = (Kind.CELL_PLAYER, Kind.SPACE, Kind.MOVED)
@@ -105,13 +105,14 @@ class Budgets:
         """Sees what a CellApp sends each time that it serves a client."""
         if not isinstance(app, CellApp):
             return
-        feed, send_to_base, serve = app.scheduler, app.scheduler.send_to_base, app.scheduler.serve
+        feed, tell, serve = app.scheduler, app.scheduler.tell, app.scheduler.serve
         told: list[bytes] = []
 
-        def sent_to_base(real: Real, message: Message) -> None:
-            if isinstance(message, ToClient):
-                told.extend(message.messages)
-            send_to_base(real, message)
+        def heard(real: Real, payload: bytes) -> None:
+            message = REGISTRY.decode_nested(payload)
+            assert isinstance(message, ToClient)
+            told.extend(message.messages)
+            tell(real, payload)
 
         def served(real: Real) -> None:
             witness = witness_of(real)
@@ -125,14 +126,14 @@ class Budgets:
             loose: list[bytes] = []
             for base, rows in mine.items():
                 for part in rows.take(UPDATES_MAX, UPDATES_BYTES):
-                    feed._rows_for(base).extend(part)
+                    feed.rows_for(base).extend(part)
                     loose += [message for update in ClientUpdates(part).read() for message in update.messages]
             sent = Served()
             sent.add(told)
             sent.add(loose)
             self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)), has_come=has_come)
 
-        patched: dict[str, Any] = {"send_to_base": sent_to_base, "serve": served}
+        patched: dict[str, Any] = {"tell": heard, "serve": served}
         vars(feed).update(patched)
 
     def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:
