@@ -38,7 +38,7 @@ from terrazzo.schema.record import encode_record
 from terrazzo.sync import protocol
 from terrazzo.wire.client import Closed, Connected, Reason, Received
 from terrazzo.wire.common import Reply, Request, RequestRefused
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, life_of
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
@@ -219,7 +219,7 @@ class FakeCellApp:
         self._number = 0
 
     def on_message(self, source: AppId, message: Message) -> None:
-        if isinstance(message, Frame | Astray):
+        if isinstance(message, Frame | Frames | Astray):
             self.board.on_message(source, message)
         elif isinstance(message, Request):
             request = REGISTRY.decode_nested(message.item)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.state import State
 from terrazzo.wire.common import Request
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -56,6 +56,7 @@ class FakeBaseApp(ClusterApp):
         self.created: list[int] = []
         self.places: dict[int, list[bytes]] = {}
         self.on(Frame, self.switchboard.on_message)
+        self.on(Frames, self.switchboard.on_message)
         self.on(Astray, self.switchboard.on_message)
         self.on(ClientUpdates, self._on_updates)
 

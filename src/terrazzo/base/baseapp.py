@@ -50,7 +50,7 @@ from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.gamecode import run_game_code, try_game_code
 from terrazzo.sync.protocol import MethodTable
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
 from terrazzo.wire.messages import Refusal
@@ -149,6 +149,7 @@ class BaseApp(ClusterApp):
         self.on(SpacesReady, self._on_spaces_ready)
         self.on(ClientUpdates, self._on_client_updates)
         self.on(Frame, self.switchboard.on_message)
+        self.on(Frames, self._on_frames)
         self.on(Astray, self.switchboard.on_message)
 
     # Links.
@@ -198,6 +199,10 @@ class BaseApp(ClusterApp):
             for kind in NEEDED:
                 if kind not in self.peers:
                     self.host.join(AppId(kind, 0, ANY_INCARNATION))
+
+    def _on_frames(self, source: AppId, message: Frames) -> None:
+        if not self.switchboard.on_frames(source, message):
+            self._refuse(source, message, Refusal.MALFORMED)
 
     # Managers.
 

@@ -22,11 +22,12 @@ The rules:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, IntEnum
 from functools import partial
 from typing import Protocol
 
+from terrazzo._speed.rows import read_to_client
 from terrazzo._speed.values import Change
 from terrazzo.base.alarms import Alarm
 from terrazzo.base.cell_part import AGAIN_S
@@ -43,7 +44,7 @@ from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
-from terrazzo.wire.ids import AppId, EntityId
+from terrazzo.wire.ids import AppId, EntityId, PartId
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientWants, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
@@ -341,6 +342,15 @@ class ProxyEntity(BaseEntity):
         if not self.cell.send(SetWitness(witness, is_on)):
             self._services.alarms.after(AGAIN_S, partial(self._send_witness, witness, is_on=is_on))
 
+    def on_mail(self, source: PartId, payload: bytes) -> None:
+        """See BaseEntity. By far the most of it is for the client."""
+        told = read_to_client(payload) if source == self.cell.part else None
+        if told is None:
+            super().on_mail(source, payload)
+        else:
+            self.cell.on_mail()
+            self._pass_on(*told)
+
     def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
         """See BaseEntity."""
         if is_own and isinstance(message, SendAway):
@@ -349,18 +359,23 @@ class ProxyEntity(BaseEntity):
             return True
         if not isinstance(message, CellToClient) or not is_own:
             return False
-        if self._is_present(message.witness):
-            for each in message.messages:
-                try:
-                    before = self.shown.note(each)
-                except DecodeError as problem:
-                    self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
-                    self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
-                else:
-                    if before:
-                        self._send(before)
-                    self._send(each)
+        self._pass_on(message.witness, message.messages)
         return True
+
+    def _pass_on(self, witness: int, messages: Sequence[bytes]) -> None:
+        """Sends reliable messages of the cell part to the client that they are for."""
+        if not self._is_present(witness):
+            return
+        for each in messages:
+            try:
+                before = self.shown.note(each)
+            except DecodeError as problem:
+                self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
+                self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
+            else:
+                if before:
+                    self._send(before)
+                self._send(each)
 
     def send_wants(self) -> None:
         """Sends the wants and releases of the client to the cell part."""

@@ -27,16 +27,17 @@ from terrazzo import (
     build,
     prop,
 )
+from terrazzo._speed.rows import read_to_client
 from terrazzo.cell import Cell
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import ToClient as Word
 from terrazzo.sync.protocol import take_alias
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
-from terrazzo.wire.pairs.base_cell import ClientUpdates, ClientWants, CreateReal, SetWitness, ToClient
+from terrazzo.wire.pairs.base_cell import ClientUpdates, ClientWants, CreateReal, SetWitness
 
 CHANGE_S = 5.0
 SPACE = 1
@@ -153,6 +154,7 @@ class Carrier(ClusterApp):
         self._wants: dict[int, list[tuple[int, int]]] = {}
         self._released: dict[int, list[int]] = {}
         self.on(Frame, self.switchboard.on_message)
+        self.on(Frames, self.switchboard.on_message)
         self.on(Astray, self.switchboard.on_message)
         self.on(ClientUpdates, self._on_updates)
 
@@ -188,10 +190,10 @@ class Carrier(ClusterApp):
         super().on_tick()
         for part in self.switchboard.with_mail():
             for _, payload in self.switchboard.take(part):
-                message = REGISTRY.decode_nested(payload)
-                if isinstance(message, ToClient):
+                told = read_to_client(payload)
+                if told is not None:
                     self.heard.add(part.entity)
-                    for word in message.messages:
+                    for word in told[1]:
                         self._hear(part.entity, word)
         for entity in self._wants.keys() | self._released.keys():
             wants = ClientWants(1, tuple(self._wants.get(entity, ())), tuple(self._released.get(entity, ())))

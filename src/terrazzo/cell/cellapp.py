@@ -64,9 +64,10 @@ from terrazzo.cluster.locator import Locator
 from terrazzo.errors import EntityGone
 from terrazzo.game import LoadedGame
 from terrazzo.wire.entity.channel import ChannelLimits
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import CreateReal, Moves
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
@@ -195,6 +196,7 @@ class CellApp(ClusterApp):
 
     def _listen(self) -> None:
         self.on(Frame, self._on_frame)
+        self.on(Frames, self._on_frames)
         self.on(Astray, self.switchboard.on_message)
         self.on(SpaceTree, self.ground.on_space_tree)
         self.on(CellRemoved, self.ground.on_cell_removed)
@@ -252,6 +254,10 @@ class CellApp(ClusterApp):
             if body is not None and body.real is None and message.to == body.part and body.real_app != self.me:
                 self.switchboard.learn(body.part, body.epoch, body.real_app)
         self.switchboard.on_message(source, message)
+
+    def _on_frames(self, source: AppId, message: Frames) -> None:
+        if not self.switchboard.on_frames(source, message, self._on_frame):
+            self._refuse(source, message, Refusal.MALFORMED)
 
     # The tick.
 

@@ -100,9 +100,11 @@ class ClusterApp:
         elif received is not None:
             self._refuse(source, received)
 
-    def _refuse(self, source: AppId, message: Message) -> None:
-        count = self.refusals.count(source, Refusal.UNEXPECTED)
-        self.host.log("unexpected message", source=str(source), kind=type(message).__name__, count=count)
+    def _refuse(self, source: AppId, message: Message, reason: Refusal = Refusal.UNEXPECTED) -> None:
+        """Counts and logs a message that is refused."""
+        count = self.refusals.count(source, reason)
+        event = "unexpected message" if reason is Refusal.UNEXPECTED else reason.value
+        self.host.log(event, source=str(source), kind=type(message).__name__, count=count)
 
     def on_link_up(self, peer: AppId) -> None:
         """See App."""

@@ -10,7 +10,7 @@ from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cluster.app import App
 from terrazzo.sim.cell_mutations import instead
-from terrazzo.wire.entity.messages import Frame
+from terrazzo.wire.entity.messages import Frame, Frames, frames_of
 from terrazzo.wire.ids import AppId, PartId
 from terrazzo.wire.messages import Message
 
@@ -22,6 +22,11 @@ def _loses_the_first(app: Homed) -> None:
     lost: set[tuple[PartId, PartId]] = set()
 
     def send(before: Callable[[AppId, Message], int], peer: AppId, message: Message) -> int:
+        if isinstance(message, Frames):
+            size = 0
+            for frame in frames_of(message, app.me):
+                size += send(before, peer, frame)
+            return size
         is_call = isinstance(message, Frame) and message.stream is not None and bool(message.stream.payloads)
         if isinstance(message, Frame) and is_call and (message.source, message.to) not in lost:
             lost.add((message.source, message.to))

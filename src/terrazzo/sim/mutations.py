@@ -6,7 +6,7 @@ a test says so. They are small subclasses and patches; the core knows nothing of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,10 +62,8 @@ class _AcksOneTooMany(Channel):
 
     __slots__ = ()
 
-    def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
-        frame = super().frame(home, limits)
-        ack = frame.ack
-        return frame if ack is None else msgspec.structs.replace(frame, ack=(ack[0], ack[1] + 1))
+    def number_acked(self) -> int:
+        return super().number_acked() + 1
 
 
 class _SkipsAck(Channel):
@@ -73,9 +71,9 @@ class _SkipsAck(Channel):
 
     __slots__ = ()
 
-    def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
-        frame = super().frame(home, limits)
-        return msgspec.structs.replace(frame, ack=None) if frame.ack and frame.ack[1] % 10 == 4 else frame
+    def number_acked(self) -> int:
+        number = super().number_acked()
+        return number - 1 if number % 10 == 4 else number
 
 
 class _DeliversEarly(Channel):
@@ -83,10 +81,10 @@ class _DeliversEarly(Channel):
 
     __slots__ = ()
 
-    def _admit(self, incoming: InStream, stream: Outgoing, limits: ChannelLimits) -> None:
-        if stream.payloads and stream.number > incoming.expected:
-            incoming.expected = stream.number
-        super()._admit(incoming, stream, limits)
+    def _admit(self, incoming: InStream, number: int, payloads: Sequence[bytes], limits: ChannelLimits) -> None:
+        if payloads and number > incoming.expected:
+            incoming.expected = number
+        super()._admit(incoming, number, payloads, limits)
 
 
 class _DeliversTwice(Channel):
@@ -94,10 +92,10 @@ class _DeliversTwice(Channel):
 
     __slots__ = ()
 
-    def _admit(self, incoming: InStream, stream: Outgoing, limits: ChannelLimits) -> None:
-        if stream.payloads and stream.number < incoming.expected:
-            incoming.expected = stream.number
-        super()._admit(incoming, stream, limits)
+    def _admit(self, incoming: InStream, number: int, payloads: Sequence[bytes], limits: ChannelLimits) -> None:
+        if payloads and number < incoming.expected:
+            incoming.expected = number
+        super()._admit(incoming, number, payloads, limits)
 
 
 class _MovesSilently(Channel):
@@ -171,6 +169,9 @@ class _RetiresTooSoon(Channel):
 
     __slots__ = ()
 
+    def is_plain(self) -> bool:
+        return False  # a row cannot say that
+
     def _next_outgoing(self, limits: ChannelLimits) -> Outgoing | None:
         sent = super()._next_outgoing(limits)
         if sent is not None and not sent.payloads and not self.pinned:
@@ -193,10 +194,10 @@ class _ReportsAll(Channel):
 
     __slots__ = ()
 
-    def _on_ack(self, ack: tuple[int, int], now: float) -> None:
-        if not self.box.is_ending and self.attempts == 0 and ack[1] % 3 == 2:
+    def _on_ack(self, generation: int, expected: int, now: float) -> None:
+        if not self.box.is_ending and self.attempts == 0 and expected % 3 == 2:
             return
-        super()._on_ack(ack, now)
+        super()._on_ack(generation, expected, now)
 
 
 class _NeverResends(Channel):

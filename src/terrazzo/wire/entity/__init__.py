@@ -17,4 +17,6 @@ The modules, from the app down; at run time each imports only modules below it:
        ├─ streams          the state of each direction
        │
     messages         the messages between two apps, and the packed form of a part
+       │
+    _speed/rows      the bytes of frames in bulk
 """

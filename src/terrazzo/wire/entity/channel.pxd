@@ -2,6 +2,7 @@
 # the deliberately broken forms of `sim.mutations` do.
 import cython
 
+from terrazzo._speed.rows cimport RowReader, RowWriter
 from terrazzo.wire.entity.mailbox cimport Mailbox
 from terrazzo.wire.entity.places cimport Place
 from terrazzo.wire.entity.streams cimport InStream, OutStream
@@ -10,6 +11,8 @@ from terrazzo.wire.entity.streams cimport InStream, OutStream
 cdef class Channel:
     cdef public Mailbox box
     cdef public object peer
+    cdef public long long peer_entity
+    cdef public long long peer_part
     cdef public Place place
     cdef public bint pinned
     cdef public long long heard
@@ -36,22 +39,36 @@ cdef class Channel:
     cpdef check_room(self, bytes payload, object limits)
     @cython.locals(stream=OutStream)
     cpdef send(self, bytes payload, double now)
-    @cython.locals(stream=OutStream)
+    @cython.locals(stream=OutStream, sent=cython.longlong)
     cpdef bint has_unsent(self, object limits) except -1
+    @cython.locals(
+        box=Mailbox, incoming=InStream, stream=OutStream, buffer=list, ack_generation=cython.longlong,
+        acked=cython.longlong, generation=cython.longlong, first=cython.longlong, born=cython.longlong,
+        number=cython.longlong, start=cython.longlong, end=cython.longlong,
+    )
+    cpdef bint row(self, RowWriter rows, object limits) except -1
+    cpdef bint is_plain(self) except -1
+    cpdef long long number_acked(self) except? -7
     @cython.locals(incoming=InStream)
     cpdef object frame(self, object home, object limits)
     cpdef object _ack(self)
     @cython.locals(stream=OutStream, buffer=list, start=cython.longlong, end=cython.longlong, number=cython.longlong)
     cpdef object _next_outgoing(self, object limits)
+    @cython.locals(
+        buffer=list, start=cython.longlong, end=cython.longlong, most=cython.longlong, size=cython.longlong
+    )
+    cpdef long long _end_of_next(self, OutStream stream, object limits) except -1
     cpdef send_again(self)
     cpdef bint takes(self, InStream incoming, object limits) except -1
     cpdef object rest(self, double now, object limits)
     @cython.locals(life=cython.longlong, version=cython.longlong, heard=cython.longlong)
     cpdef list on_frame(self, object frame, double now, object limits)
+    @cython.locals(box=Mailbox, incoming=InStream)
+    cpdef bint on_row(self, RowReader row, double now, object limits) except -1
     cpdef _follow_new_life(self, object stream)
     cpdef _undo(self, InStream incoming, long long count)
-    @cython.locals(stream=OutStream, generation=cython.longlong, expected=cython.longlong)
-    cpdef _on_ack(self, tuple ack, double now)
+    @cython.locals(stream=OutStream, acked=cython.longlong, index=cython.longlong)
+    cpdef _on_ack(self, long long generation, long long expected, double now)
     @cython.locals(stream=OutStream)
     cpdef _on_closed(self, object frame)
     @cython.locals(stream=OutStream)
@@ -60,7 +77,9 @@ cdef class Channel:
     cpdef _on_stream(self, object stream, double now, object limits)
     cpdef object _begin(self, object stream)
     cpdef _close(self, long long generation)
-    @cython.locals(number=cython.longlong)
-    cpdef _admit(self, InStream incoming, object stream, object limits)
+    @cython.locals(box=Mailbox)
+    cpdef _admit(self, InStream incoming, long long number, object payloads, object limits)
     @cython.locals(incoming=InStream, box=Mailbox, held=dict)
     cpdef admit_held(self, object limits)
+    @cython.locals(box=Mailbox)
+    cdef _put_into_inbox(self, InStream incoming, bytes payload)

@@ -18,6 +18,10 @@ and numbers make repetition harmless (stories 7, 11, 16). An acknowledgement goe
 it goes alone after `ack_s`, or at once where the peer waits for it: much was taken, or the peer repeats itself, or
 ends.
 
+**Encodings.** A plain frame, which is nearly every one, is a `row` among those of other channels; any other is a
+`frame` of its own (`is_plain`). A row has what its frame would have, and does what it would do (`on_row`): the rules
+here are about frames, however they travel.
+
 **Version.** A part's version grows with each move. A frame has the home of its source and the version of that move; the
 other side follows the highest version that it has received. Within one life an older frame's numbers are as good as
 any, only its address is not followed. A frame also has the version of its destination that its source has `heard`: this
@@ -58,6 +62,7 @@ asks the base (`termination.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -68,6 +73,7 @@ from terrazzo.wire.entity.streams import InStream, OutStream
 from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, life_of
 
 if TYPE_CHECKING:
+    from terrazzo._speed.rows import RowReader, RowWriter
     from terrazzo.wire.entity.mailbox import Mailbox
     from terrazzo.wire.entity.places import Place
 
@@ -107,8 +113,8 @@ class Channel:
 
     __slots__ = (
         "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "entry", "entry_at", "heard", "incoming",
-        "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "pinned", "place", "refused", "renew",
-        "touched_at", "turn", "waiting_since",
+        "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "peer_entity", "peer_part", "pinned", "place",
+        "refused", "renew", "touched_at", "turn", "waiting_since",
     )  # fmt: skip
 
     place: Place
@@ -117,6 +123,7 @@ class Channel:
     def __init__(self, box: Mailbox, peer: PartId, *, pinned: bool, now: float) -> None:
         self.box = box
         self.peer = peer
+        self.peer_entity, self.peer_part = peer
         self.pinned = pinned
         self.heard: int = NEVER_HEARD
         self.confirmed: int = NEVER_HEARD
@@ -171,7 +178,49 @@ class Channel:
     def has_unsent(self, limits: ChannelLimits) -> bool:
         """Whether a payload within the window was not sent yet."""
         stream = self.outgoing
-        return stream is not None and stream.sent - stream.first < min(len(stream.buffer), limits.window)
+        if stream is None:
+            return False
+        sent = stream.sent - stream.first
+        return sent < len(stream.buffer) and sent < limits.window
+
+    def row(self, rows: RowWriter, limits: ChannelLimits) -> bool:
+        """Adds the next frame to the rows, if it is a plain one. False: it needs a `frame` of its own."""
+        if not self.is_plain():
+            return False
+        box, incoming, stream = self.box, self.incoming, self.outgoing
+        ack_generation = acked = generation = -1
+        first = born = number = start = end = 0
+        buffer: list[bytes] = []
+        if incoming is not None:
+            ack_generation, self.acked = incoming.generation, incoming.expected - incoming.untaken
+            acked = self.number_acked()
+        if stream is not None:
+            buffer, start = stream.buffer, stream.sent - stream.first
+            end = max(self._end_of_next(stream, limits), start)
+            generation, first, born, number = stream.generation, stream.first, stream.born, stream.sent
+        if not rows.add(
+            self.peer_entity, self.peer_part, box.entity, box.kind, box.version, self.heard,
+            ack_generation, acked, generation, first, born, number, buffer, start, end,
+        ):  # fmt: skip
+            return False
+        if stream is not None:
+            stream.sent = first + end
+        self.owes_frame = False
+        self.ack_due = inf
+        return True
+
+    def is_plain(self) -> bool:
+        """Whether the next frame has nothing that only a `Frame` can carry: the peer has confirmed where this end is,
+        and nothing begins anew or ends."""
+        if self.confirmed < self.box.version or self.heard < 0 or self.box.is_ending or self.is_noted:
+            return False
+        if self.closed is not None or self.renew is not None or self.refused is not None:
+            return False
+        return self.outgoing is None or not self.outgoing.is_last
+
+    def number_acked(self) -> int:
+        """The number that the next frame acknowledges of the incoming stream."""
+        return self.acked
 
     def frame(self, home: AppId, limits: ChannelLimits) -> Frame:
         """The next frame: all that is to be sent now, or as much of it as fits."""
@@ -203,7 +252,7 @@ class Channel:
         was taken before."""
         if self.refused is not None:
             return self.refused, 0
-        return None if self.incoming is None else (self.incoming.generation, self.acked)
+        return None if self.incoming is None else (self.incoming.generation, self.number_acked())
 
     def _next_outgoing(self, limits: ChannelLimits) -> Outgoing | None:
         stream = self.outgoing
@@ -212,15 +261,23 @@ class Channel:
         if not stream.buffer and self.is_over:
             stream.is_last = True
         buffer, start = stream.buffer, stream.sent - stream.first
-        end = min(len(buffer), limits.window)
-        if end > start + 1:  # mostly there is one at most
-            size, most, end = 0, end, start
-            while end < most and size < limits.frame_bytes:
-                size += len(buffer[end])
-                end += 1
+        end = self._end_of_next(stream, limits)
         number = stream.sent
         stream.sent = max(stream.first + end, number)
         return Outgoing(stream.generation, stream.first, stream.born, number, tuple(buffer[start:end]), stream.is_last)
+
+    def _end_of_next(self, stream: OutStream, limits: ChannelLimits) -> int:
+        """Where in the buffer the payloads of the next frame end."""
+        buffer, start = stream.buffer, stream.sent - stream.first
+        end = len(buffer)
+        if end <= start + 1:  # mostly there is one at most
+            return end if end <= start else min(end, limits.window)
+        most = min(end, limits.window)
+        size, end = 0, start
+        while end < most and size < limits.frame_bytes:
+            size += len(buffer[end])
+            end += 1
+        return end
 
     def send_again(self) -> None:
         """The next frames begin with the lowest number that is not acknowledged."""
@@ -242,7 +299,7 @@ class Channel:
         stream = self.outgoing
         if stream is not None and (stream.buffer or stream.is_last):
             return True
-        return self.is_over or self.confirmed < self.box.version
+        return self.confirmed < self.box.version or (self.box.is_ending and self.is_over)
 
     @property
     def is_over(self) -> bool:
@@ -292,7 +349,7 @@ class Channel:
             self.confirmed = frame.heard
             self.attempts = 0
         if frame.ack is not None:
-            self._on_ack(frame.ack, now)
+            self._on_ack(*frame.ack, now)
         self._on_closed(frame)
         if self.incoming is not None and self.incoming.is_resuming and frame.stream is None:
             self.incoming = None  # the lost life had received this stream to its end
@@ -307,6 +364,26 @@ class Channel:
             self.is_waited_for = False
             self.is_noted = self.owes_frame = True
         return lost
+
+    def on_row(self, row: RowReader, now: float, limits: ChannelLimits) -> bool:
+        """Takes in the frame that a row stands for, as `on_frame` would, if the frame changes nothing but what was
+        acknowledged and what was admitted. False: nothing was done."""
+        box, incoming = self.box, self.incoming
+        if row.version != self.heard or not row.heard == box.version == self.confirmed or box.is_ending:
+            return False
+        if incoming is not None and incoming.is_resuming:
+            return False
+        if row.generation >= 0 and (incoming is None or incoming.generation != row.generation):
+            return False
+        if row.ack_generation >= 0:
+            self._on_ack(row.ack_generation, row.acked, now)
+        if row.generation >= 0 and row.payloads:
+            assert incoming is not None
+            if row.number < incoming.expected:
+                self.owes_frame = True  # the peer repeats itself: the last acknowledgement may be lost
+            self.touched_at = now
+            self._admit(incoming, row.number, row.payloads, limits)
+        return True
 
     def _follow_new_life(self, stream: Outgoing | None) -> None:
         incoming = self.incoming
@@ -335,13 +412,13 @@ class Channel:
                 kept.append(letter)
         self.box.inbox = kept[::-1]
 
-    def _on_ack(self, ack: tuple[int, int], now: float) -> None:
+    def _on_ack(self, generation: int, expected: int, now: float) -> None:
         stream = self.outgoing
-        generation, expected = ack
         if stream is None or generation != stream.generation or not stream.first < expected <= stream.next:
             return
         acked = expected - stream.first
-        stream.size -= sum(map(len, stream.buffer[:acked]))
+        for index in range(acked):
+            stream.size -= len(stream.buffer[index])
         del stream.buffer[:acked]
         stream.first = expected
         stream.sent = max(stream.sent, expected)
@@ -399,7 +476,7 @@ class Channel:
             if stream.number < incoming.expected:
                 self.owes_frame = True  # the peer repeats itself: the last acknowledgement may be lost
             self.touched_at = now
-            self._admit(incoming, stream, limits)
+            self._admit(incoming, stream.number, stream.payloads, limits)
 
     def _begin(self, stream: Outgoing) -> InStream | None:
         """A stream without state here: it is new, was removed, or only a former life of this part had it."""
@@ -430,12 +507,15 @@ class Channel:
         self.closed = generation
         self.owes_frame = True
 
-    def _admit(self, incoming: InStream, stream: Outgoing, limits: ChannelLimits) -> None:
+    def _admit(self, incoming: InStream, number: int, payloads: Sequence[bytes], limits: ChannelLimits) -> None:
         """Admits what is next, holds what is early, drops what is known or beyond the window."""
-        if self.box.is_ending:
+        box = self.box
+        if box.is_ending:
             return
-        number = stream.number
-        for payload in stream.payloads:
+        if number == incoming.expected and len(payloads) == 1 and not incoming.held and not box.is_full(limits):
+            self._put_into_inbox(incoming, payloads[0])  # mostly
+            return
+        for payload in payloads:
             if incoming.expected <= number < incoming.expected + limits.window:
                 incoming.held.setdefault(number, payload)
             number += 1
@@ -448,11 +528,15 @@ class Channel:
             return
         box, held = self.box, incoming.held
         while incoming.expected in held and not box.is_full(limits):
-            payload = held.pop(incoming.expected)
-            box.inbox.append((self.peer, incoming.generation, payload))
-            box.inbox_bytes += len(payload)
-            incoming.expected += 1
-            incoming.untaken += 1
+            self._put_into_inbox(incoming, held.pop(incoming.expected))
+
+    def _put_into_inbox(self, incoming: InStream, payload: bytes) -> None:
+        """Admits the next payload."""
+        box = self.box
+        box.inbox.append((self.peer, incoming.generation, payload))
+        box.inbox_bytes += len(payload)
+        incoming.expected += 1
+        incoming.untaken += 1
 
     # Moving.
 

@@ -3,6 +3,8 @@
 
 cdef class Mailbox:
     cdef public object part
+    cdef public long long entity
+    cdef public long long kind
     cdef public long long version
     cdef public long long generation
     cdef public long long horizon

@@ -31,11 +31,13 @@ class Mailbox:
     """One part's end of all its channels, and its inbox."""
 
     __slots__ = (
-        "channels", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "open", "part", "strays", "version",
+        "channels", "entity", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "kind", "open", "part",
+        "strays", "version",
     )  # fmt: skip
 
     def __init__(self, part: PartId, version: int = 0) -> None:
         self.part = part
+        self.entity, self.kind = part
         self.version = Version(version)
         self.generation = 0
         self.horizon = 0

@@ -1,15 +1,22 @@
-"""Messages of the entity channel, between any two apps that are home to parts of entities (10-11), and its packed form.
+"""Messages of the entity channel, between any two apps that are home to parts of entities (10-12), and its packed form.
 
-`channel.py` has the rules. Every field of a Frame is small; with one short payload a frame is about 40 bytes.
+`channel.py` has the rules. A frame of a channel travels in one of two encodings. In the steady state it is a row of
+`Frames`, of which an app sends one to each peer and tick; its rows are written and read in compiled code
+(`_speed/rows.py`), and have about 25 bytes beside their payloads. Any other frame is a `Frame`: one of a part that has
+moved and is not confirmed yet, ends, renews, closes or asks, and one that is forwarded. `frame_of_row` makes the Frame
+that a row stands for.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from terrazzo.wire.ids import AppId, PartId
+from terrazzo._speed.rows import RowReader
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.numbers import Count
+
+PARTS = tuple(Part)
 
 
 class Outgoing(NamedTuple):
@@ -50,6 +57,33 @@ class Astray(Message, frozen=True):
     version: Count
     """The highest version of the part that the sender has learned of. If it is lower than the version that the receiver
     has for the sender, the part may be on its way there."""
+
+
+@message(12)
+class Frames(Message, frozen=True):
+    """Plain frames of many channels, in the order in which they were sent. The app that sends them is the home of their
+    sources."""
+
+    rows: bytes
+
+
+def frame_of_row(row: RowReader, home: AppId) -> Frame:
+    """The frame that a row stands for."""
+    stream = ack = None
+    if row.generation >= 0:
+        stream = Outgoing(row.generation, row.first, row.born, row.number, tuple(row.payloads), False)
+    if row.ack_generation >= 0:
+        ack = row.ack_generation, row.acked
+    to, source = PartId(EntityId(row.to), PARTS[row.to_part]), PartId(EntityId(row.source), PARTS[row.source_part])
+    return Frame(to, source, home, row.version, row.heard, 0, stream, ack)
+
+
+def frames_of(message: Frames, home: AppId) -> list[Frame]:
+    """All frames of a message that `home` has sent, up to the first that is malformed."""
+    rows, frames = RowReader(message.rows), list[Frame]()
+    while rows.next():
+        frames.append(frame_of_row(rows, home))
+    return frames
 
 
 class PackedOutgoing(NamedTuple):

@@ -2,6 +2,7 @@
 # in Python, and may be overridden by the deliberately broken forms of `sim.mutations`.
 import cython
 
+from terrazzo._speed.rows cimport RowReader, RowWriter
 from terrazzo.wire.entity.channel cimport Channel
 from terrazzo.wire.entity.mailbox cimport Mailbox
 from terrazzo.wire.entity.places cimport Place
@@ -20,10 +21,20 @@ cdef class Router:
     cdef public object _exchange
     cdef public object _ended_parts
     cdef public object _local
+    cdef dict _rows
     cdef public double _sweep_at
 
     @cython.locals(box=Mailbox, channel=Channel, place=Place, known=Place, registry=PartRegistry)
     cdef _on_frame(self, object frame, object via)
     @cython.locals(place=Place, awaits_answer=cython.bint)
     cdef _speak(self, Channel channel, double now)
+    @cython.locals(box=Mailbox, channel=Channel, row=RowReader, registry=PartRegistry)
+    cpdef bint on_rows(self, object via, bytes data, object otherwise) except -1
+    @cython.locals(place=Place, box=Mailbox, registry=PartRegistry)
+    cdef bint _on_row(self, Channel channel, RowReader row, object via, double now) except -1
+    @cython.locals(rows=RowWriter)
+    cdef _post_next(self, Channel channel, object app, object limits)
+    @cython.locals(writer=RowWriter)
+    cdef _flush(self)
+    @cython.locals(rows=RowWriter)
     cdef _post(self, object frame, object app)

@@ -23,20 +23,26 @@ receive Astray for their frames (`termination.py`).
 
 Work is done at the tick: `on_tick` looks at the channels that are due (`resend_schedule.py`), then sends one round of
 frames for each channel that has something to send. Two parts of one app exchange frames within it, without the network.
+
+**In bulk.** The plain frames of a tick to one app go into rows (`_speed/rows.py`), and leave as one `Frames` at the end
+of the tick, or before a `Frame` to that app: so frames leave in the order in which they were made. A row that comes in
+is given to its channel at once, if it changes nothing but what was acknowledged and admitted; any other row is taken as
+the Frame that it stands for. So what a row does is what its frame would do.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Protocol
 
 import msgspec
 
-from terrazzo.wire.entity.channel import Channel
+from terrazzo._speed.rows import RowReader, RowWriter
+from terrazzo.wire.entity.channel import Channel, ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames, frame_of_row
 from terrazzo.wire.entity.places import Place
 from terrazzo.wire.entity.registry import PartRegistry
 from terrazzo.wire.entity.termination import EndedParts, is_answered
@@ -45,6 +51,8 @@ from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, life_of
 from terrazzo.wire.outbox import Outbox
 
 _SWEEP_S = 1.0
+_ROWS_BYTES = 32_768
+"""So many bytes of rows are a message. One more row, of `frame_bytes` and a payload more at most, still fits."""
 _LOCAL_ROUNDS = 8
 """How often two parts of one app may answer each other within a tick; other frames wait for the next tick."""
 
@@ -78,6 +86,8 @@ class Router:
         self._exchange = exchange
         self._ended_parts = EndedParts(me, registry.channel_type)
         self._local: deque[Frame] = deque()
+        self._rows: dict[AppId, RowWriter] = {}
+        """The rows of this tick by app."""
         self._sweep_at = host.now + _SWEEP_S
 
     # The tick.
@@ -95,6 +105,7 @@ class Router:
                 self._speak(channel, now)
             for _ in range(len(self._local)):
                 self._on_frame(self._local.popleft(), self.me)
+        self._flush()
         if now >= self._sweep_at:
             self._sweep(now)
 
@@ -130,6 +141,33 @@ class Router:
             self._on_frame(message, source)
             return
         self._on_astray(source, message)
+
+    def on_rows(self, via: AppId, data: bytes, otherwise: Callable[[AppId, Frame], object]) -> bool:
+        """Rows from another app. A row for a channel that is not in its steady state goes to `otherwise`, as a
+        Frame. False: a row is malformed, and it and those after it were refused."""
+        row, registry, now = RowReader(data), self._registry, self._host.now
+        while row.next():
+            # A tuple is found where an equal PartId is, and is made faster.
+            box = registry.boxes.get((row.to, row.to_part))  # type: ignore[call-overload]
+            channel = None if box is None else box.channels.get((row.source, row.source_part))
+            if channel is None or not self._on_row(channel, row, via, now):
+                otherwise(via, frame_of_row(row, via))
+        return not row.is_malformed
+
+    def _on_row(self, channel: Channel, row: RowReader, via: AppId, now: float) -> bool:
+        """What `_on_frame` does with the frame of this row, if it is that of a channel in its steady state. False:
+        nothing was done."""
+        place, box, registry = channel.place, channel.box, self._registry
+        if row.version != place.version or (place.app is not via and place.app != via):
+            return False
+        if not channel.on_row(row, now, registry.limits):
+            return False
+        place.app = via  # the same app; so the next comparison is one of identity
+        if box.inbox:
+            registry.mailed[box.part] = None
+        if channel.owes_frame or not channel.pinned or channel.has_unsent(registry.limits):
+            self._schedule.mark(channel)
+        return True
 
     def _on_frame(self, frame: Frame, via: AppId) -> None:
         box = self._registry.boxes.get(frame.to)
@@ -255,9 +293,9 @@ class Router:
             else:
                 if channel.heard == NEVER_HEARD:
                     channel.heard = place.version  # a channel without history takes the version of the place
-                self._post(channel.frame(self.me, limits), place.app)
+                self._post_next(channel, place.app, limits)
                 while channel.has_unsent(limits):
-                    self._post(channel.frame(self.me, limits), place.app)
+                    self._post_next(channel, place.app, limits)
         if awaits_answer and place.app is None:
             self._schedule.retry_at(channel, place.locate_at)  # as soon as the resolver may be asked again
         elif awaits_answer:
@@ -270,6 +308,7 @@ class Router:
     def speak_now(self, channel: Channel) -> None:
         """One round of a channel, outside of the tick."""
         self._speak(channel, self._host.now)
+        self._flush()
 
     def pay(self, channel: Channel) -> None:
         """Sends at once what a channel owes its peer, if it owes something."""
@@ -286,11 +325,35 @@ class Router:
         if answer is not None:
             self._post(answer, frame.home)
 
+    def _post_next(self, channel: Channel, app: AppId, limits: ChannelLimits) -> None:
+        """Sends the next frame of a channel, as a row if it is plain."""
+        if app is self.me or app == self.me:
+            self._local.append(channel.frame(self.me, limits))
+            return
+        rows = self._rows.get(app)
+        if rows is None:
+            rows = self._rows[app] = RowWriter()
+        if not channel.row(rows, limits):
+            self._post(channel.frame(self.me, limits), app)
+        elif len(rows) >= _ROWS_BYTES:
+            self._outbox.send(app, Frames(rows.take()))
+
+    def _flush(self) -> None:
+        """Sends the rows that are left."""
+        if self._rows:
+            rows, self._rows = self._rows, {}
+            for app, writer in rows.items():
+                if len(writer):
+                    self._outbox.send(app, Frames(writer.take()))
+
     def _post(self, frame: Frame, app: AppId) -> None:
         if app == self.me:
             self._local.append(frame)
-        else:
-            self._outbox.send(app, frame)
+            return
+        rows = self._rows.get(app)
+        if rows is not None and len(rows):
+            self._outbox.send(app, Frames(rows.take()))  # they were made before it
+        self._outbox.send(app, frame)
 
     # Versions and ends.
 

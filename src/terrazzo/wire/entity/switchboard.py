@@ -18,13 +18,13 @@ then the ending mailbox itself answers, and only that mailbox has the exact list
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import inf
 
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.channel import Channel, ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox, pack_mailbox, read_packed, unpack_mailbox
-from terrazzo.wire.entity.messages import Astray, Frame, PackedPart
+from terrazzo.wire.entity.messages import Astray, Frame, Frames, PackedPart
 from terrazzo.wire.entity.registry import PartRegistry
 from terrazzo.wire.entity.router import Exchange, Router
 from terrazzo.wire.environment import Environment
@@ -72,9 +72,19 @@ class Switchboard:
         """Sends what is to be sent; repeats, retires and forgets what is due."""
         self.router.on_tick()
 
-    def on_message(self, source: AppId, message: Frame | Astray) -> None:
+    def on_message(self, source: AppId, message: Frame | Frames | Astray) -> None:
         """A message of the entity channel from another app."""
-        self.router.on_message(source, message)
+        if isinstance(message, Frames):
+            self.on_frames(source, message)
+        else:
+            self.router.on_message(source, message)
+
+    def on_frames(
+        self, source: AppId, message: Frames, otherwise: Callable[[AppId, Frame], object] | None = None
+    ) -> bool:
+        """Plain frames of another app, in bulk. A frame of which its channel has more to do than to take it in goes to
+        `otherwise`, which should end in `on_message`. False: some of them are malformed, and were refused."""
+        return self.router.on_rows(source, message.rows, otherwise or self.router.on_message)
 
     # What the app may ask.
 

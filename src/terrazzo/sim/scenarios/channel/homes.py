@@ -30,7 +30,7 @@ from terrazzo.sim.scenarios.channel.messages import (
 )
 from terrazzo.sim.world import Process
 from terrazzo.wire.entity.channel import ChannelFull, ChannelLimits
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.places import Place
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, PartId
 from terrazzo.wire.messages import Message
@@ -105,7 +105,7 @@ class HomeApp:
 
     def on_message(self, source: AppId, message: Message) -> None:
         """See App."""
-        if isinstance(message, Frame | Astray):
+        if isinstance(message, Frame | Frames | Astray):
             self.switchboard.on_message(source, message)
             return
         received = self.requests.receive(source, message)
