@@ -133,7 +133,7 @@ def test_a_client_is_told_the_latest_of_a_gap_and_goes_on_behind_it():
     catching, gap = Catching(), [Span(1, 5)]
     at = catching.follow(track(), Span(1, 1), gap, ("bag", b"3"))
     assert at == Span(5, 5)
-    assert catching.due(track(), at, gap) == ("hp", b"2"), "it has not heard all that has changed"
+    assert catching.due(track(), at, gap) == ("hp", b"2"), "it has not got all that has changed"
     assert catching.follow(track(), at, gap, ("said", 3)) is None, "something is due before"
     assert catching.follow(track(), at, gap, ("hp", b"2")) == at
     assert catching.due(track(), at, gap) == ("said", 3)

@@ -25,7 +25,7 @@ COMMON = {
         "ghost: next real, known", "ghost: set real, known", "ghost: set real, ahead", "ghost: unlisted",
     },
     "mending": {"a snapshot is asked for"},
-    "ground": {"ready: said", "ready: held back"},
+    "ground": {"ready: sent", "ready: held back"},
     "cell part": {"none → finding", "finding → creating", "creating → there", "there → none"},
     "save": {"idle → gathering", "gathering → asked", "asked → idle"},
     "session": {"absent → waiting", "waiting → attached", "attached → ready"},

@@ -1,10 +1,10 @@
 """Faults that wait for a message: they strike at the moment in which a state machine is between two states.
 
     CUT      the next `word` that a process sends is lost, and its link with it       (a link loses nothing else)
-    DELAY    the next `word` that a process sends stands still, with all that is sent after it on that link
-    REFUSE   the next jump that comes to a CellApp is refused there: it has no such space
+    DELAY    the next `word` that a process sends is held up, with all that is sent after it on that link
+    REFUSE   the next jump that arrives at a CellApp is refused there: the CellApp has no such space
 
-Drawn worlds seldom meet such a moment by chance: the confirmation of an arrival is lost, the link of a refusal breaks.
+Random faults seldom happen at such a moment: the confirmation of an arrival is lost, the link of a refusal breaks.
 An ambush is a plain record with a time, as any fault, so that a failing run can be shrunk. It waits for WAIT_S at most
 and never strikes after the faults of the run are over.
 """
@@ -29,9 +29,9 @@ from terrazzo.wire.pairs.cell_cell import Offload
 
 WAIT_S = 4.0
 SENT_S = 0.25
-"""By then what a process wants to send is on its way: it sends once per tick."""
+"""After this time every message of a process has been sent: it sends once per tick."""
 NOWHERE = 1 << 30
-"""No space has this number."""
+"""A number that no space has."""
 
 
 class How(Enum):
@@ -72,7 +72,7 @@ class Ambush(Fault):
         return f"{self.at:.3f}s {self.how.value} the next {self.word} of {self.a}{lasts}"
 
     def apply(self, world: World) -> None:
-        """It begins to wait."""
+        """The fault begins to wait for its message."""
         process = world.processes[self.a]
         app = process.app
         if isinstance(app, ClusterApp):
@@ -82,7 +82,7 @@ class Ambush(Fault):
             world.clock.at(self.until, lambda: waiting.remove(self) if self in waiting else None)
 
     def strike(self, world: World, peer: AppId) -> None:
-        """The message is being sent to this peer."""
+        """Called when the message is being sent to this peer."""
         to = f"{peer.kind.name.lower()}-{peer.index}"
         world.trace.add("fault", self.how.value, a=self.a, b=to, word=self.word)
         lasts_s = self.duration_s if self.how is How.DELAY else SENT_S
@@ -92,7 +92,7 @@ class Ambush(Fault):
 
 
 def _waiting(world: World, process: Process, app: ClusterApp) -> list[Ambush]:
-    """The ambushes that wait at a process; with the first one its messages are looked at."""
+    """The ambushes that wait at a process; with the first one, the messages of the process are watched."""
     known: list[Ambush] | None = vars(app.outbox).get("ambushes")
     if known is not None:
         return known
@@ -115,7 +115,7 @@ def _waiting(world: World, process: Process, app: ClusterApp) -> list[Ambush]:
 
 
 def _name(message: Message) -> str:
-    """The kind of a message; of a question, of what is asked."""
+    """The kind of a message; for a Request, the kind of the message in it."""
     inner = REGISTRY.decode_nested(message.item) if isinstance(message, Request) else message
     return type(inner).__name__
 
@@ -138,7 +138,7 @@ class AmbushPlan(FaultPlan):
     """Ambushes at the CellApps, BaseApps and DBApp of a cluster; `rate` a second at the harsh level."""
 
     words: tuple[tuple[list[str], tuple[tuple[How, str], ...]], ...] = ()
-    """Processes, and what may happen to which message of theirs."""
+    """Processes, and for each what may happen to which of its messages."""
 
     def _draw(self, rng: Random, level: FaultLevel, duration_s: float) -> list[Fault]:
         scale = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.3, FaultLevel.HARSH: 1.0}[level]
@@ -157,7 +157,7 @@ class AmbushPlan(FaultPlan):
 
 
 def ambushes(taste: Random, begin_s: float, *, cells: list[str], bases: list[str], db: str) -> AmbushPlan:
-    """For a cluster; none in some worlds, many in others."""
+    """The plan for a cluster: no ambushes in some worlds, many in others."""
     words: Any = ((cells, OF_CELLS), (bases, OF_BASES), ([db], OF_DB))
     return AmbushPlan(
         [*cells, *bases, db], rate=taste.choice([0.0, 0.5, 1.5]), begin_s=begin_s, name="ambushes", words=words

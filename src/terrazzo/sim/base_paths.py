@@ -3,10 +3,11 @@
     cell part    as its base handles it                      (`base/cell_part_states.py`)
     save         of one base                                 (`base/saving.py`)
     session      of one player's program                     (`base/proxy.py`)
-    entry        of an entity in a client's view, as the messages on their way to it tell      (`base/shown.py`)
+    entry        of an entity in a client's view, read from the messages to the client         (`base/shown.py`)
     log-on       of one player                               (`db/logon.py`)
 
-Left out is what takes the death of an app, a wrong password, or a client that never comes: these worlds have none.
+Transitions that need a crashed app, a wrong password, or a client that never comes are left out: the worlds that are
+counted have none of these.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _DEATHS = (CellPartEvent.CREATOR_DEAD, CellPartEvent.HOME_DEAD)
 
 
 def _cell_part_paths() -> tuple[str, ...]:
-    """Every change of state in the table of the cell part that takes no dead CellApp."""
+    """Every change of state in the table of the cell part that needs no crashed CellApp."""
     paths = {
         f"{state.value} → {step.state.value}": None
         for state, row in TRANSITIONS.items()
@@ -99,17 +100,17 @@ TABLE: Table = {
 }
 
 UNREACHED = {
-    "cell part: creating → none": "takes a cell part whose properties cannot be sent, or a server that stops",
+    "cell part: creating → none": "takes a cell part with properties that cannot be sent, or a server that stops",
     "cell part: cancelled → none": "takes a CellApp that refuses a cell part which was taken down meanwhile",
     "session: attached → absent": "no client of these worlds goes silent before it is ready",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
     "log-on: refused: one is under way": "no two clients of these worlds log on with one name",
 }
-"""What no world takes so far, and why. It is a hole in the worlds, not in the tables."""
+"""The transitions that no world takes so far, with the reason. The worlds are incomplete here, not the tables."""
 
 
 def watch(watch: Watch) -> None:
-    """Puts the counting in."""
+    """Installs the counters."""
     watch.state(CellPart, "state", "cell part")
     watch.state(Saver, "state", "save")
     watch.state(ProxyEntity, "presence", "session")

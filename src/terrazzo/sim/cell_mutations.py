@@ -1,7 +1,7 @@
-"""Broken forms of what CellApps do with each other and with clients, each with a name (`mutations.py` has the table).
+"""Broken forms of the protocols between CellApps and with clients, each with a name (`mutations.py` has the table).
 
-Each is a patch of one app when it starts: the mechanism that it breaks is named in its docstring, and the seamless
-scenario must find it out within a few seeds.
+Each is a patch of one app when it starts. Its docstring describes the broken behaviour. The seamless scenario must
+detect each of them within a few seeds.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ Harm = Callable[[CellApp], None]
 
 
 def instead(thing: object, name: str, function: Callable[..., Any]) -> None:
-    """This one object does something else under that name; `function` gets what it did before as first argument."""
+    """Replaces a method of one object; `function` gets the original method as its first argument."""
     before = getattr(thing, name)
     vars(thing)[name] = lambda *args, **named: function(before, *args, **named)
 
 
-def _hears(app: CellApp, kind: type[Message], change: Callable[[Any], Message | None]) -> None:
-    """Messages of this kind come changed, or not at all."""
+def _changes_received(app: CellApp, kind: type[Message], change: Callable[[Any], Message | None]) -> None:
+    """Received messages of this kind are changed, or dropped."""
     handler = app._handlers[kind]
 
     def hear(source: AppId, message: Message) -> None:
@@ -54,8 +54,8 @@ def _hears(app: CellApp, kind: type[Message], change: Callable[[Any], Message | 
     app.on(kind, hear)
 
 
-def _packs(app: CellApp, change: Callable[[Offload], dict[str, Any]]) -> None:
-    """What leaves is packed with other fields than it has."""
+def _changes_packed(app: CellApp, change: Callable[[Offload], dict[str, Any]]) -> None:
+    """An entity that leaves is packed with changed fields."""
 
     def pack(before: Any, *args: Any) -> Offload:
         message: Offload = before(*args)
@@ -64,29 +64,33 @@ def _packs(app: CellApp, change: Callable[[Offload], dict[str, Any]]) -> None:
     instead(app.offloads, "_pack", pack)
 
 
-def _offloads(app: CellApp, **lost: Any) -> None:
-    """What is packed lacks something."""
-    _packs(app, lambda message: lost)
+def _packs_without(app: CellApp, **lost: Any) -> None:
+    """An entity that leaves is packed without some fields."""
+    _changes_packed(app, lambda message: lost)
 
 
-def _packs_witness(app: CellApp, change: Callable[[PackedWitness], PackedWitness]) -> None:
-    """A witness arrives as another."""
-    _packs(app, lambda message: {"witness": None if message.witness is None else change(message.witness)})
+def _changes_witness(app: CellApp, change: Callable[[PackedWitness], PackedWitness]) -> None:
+    """A witness is changed when it is packed."""
+    _changes_packed(app, lambda message: {"witness": None if message.witness is None else change(message.witness)})
 
 
-def _packs_timers(app: CellApp, later_s: float) -> None:
-    """The timers of an entity that moves are due so much later."""
-    _packs(app, lambda message: {"timers": tuple(t._replace(seconds=t.seconds + later_s) for t in message.timers)})
+def _delays_timers(app: CellApp, later_s: float) -> None:
+    """The timers of an entity that migrates are due so much later."""
+    _changes_packed(
+        app, lambda message: {"timers": tuple(t._replace(seconds=t.seconds + later_s) for t in message.timers)}
+    )
 
 
 # Ghosts.
 
 
-def _forgets_epoch(app: CellApp) -> None:
-    """What is old counts as new: a late creation or deletion undoes a newer one."""
+def _ignores_epochs(app: CellApp) -> None:
+    """Epochs are ignored: a late creation or deletion undoes a newer one."""
     newest = 1 << 62
     app.receiver.tombstones.is_too_late = lambda entity, epoch: False  # type: ignore[method-assign]
-    _hears(app, DeleteGhost, lambda message: msgspec.structs.replace(message, epoch=newest, number=newest, past=None))
+    _changes_received(
+        app, DeleteGhost, lambda message: msgspec.structs.replace(message, epoch=newest, number=newest, past=None)
+    )
 
     def end(before: Any, source: AppId, message: DeleteGhost) -> None:
         body = app.bodies.get(message.entity)
@@ -98,7 +102,7 @@ def _forgets_epoch(app: CellApp) -> None:
 
 
 def _applies_early(app: CellApp) -> None:
-    """A step that comes early is taken at once."""
+    """A step that comes early is applied at once."""
 
     def hear(message: UpdateGhost) -> UpdateGhost:
         body = app.bodies.get(message.entity)
@@ -106,11 +110,11 @@ def _applies_early(app: CellApp) -> None:
             body.number = message.number - 1
         return message
 
-    _hears(app, UpdateGhost, hear)
+    _changes_received(app, UpdateGhost, hear)
 
 
 def _applies_twice(app: CellApp) -> None:
-    """A step that is known is taken again."""
+    """A step that was applied before is applied again."""
 
     def hear(message: UpdateGhost) -> UpdateGhost:
         body = app.bodies.get(message.entity)
@@ -118,47 +122,49 @@ def _applies_twice(app: CellApp) -> None:
             return message
         return msgspec.structs.replace(message, number=body.number + 1)
 
-    _hears(app, UpdateGhost, hear)
+    _changes_received(app, UpdateGhost, hear)
 
 
 def _misses_steps(app: CellApp) -> None:
-    """Some steps lose what is in them."""
-    _hears(app, UpdateGhost, lambda each: msgspec.structs.replace(each, items=()) if each.number % 5 == 0 else each)
+    """Some steps lose their items."""
+    _changes_received(
+        app, UpdateGhost, lambda each: msgspec.structs.replace(each, items=()) if each.number % 5 == 0 else each
+    )
 
 
 def _no_tombstone(app: CellApp) -> None:
-    """What ended is forgotten at once."""
+    """No tombstones are made."""
     app.receiver.tombstones.add = lambda *args, **named: None  # type: ignore[method-assign]
 
 
 def _no_snapshot(app: CellApp) -> None:
-    """Who asks for a snapshot gets none."""
-    _hears(app, WantSnapshot, lambda message: None)
+    """Requests for a snapshot are ignored."""
+    _changes_received(app, WantSnapshot, lambda message: None)
 
 
 def _keeps_ghosts(app: CellApp) -> None:
-    """Deletions are not heard."""
-    _hears(app, DeleteGhost, lambda message: None)
+    """Deletions of ghosts are ignored."""
+    _changes_received(app, DeleteGhost, lambda message: None)
 
 
 def _makes_no_ghosts(app: CellApp) -> None:
     """The ghosts that are needed are not made."""
-    _hears(app, CreateGhost, lambda message: None)
+    _changes_received(app, CreateGhost, lambda message: None)
 
 
-def _forgets_past(app: CellApp) -> None:
-    """Ghosts are made without what happened lately."""
+def _makes_ghosts_without_history(app: CellApp) -> None:
+    """Ghosts are made without the history of the last steps."""
 
     def empty(message: CreateGhost) -> CreateGhost:
         past = message.past._replace(floor=message.number, steps=(), stamps=())
         return msgspec.structs.replace(message, past=past)
 
-    _hears(app, CreateGhost, empty)
+    _changes_received(app, CreateGhost, empty)
 
 
 def _hides_next_real(app: CellApp) -> None:
-    """Ghosts do not hear where the real went, and believe no arrival."""
-    _hears(app, NextReal, lambda message: None)
+    """Ghosts ignore NextReal and do not follow the real to its new home."""
+    _changes_received(app, NextReal, lambda message: None)
     instead(app.placement, "adopt", lambda adopt, real, *known: None)
 
 
@@ -189,14 +195,14 @@ def _loses_real(app: CellApp) -> None:
     instead(app.offloads, "offload", forget)
 
 
-def _lands_twice(app: CellApp) -> None:
-    """A second copy of an offload is taken for a first one."""
+def _accepts_offloads_twice(app: CellApp) -> None:
+    """A second copy of an Offload is handled like the first."""
     instead(app.offloads.answers, "repeat", lambda repeat, source, message: False)
     instead(app.switchboard, "arrive", lambda arrive, packed: arrive(packed) or True)
 
 
 def _leaves_channel_behind(app: CellApp) -> None:
-    """What the entity has sent and is not acknowledged, and what it has read, is not known at the next home."""
+    """An entity migrates without its channels: without unacknowledged messages, and without what it has read."""
 
     def packed_bare(before: Any, part: Any) -> bytes:
         packed = msgspec.msgpack.decode(before(part), type=PackedPart)
@@ -211,21 +217,21 @@ def _calls_twice(app: CellApp) -> None:
 
 
 def _skips_forward(app: CellApp) -> None:
-    """What comes for a real that has left is not passed on: it comes when it is sent again."""
+    """Messages for a real that has left are not forwarded: they arrive when they are sent again."""
     instead(app.switchboard.router, "_pass_on", lambda pass_on, *args: None)
 
 
 def _loses_refused(app: CellApp) -> None:
-    """A jump that is refused is forgotten: nobody has the entity."""
+    """The kept copy of a refused jump is dropped: no CellApp has the entity."""
 
     def forget(message: OffloadRefused) -> None:
         app.offloads.kept.pop(message.entity, None)
 
-    _hears(app, OffloadRefused, forget)
+    _changes_received(app, OffloadRefused, forget)
 
 
-def _dies_alone(app: CellApp) -> None:
-    """Now and then a real ends which nobody destroyed."""
+def _ends_reals(app: CellApp) -> None:
+    """Now and then a real ends though the game has not destroyed it."""
     looks = count(1)
 
     def check(before: Any, *args: Any) -> Any:
@@ -239,8 +245,8 @@ def _dies_alone(app: CellApp) -> None:
 # The game.
 
 
-def _hides_ends(app: CellApp) -> None:
-    """The game does not hear of every copy that ends."""
+def _skips_end_hooks(app: CellApp) -> None:
+    """Some calls of the hook on_ghost_destroyed are left out."""
     ends = count(1)
 
     def run(before: Any, body: Any, hook: str, *args: Any, **named: Any) -> Any:
@@ -264,7 +270,7 @@ def _jumps_nowhere(app: CellApp) -> None:
 
 
 def _jumps_elsewhere(app: CellApp) -> None:
-    """A teleport arrives in the middle of the space, wherever it was to go."""
+    """A teleport arrives in the middle of the space instead of at its goal."""
     instead(
         app.teleports, "to_space", lambda to_space, real, space, _, *args: to_space(real, space, (0.0, 0.0, 0.0), *args)
     )
@@ -274,7 +280,7 @@ def _jumps_elsewhere(app: CellApp) -> None:
 
 
 def change_messages(app: CellApp, change: Callable[[Real, tuple[bytes, ...]], tuple[bytes, ...]]) -> None:
-    """What a client is told is changed on its way."""
+    """Messages to clients are changed when they are sent."""
 
     def tell(before: Any, real: Real, payload: bytes) -> None:
         message = REGISTRY.decode_nested(payload)
@@ -289,8 +295,8 @@ def is_kind(message: bytes, kind: int) -> bool:
     return bool(message) and message[0] == kind
 
 
-def _tells_twice(app: CellApp, *kinds: int) -> None:
-    """Messages of these kinds are told twice."""
+def _sends_twice(app: CellApp, *kinds: int) -> None:
+    """Messages of these kinds are sent twice."""
 
     def change(real: Real, messages: tuple[bytes, ...]) -> tuple[bytes, ...]:
         return tuple(each for m in messages for each in (m,) * (2 if any(is_kind(m, kind) for kind in kinds) else 1))
@@ -298,23 +304,23 @@ def _tells_twice(app: CellApp, *kinds: int) -> None:
     change_messages(app, change)
 
 
-def _leaves_twice(app: CellApp) -> None:
-    """Every leave is told twice."""
-    _tells_twice(app, protocol.ToClient.LEAVE)
+def _sends_leave_twice(app: CellApp) -> None:
+    """Every leave is sent twice."""
+    _sends_twice(app, protocol.ToClient.LEAVE)
 
 
-def _never_leaves(app: CellApp) -> None:
-    """No leave is told."""
+def _sends_no_leave(app: CellApp) -> None:
+    """No leave is sent."""
     change_messages(app, lambda real, all_: tuple(m for m in all_ if not is_kind(m, protocol.ToClient.LEAVE)))
 
 
-def _stutters(app: CellApp) -> None:
-    """Every change inside a property is told twice."""
-    _tells_twice(app, protocol.ToClient.NESTED, protocol.ToClient.SLICE)
+def _sends_nested_twice(app: CellApp) -> None:
+    """Every change inside a property is sent twice."""
+    _sends_twice(app, protocol.ToClient.NESTED, protocol.ToClient.SLICE)
 
 
 def _reuses_alias(app: CellApp) -> None:
-    """An alias is given to the next entity before its release was heard."""
+    """An alias is given to the next entity before the client has released it."""
 
     def serve(before: Any, real: Real) -> None:
         before(real)
@@ -327,13 +333,13 @@ def _reuses_alias(app: CellApp) -> None:
     instead(app.scheduler, "serve", serve)
 
 
-def _forgets_seen(app: CellApp) -> None:
-    """A witness begins anew in each cell: the client hears everything again."""
-    _packs_witness(app, lambda witness: witness._replace(seen=(), left=()))
+def _drops_seen(app: CellApp) -> None:
+    """A witness begins anew in each cell: the client is sent everything again."""
+    _changes_witness(app, lambda witness: witness._replace(seen=(), left=()))
 
 
-def _forgets_left(app: CellApp) -> None:
-    """It is not remembered up to where the client has seen what left: a copy that is behind brings it back older."""
+def _drops_left(app: CellApp) -> None:
+    """The numbers of entities that left a client's area are dropped: a ghost that is behind shows an older state."""
 
     def serve(before: Any, real: Real) -> None:
         before(real)
@@ -344,8 +350,8 @@ def _forgets_left(app: CellApp) -> None:
     instead(app.scheduler, "serve", serve)
 
 
-def _flickers(app: CellApp) -> None:
-    """Whoever arrives: its client is told that all have left, and they come again."""
+def _shows_all_again(app: CellApp) -> None:
+    """When an entity arrives, its client gets a leave for each entity in its area, and then all of them again."""
     hidden: dict[int, list[int]] = {}
 
     def land(before: Any, message: Offload) -> Real:
@@ -369,29 +375,29 @@ def _flickers(app: CellApp) -> None:
 
 
 def _sees_less(app: CellApp) -> None:
-    """A witness arrives that sees half as far."""
-    _packs_witness(app, lambda witness: witness._replace(radius=witness.radius / 2))
+    """A witness arrives with half its radius."""
+    _changes_witness(app, lambda witness: witness._replace(radius=witness.radius / 2))
 
 
 def _sent_too_much(app: CellApp) -> None:
-    """A witness arrives believing that its client has more than it has."""
-    _packs_witness(
+    """A witness arrives with higher numbers than its client has."""
+    _changes_witness(
         app, lambda witness: witness._replace(seen=tuple(each._replace(sent=each.sent + 1) for each in witness.seen))
     )
 
 
-def _puts_nobody_back(app: CellApp) -> None:
-    """A client that was refused is not told where it is."""
+def _corrects_no_client(app: CellApp) -> None:
+    """A client with a refused position gets no correction."""
     instead(app.moves, "correct", lambda correct, real: app.moves.hold(real))
 
 
-def _seeks_seldom(app: CellApp) -> None:
-    """Where somebody is, is asked twice a minute: who has called one that is gone takes so long to end."""
+def _locates_seldom(app: CellApp) -> None:
+    """A part is located twice a minute only: the caller of a part that is gone takes so long to end."""
     app.switchboard.limits = replace(app.switchboard.limits, locate_s=30.0)
 
 
 CELL_HARMS: dict[str, Harm] = {
-    "forget-epoch": _forgets_epoch,
+    "forget-epoch": _ignores_epochs,
     "apply-early": _applies_early,
     "apply-twice": _applies_twice,
     "miss-steps": _misses_steps,
@@ -399,38 +405,38 @@ CELL_HARMS: dict[str, Harm] = {
     "no-snapshot": _no_snapshot,
     "keep-ghosts": _keeps_ghosts,
     "make-no-ghosts": _makes_no_ghosts,
-    "forget-past": _forgets_past,
+    "forget-past": _makes_ghosts_without_history,
     "hide-next-real": _hides_next_real,
     "keep-real": _keeps_real,
     "lose-real": _loses_real,
-    "land-twice": _lands_twice,
+    "land-twice": _accepts_offloads_twice,
     "leave-channel-behind": _leaves_channel_behind,
     "call-twice": _calls_twice,
     "skip-forward": _skips_forward,
-    "seek-seldom": _seeks_seldom,
+    "seek-seldom": _locates_seldom,
     "lose-refused": _loses_refused,
-    "die-alone": _dies_alone,
+    "die-alone": _ends_reals,
     "jump-nowhere": _jumps_nowhere,
     "jump-elsewhere": _jumps_elsewhere,
-    "double-leave": _leaves_twice,
-    "never-leave": _never_leaves,
-    "stutter": _stutters,
+    "double-leave": _sends_leave_twice,
+    "never-leave": _sends_no_leave,
+    "stutter": _sends_nested_twice,
     "reuse-alias-at-once": _reuses_alias,
-    "forget-seen": _forgets_seen,
-    "forget-left": _forgets_left,
-    "flicker": _flickers,
+    "forget-seen": _drops_seen,
+    "forget-left": _drops_left,
+    "flicker": _shows_all_again,
     "see-less": _sees_less,
     "send-too-little": _sent_too_much,
-    "forget-timers": lambda app: _offloads(app, timers=()),
-    "early-timers": lambda app: _packs_timers(app, -1.0),
-    "late-timers": lambda app: _packs_timers(app, 6.0),
-    "forget-controllers": lambda app: _offloads(app, controllers=()),
-    "forget-triggers": lambda app: _offloads(app, proximities=()),
-    "forget-teleport": lambda app: _offloads(app, teleport=None),
-    "forget-pace": lambda app: _offloads(app, mover=FRESH_MOVER),
-    "put-nobody-back": _puts_nobody_back,
-    "hide-ends": _hides_ends,
-    "forget-haunts": lambda app: _offloads(app, haunts=()),
+    "forget-timers": lambda app: _packs_without(app, timers=()),
+    "early-timers": lambda app: _delays_timers(app, -1.0),
+    "late-timers": lambda app: _delays_timers(app, 6.0),
+    "forget-controllers": lambda app: _packs_without(app, controllers=()),
+    "forget-triggers": lambda app: _packs_without(app, proximities=()),
+    "forget-teleport": lambda app: _packs_without(app, teleport=None),
+    "forget-pace": lambda app: _packs_without(app, mover=FRESH_MOVER),
+    "put-nobody-back": _corrects_no_client,
+    "hide-ends": _skips_end_hooks,
+    "forget-haunts": lambda app: _packs_without(app, haunts=()),
 }
 
 

@@ -1,11 +1,12 @@
 """The transitions of the state machines of CellApps, and how a run counts them (`coverage.py`).
 
-    arrival      what becomes of an Offload that comes       (`cell/migration/offload.py`, `cell/migration/arrival.py`)
-    offload      what becomes of a real that leaves          (`cell/migration/offload.py`)
-    teleport     what becomes of a wish                      (`cell/migration/teleport.py`)
-    ground       what a CellApp tells the manager            (`cell/ground.py`)
+    arrival      an Offload at its receiver                  (`cell/migration/offload.py`, `cell/migration/arrival.py`)
+    offload      a real that leaves, at its sender           (`cell/migration/offload.py`)
+    teleport     a teleport that was asked for               (`cell/migration/teleport.py`)
+    ground       what a CellApp reports to the manager       (`cell/ground.py`)
 
-Ghosts and their mending are in `ghost_paths.py`. Left out is what takes the death of a CellApp: these worlds have none.
+Ghosts and their mending are in `ghost_paths.py`. Transitions that need a crashed CellApp are left out: the worlds that
+are counted have none.
 """
 
 from __future__ import annotations
@@ -62,27 +63,27 @@ TABLE: Table = {
         "arrives",
         "is refused there",
         "travels with its entity",
-        "another wish takes its place",
+        "another teleport replaces it",
         "fails: the place is outside",
         "fails: too late",
     ),
     "ground": (
-        "ready: said",
+        "ready: sent",
         "ready: held back",
-        "empty: said of a retiring cell",
+        "empty: sent for a retiring cell",
         "empty: held back by what is kept or arriving",
-        "empty: said of a removed cell",
+        "empty: sent for a removed cell",
     ),
 }
 
 UNREACHED = {
-    "teleport: another wish takes its place": "no entity of these worlds teleports again in on_leaving_cell",
+    "teleport: another teleport replaces it": "no entity of these worlds teleports again in on_leaving_cell",
 }
-"""What no world takes so far, and why. It is a hole in the worlds, not in the tables."""
+"""The transitions that no world takes so far, with the reason. The worlds are incomplete here, not the tables."""
 
 
 def watch(watch: Watch) -> None:
-    """Puts the counting in."""
+    """Installs the counters."""
     _Arrivals(watch)
     _watch_offloads(watch)
     _watch_teleports(watch)
@@ -235,7 +236,7 @@ def _watch_teleports(watch: Watch) -> None:
     def is_overtaken(before: Any, own: Teleports, real: Any) -> bool:
         is_so: bool = before(own, real)
         if is_so:
-            take("teleport", "another wish takes its place")
+            take("teleport", "another teleport replaces it")
         return is_so
 
     def arrive(before: Any, own: Teleports, real: Any) -> None:
@@ -270,11 +271,11 @@ def _watch_ground(watch: Watch) -> None:
         if own._core.links.manager is None:
             return
         for id in owed:
-            take("ground", "ready: held back" if id in own._owed else "ready: said")
+            take("ground", "ready: held back" if id in own._owed else "ready: sent")
         for _ in own._emptied.keys() - retiring.keys():
-            take("ground", "empty: said of a retiring cell")
+            take("ground", "empty: sent for a retiring cell")
         for _ in removed.keys() - own._removed.keys():
-            take("ground", "empty: said of a removed cell")
+            take("ground", "empty: sent for a removed cell")
 
     def is_empty(before: Any, own: Ground, id: int) -> bool:
         space = own._core.spaces.get(id)

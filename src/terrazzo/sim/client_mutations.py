@@ -1,4 +1,4 @@
-"""Broken forms of what apps do for a client and let it do, each with a name (`mutations.py` has the table).
+"""Broken forms of how apps serve a client and limit its calls, each with a name (`mutations.py` has the table).
 
 Each is a patch of one app when it starts. The judges are `sim/scenarios/seamless/byte_budget.py`,
 `sim/scenarios/seamless/call_rates.py` and `sim/scenarios/seamless/kept_proxies.py`.
@@ -19,7 +19,7 @@ from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed, Side
-from terrazzo.sim.cell_mutations import Harm, _packs_witness, harmed, instead
+from terrazzo.sim.cell_mutations import Harm, _changes_witness, harmed, instead
 from terrazzo.sync.protocol import ToClient, take_entity
 from terrazzo.wire.ids import EntityId, Part, PartId
 
@@ -29,12 +29,12 @@ SAVED_MAX = 1000.0
 
 
 def _serves(app: CellApp, serve: Callable[[Callable[[Real], None], Real], None]) -> None:
-    """Clients are served in another way."""
+    """Replaces how clients are served."""
     instead(app.scheduler, "serve", serve)
 
 
-def _forgives_debts(app: CellApp) -> None:
-    """What a client was sent beyond its budget is not owed."""
+def _drops_debts(app: CellApp) -> None:
+    """Bytes sent beyond the budget of a client are not owed afterwards."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
         witness = witness_of(real)
@@ -58,7 +58,7 @@ def _counts_twice(app: CellApp) -> None:
 
 
 def _saves_without_end(app: CellApp) -> None:
-    """Bytes that a client does not need are saved for it without a bound."""
+    """Unused bytes of a client are saved without a bound."""
     saved: dict[tuple[int, int], float] = {}
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
@@ -74,11 +74,11 @@ def _saves_without_end(app: CellApp) -> None:
     _serves(app, serve)
 
 
-# What a client may call.
+# The calls of a client.
 
 
 def _makes(app: BaseApp, change: Callable[[ProxyEntity], None]) -> None:
-    """Proxies are changed as they are made."""
+    """Changes each proxy when it is made."""
 
     def register(before: Any, *args: Any) -> Any:
         entity = before(*args)
@@ -103,8 +103,8 @@ def _halves_rates(proxy: ProxyEntity) -> None:
     instead(proxy.mail, "_is_within_rate", twice)
 
 
-def _forgets_rates(proxy: ProxyEntity) -> None:
-    """Rates begin anew behind each border."""
+def _resets_rates(proxy: ProxyEntity) -> None:
+    """Rates begin anew in each cell."""
     was_at: list[object] = [None]
 
     def read(before: Any, message: bytes) -> None:
@@ -117,7 +117,7 @@ def _forgets_rates(proxy: ProxyEntity) -> None:
 
 
 def _exposes_to_all(proxy: ProxyEntity) -> None:
-    """What is exposed to the own client can be called by every client that sees the entity."""
+    """A method exposed to the own client can be called by every client that sees the entity."""
 
     def on_cell_call(before: Any, number: int, body: bytes) -> None:
         entity, data = take_entity(body)
@@ -136,7 +136,7 @@ def _exposes_to_all(proxy: ProxyEntity) -> None:
 
 
 def _exposes_unlisted(proxy: ProxyEntity) -> None:
-    """A call of a method that is not exposed is passed on, as one of the server."""
+    """A call of a method that is not exposed is passed on, like a call of the server."""
 
     def on_cell_call(before: Any, number: int, body: bytes) -> None:
         try:
@@ -162,8 +162,8 @@ def _keeps_witness(app: CellApp) -> None:
     instead(app.clients, "set_witness", set_witness)
 
 
-def _goes_on_with_story(app: CellApp) -> None:
-    """The next client of a body goes on with what the one before it was sent."""
+def _keeps_sent_record(app: CellApp) -> None:
+    """The record of what a client was sent is kept for the next client of the body."""
 
     def set_witness(before: Any, real: Real, number: int, is_on: bool) -> None:
         if is_on and real.witness is not None:
@@ -175,7 +175,7 @@ def _goes_on_with_story(app: CellApp) -> None:
 
 
 def _shows_no_player(app: CellApp) -> None:
-    """The next client of a body is not told what its own entity is."""
+    """The next client of a body is not sent its own entity."""
 
     def serve(before: Callable[[Real], None], real: Real) -> None:
         witness = witness_of(real)
@@ -188,8 +188,8 @@ def _shows_no_player(app: CellApp) -> None:
     _serves(app, serve)
 
 
-def _tells_no_detaching(app: CellApp) -> None:
-    """The game of a body is not told that its client is gone."""
+def _skips_detached_hook(app: CellApp) -> None:
+    """The hook of a body for the loss of its client is not called."""
 
     def run(before: Any, body: Any, what: str, *args: Any) -> Any:
         return None if what == "on_client_detached" else before(body, what, *args)
@@ -198,7 +198,7 @@ def _tells_no_detaching(app: CellApp) -> None:
 
 
 def _sends_no_detaching(proxy: ProxyEntity) -> None:
-    """A body is not told that the client of its proxy is gone."""
+    """A proxy does not send to its body that its client is gone."""
 
     def say(before: Any, witness: int, *, is_on: bool) -> None:
         if is_on:
@@ -218,8 +218,8 @@ def _reuses_number(proxy: ProxyEntity) -> None:
     instead(proxy, "_set_witness", set_witness)
 
 
-def _tells_of_no_loss(proxy: ProxyEntity) -> None:
-    """The game of a proxy that is kept once is not told when it loses a client again."""
+def _skips_loss_hook(proxy: ProxyEntity) -> None:
+    """The hook of a proxy for the loss of its client is called only once."""
 
     def run(before: Any, name: str, *args: Any) -> bool:
         return True if name == "on_client_lost" and proxy.witness > 1 else bool(before(name, *args))
@@ -228,29 +228,29 @@ def _tells_of_no_loss(proxy: ProxyEntity) -> None:
 
 
 CLIENT_HARMS: dict[str, Harm] = {
-    "forget-deficit": lambda app: _packs_witness(app, lambda packed: packed._replace(deficit=-inf)),
-    "forgive-debts": _forgives_debts,
+    "forget-deficit": lambda app: _changes_witness(app, lambda packed: packed._replace(deficit=-inf)),
+    "forgive-debts": _drops_debts,
     "count-budget-twice": _counts_twice,
     "save-without-end": _saves_without_end,
     "keep-witness": _keeps_witness,
-    "go-on-with-story": _goes_on_with_story,
+    "go-on-with-story": _keeps_sent_record,
     "show-no-player": _shows_no_player,
-    "tell-no-detaching": _tells_no_detaching,
+    "tell-no-detaching": _skips_detached_hook,
 }
 PROXY_HARMS: dict[str, Callable[[ProxyEntity], None]] = {
     "ignore-rates": _ignores_rates,
     "halve-rates": _halves_rates,
-    "forget-rates": _forgets_rates,
+    "forget-rates": _resets_rates,
     "expose-to-all": _exposes_to_all,
     "expose-unlisted": _exposes_unlisted,
     "send-no-detaching": _sends_no_detaching,
     "reuse-witness-number": _reuses_number,
-    "tell-of-no-loss": _tells_of_no_loss,
+    "tell-of-no-loss": _skips_loss_hook,
 }
 
 
 def proxied(harm: Callable[[ProxyEntity], None]) -> Callable[[App], None]:
-    """For a harm of the proxies of BaseApps."""
+    """A harm of an app, from one of a proxy: it is done to each proxy of a BaseApp."""
 
     def apply(app: App) -> None:
         if isinstance(app, BaseApp):

@@ -1,7 +1,7 @@
-"""Virtual time: a heap of things to do, taken in order of their time.
+"""Virtual time: a heap of scheduled calls, taken in order of their time.
 
-Two things at the same time happen in the order in which they were scheduled, so a run repeats exactly. Nothing
-waits: the clock jumps to whatever is next.
+Two calls at the same time happen in the order in which they were scheduled, so a run repeats exactly. Nothing waits:
+the clock jumps to the time of the next call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Act = Callable[..., None]
 
 
 class Clock:
-    """The time of one run, and what is still to happen in it."""
+    """The time of one run, and its scheduled calls."""
 
     __slots__ = ("_heap", "_serial", "events", "now")
 
@@ -34,7 +34,7 @@ class Clock:
         self.at(self.now + delay, act, *args)
 
     def run_until(self, time: float) -> None:
-        """Lets everything happen that is due by `time`."""
+        """Makes all calls that are due by `time`."""
         heap = self._heap
         while heap and heap[0][0] <= time:
             self.now, _, act, args = heappop(heap)

@@ -3,13 +3,13 @@
                         datagrams                                links
     Seat (ClientApp) ◀──────────────▶ Door (ServerEndpoint) of LoginApp, BaseApps ◀──────▶ managers, CellApps, DBApp
 
-Nothing of the apps is imitated: only time, network, entropy and the database's disk are the simulator's. A **door** is
-what a socket is in a real process: datagrams go into its endpoint as they come, and what the endpoint has to send
-leaves after each tick, after each datagram, and when one of its timers is due. A **seat** is a client program with an
-address of its own; it steps on the world's clock until its last packet is sent.
+The apps are the real ones: only time, network, entropy and the database's disk are simulated. A **door** stands for the
+socket of a real process: datagrams go into its endpoint as they come, and the packets of the endpoint leave after each
+tick, after each datagram, and when one of its timers is due. A **seat** is a client program with an address of its own;
+it steps on the world's clock until its last packet is sent.
 
-All doors have one key pair, as the processes of one cluster do. An app that is started again gets a new endpoint behind
-the same door, so sessions of the former incarnation are unknown there, as they are after a real crash.
+All doors have the same key pair, as the processes of one cluster do. An app that is started again gets a new endpoint
+behind the same door, so sessions of the former incarnation are unknown there, as they are after a real crash.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from terrazzo.wire.ids import AppKind
 
 LOGIN = ("login", 1)
 CHEAP = Cost(log_n=1, r=1, p=1)
-"""Passwords are hashed all the same, but cost nothing to speak of."""
+"""Passwords are hashed, but at almost no cost."""
 STORE_S = 0.005
 SEAT_STEP_S = 0.05
 WAKE_S = 0.001
-"""A timer is at least so far away: clocks are off by amounts that do not add up exactly."""
+"""The least time until a timer: the clocks of processes differ, so a shorter time could be before now."""
 
 OnStart = Callable[[Process, App], None]
 
@@ -67,7 +67,7 @@ class Door:
         world.network.receive_datagrams(self.place, self._on_datagram)
 
     def open(self, process: Process, private_key: bytes, settings: Settings = SERVER) -> ServerEndpoint:
-        """A new incarnation begins behind it."""
+        """Makes the endpoint of a new incarnation."""
         entropy = self._world.rng(f"door {self.place} {process.id.incarnation}").randbytes
         self._process = process
         self._endpoint = ServerEndpoint(private_key, entropy=entropy, settings=settings)
@@ -75,7 +75,7 @@ class Door:
         return self._endpoint
 
     def poll(self) -> None:
-        """Sends what is to be sent now, and sees to it that timers are kept."""
+        """Sends the packets that are due, and schedules the next timer."""
         process, endpoint = self._process, self._endpoint
         if process is None or endpoint is None or process.app is None:
             return
@@ -95,13 +95,13 @@ class Door:
 
 
 class Seat:
-    """A client program and where it sits."""
+    """A client program and its address."""
 
     def __init__(self, cluster: Cluster, address: str, app: ClientApp) -> None:
         self.app = app
         self.address = address
         self.on_step: Callable[[float], None] | None = None
-        """What the player does, each time before the client's own tick."""
+        """The player's actions, called before each tick of the client."""
         self.is_unplugged = False
         self._cluster = cluster
         self._world = cluster.world
@@ -109,7 +109,7 @@ class Seat:
         self._world.clock.after(0.0, self._step)
 
     def unplug(self) -> None:
-        """The program is gone from one moment to the next: it sends nothing any more, not even its end."""
+        """Ends the program at once: it sends nothing any more, not even its end."""
         self.is_unplugged = True
 
     def _on_datagram(self, source: str, data: bytes) -> None:
@@ -131,8 +131,8 @@ class Seat:
 
 
 def busy(rng: Random, most_s: float) -> Callable[[], float]:
-    """The processor time that a CellApp has used, of which between two looks up to so much has gone by: with as much as
-    a tick has, clients are throttled (`cell/client/scheduler.py`)."""
+    """The processor time that a CellApp has used. It grows by up to `most_s` from one reading to the next; where that
+    is the length of a tick, clients are throttled (`cell/client/scheduler.py`)."""
     used_s = 0.0
 
     def cpu_s() -> float:
@@ -144,8 +144,9 @@ def busy(rng: Random, most_s: float) -> Callable[[], float]:
 
 
 class Cluster:
-    """All apps of a game, started. `cells` CellApps share the spaces out; the `spares`, those who join last, have none
-    until `manager.add_cell` gives them one. `busy_s`: see `busy`; `silence_s`: how long a client may be silent."""
+    """All apps of a game, started. The spaces are divided among `cells` CellApps; the `spares`, which join last, have
+    no cell until `manager.add_cell` gives them one. `busy_s`: see `busy`; `silence_s`: how long a client may be
+    silent."""
 
     def __init__(
         self,
@@ -227,7 +228,7 @@ class Cluster:
         return Seat(self, address, app)
 
     def connect(self, address: str, door: tuple[str, int]) -> None:
-        """The first packet to a door finds out how good the way there is."""
+        """Sets the conditions of the path between a client and a door, with the first packet."""
         if (address, door) not in self._known_paths:
             self._known_paths.add((address, door))
             path = self.world.network.path(address, place_of(door))

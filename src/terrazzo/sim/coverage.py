@@ -1,12 +1,12 @@
-"""Which transitions of which state machine the worlds of a run have taken.
+"""Counts which transitions of which state machine the worlds of a run have taken.
 
 Each group of state machines has a table of its transitions and a function that watches them (`cell_paths.py`,
-`ghost_paths.py`, `base_paths.py`; `transitions.py` counts). All watching ends with the run:
+`ghost_paths.py`, `base_paths.py`; `transitions.py` counts). The counters are removed at the end of the run:
 
     with counted(paths): ...        every world that runs here adds to `paths`
 
-A transition that is in a table and is never taken over many seeds is a path that no judge has examined:
-`terrazzo sim … --coverage` names it.
+A transition that is in a table and is never taken over many seeds has not been tested by any judge; `terrazzo sim …
+--coverage` names it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def unreached() -> dict[str, str]:
 
 
 def untaken(counts: dict[str, dict[str, int]]) -> list[str]:
-    """The transitions that were never taken, without those that are known to be unreached."""
+    """The transitions that were never taken, without those listed as unreached."""
     never = (f"{machine}: {path}" for machine, paths in counts.items() for path, count in paths.items() if not count)
     known = unreached()
     return [path for path in never if path not in known]

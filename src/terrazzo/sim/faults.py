@@ -4,9 +4,9 @@ A fault is a plain record with a time, so that a failing run can be repeated wit
 list in a report is what remains when leaving out any more would make the failure go away.
 
     BREAK      the connections between a and b break                LAG      they take `amount` seconds longer
-    CLOG       what is between a and b stands still                 NARROW   they carry 1/`amount` of what they did
-    PARTITION  nobody in `group` reaches the `others`               PAUSE    a stands still
-    CRASH      a dies, and is started again after `duration`        POWER    the same, and nobody is told
+    CLOG       nothing passes between a and b                       NARROW   they carry 1/`amount` of their capacity
+    PARTITION  `group` and `others` do not reach each other         PAUSE    a does nothing
+    CRASH      a ends, and is started again after `duration`        POWER    the same, and no peer gets a loss
     SLOW_DISK  a's disk takes `amount` times as long                BAD_DISK a's disk refuses everything
 """
 
@@ -47,9 +47,9 @@ class Fault:
     amount: float = 0.0
     group: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    """Whom the group does not reach; if none is given, anybody outside."""
+    """The places that the group does not reach; if none is given, all outside the group."""
     is_one_way: bool = False
-    """What goes from a to b suffers, and nothing else."""
+    """Only the direction from a to b is affected."""
 
     def __str__(self) -> str:
         words = [f"{self.at:.3f}s", self.kind.value, *(self.group or (self.a, self.b))]
@@ -64,7 +64,7 @@ class Fault:
         return " ".join(word for word in words if word)
 
     def apply(self, world: World) -> None:
-        """Makes it happen; what lasts ends by itself."""
+        """Begins the fault; one with a duration ends by itself."""
         world.trace.add("fault", self.kind.value, a=self.a, b=self.b, seconds=round(self.duration_s, 3))
         _APPLY[self.kind](self, world)
 
@@ -183,30 +183,31 @@ _WEIGHTS = {
 }
 _PER_SECOND = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.4, FaultLevel.HARSH: 2.5}
 ONE_WAY = 0.3
-"""So many of the faults that can be so are one way only."""
+"""The share of one-way faults, among those that can be one-way."""
 _SCALE = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.3, FaultLevel.HARSH: 1.0}
 
 
 @dataclass
 class FaultPlan:
-    """What may go wrong in a scenario: between which places, who may crash, whose disk may fail."""
+    """The possible faults of a scenario: the places with links, the processes that may crash, the disks that may
+    fail."""
 
     places: list[str]
     mortal: list[str] = field(default_factory=list)
     disks: list[str] = field(default_factory=list)
     pairs: list[tuple[str, str]] = field(default_factory=list)
-    """Between whom links suffer; if none is given, between any two of the places."""
+    """The pairs with faulty links; if none is given, any two of the places."""
     kinds: tuple[FaultKind, ...] = tuple(FaultKind)
     rate: float = 1.0
-    """So many times as often as usual …"""
+    """How many times as often as usual …"""
     stretch: float = 1.0
-    """… and so many times as long."""
+    """… and how many times as long."""
     begin_s: float = 0.0
-    """Nothing goes wrong before."""
+    """No fault begins before this time."""
     name: str = "faults"
-    """Of the stream that they are drawn from."""
+    """The name of the random stream that they are drawn from."""
     beside: list[FaultPlan] = field(default_factory=list)
-    """What may go wrong besides, each drawn from a stream of its own."""
+    """Further plans, each drawn from a stream of its own."""
 
     def draw(self, stream: Callable[[str], Random], level: FaultLevel, duration_s: float) -> list[Fault]:
         """The faults of one run."""
@@ -215,7 +216,7 @@ class FaultPlan:
         return sorted(drawn, key=lambda fault: fault.at)
 
     def _draw(self, rng: Random, level: FaultLevel, duration_s: float) -> list[Fault]:
-        """Each world has its own taste: some kinds are left out of it."""
+        """Each world has its own mix: some kinds are left out of it."""
         kinds = [kind for kind in _WEIGHTS if rng.random() < 0.7 and kind in self.kinds]
         if level is FaultLevel.MILD or not self.mortal:
             kinds = [kind for kind in kinds if kind not in (FaultKind.CRASH, FaultKind.POWER)]

@@ -1,7 +1,7 @@
 """The transitions of the state machines of ghosts, and how a run counts them (`coverage.py`).
 
-ghost        messages about reals elsewhere              (`cell/ghosts/stream.py`: its very table)
-mending      what ends a gap that does not close         (`cell/ghosts/mending.py`)
+ghost        messages about reals elsewhere              (`cell/ghosts/stream.py`: its table)
+mending      the end of a gap that does not close        (`cell/ghosts/mending.py`)
 """
 
 from __future__ import annotations

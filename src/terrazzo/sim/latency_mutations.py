@@ -1,6 +1,6 @@
-"""Broken forms of the entity channel that only time betrays: every call still comes, once and in order, because the
-resend timer heals what was lost. In peaceful worlds with short ways, a call that waits for that timer is a failure
-(`scenarios/seamless/latency.py`)."""
+"""Broken forms of the entity channel that only show as delays: every call still arrives, once and in order, because the
+resend timer repairs the loss. In worlds without faults and with short paths, a call that waits for that timer is a
+failure (`scenarios/seamless/latency.py`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Homed = BaseApp | CellApp
 
 
 def _loses_the_first(app: Homed) -> None:
-    """The first call of each part to another is lost on its way."""
+    """The first call of each part to another is lost."""
     lost: set[tuple[PartId, PartId]] = set()
 
     def send(before: Callable[[AppId, Message], int], peer: AppId, message: Message) -> int:

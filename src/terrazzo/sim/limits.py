@@ -1,10 +1,10 @@
-"""The limits of CellApps, narrowed: in some worlds what is bounded reaches its bounds all the time.
+"""Narrowed limits of CellApps: in some worlds the limits are so small that they are reached all the time.
 
-They are numbers of modules, so they hold for the length of a run, and are as they were after it. What is drawn:
+The limits are constants of modules: they are changed for one run, and restored after it. What is drawn:
 
     at a time     offloads, ghosts made, ghosts deleted in a tick: 1, 3, or as many as usual
-    history       steps that are kept, and those that go along: few, in a quarter of the worlds of a scenario that can
-                  judge which clients have missed something (`seamless`, `sync`)
+    history       steps that are kept, and those that are sent with a new ghost: few, in a quarter of the worlds of a
+                  scenario that can judge which clients have missed something (`seamless`, `sync`)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEPS, PACKED_STEPS = 6, 3
 
 @contextmanager
 def narrowed(rng: Random, *, has_gaps: bool) -> Iterator[None]:
-    """For the length of one run."""
+    """Narrows the limits for one run."""
     changed = [(module, name, most) for module, name in AT_A_TIME if (most := rng.choice([0, 0, 1, FEW]))]
     if rng.random() < 0.25 and has_gaps:
         changed += [(history, "STEPS_MAX", STEPS), (history, "PACKED_STEPS_MAX", PACKED_STEPS)]

@@ -1,7 +1,7 @@
 """How long a world may take to come to rest: each kind of check at rest has a bound of its own.
 
-Peace begins when the workload has ended and the last fault is over. From then on the runner asks a scenario what is
-still under way. Each problem has a kind, and each kind has a bound, derived from the timers of the protocol that
+Peace begins when the workload has ended and the last fault is over. From then on the runner gets from the scenario what
+is still under way. Each problem has a kind, and each kind has a bound, derived from the timers of the protocol that
 resolves it (`scenarios/seamless/liveness_bounds.py`). The time of a kind counts from the latest of
 
     the beginning of peace,
@@ -27,7 +27,7 @@ class Bound(NamedTuple):
 
     within_s: float
     derivation: str
-    """The timers it is derived from; for the docs."""
+    """The timers that it is derived from; for the docs."""
     after: tuple[Enum, ...] = ()
     """The kinds that must be at rest before."""
 
@@ -45,13 +45,14 @@ class Liveness:
 
     def __init__(self, bounds: dict[Enum, Bound]) -> None:
         self.longest_s: dict[Enum, float] = {}
-        """By kind, for how long there was a problem at most."""
+        """The longest time for which there was a problem of each kind."""
         self._bounds = bounds
         self._clean_at: dict[Enum, float] = {}
         self._seen_at: dict[Enum, float] = {}
 
     def judge(self, now: float, begun_at: float, problems: Iterable[Problem]) -> Unrest | None:
-        """What is still under way; raises what has been for too long. `begun_at`: peace, or the last birth or end."""
+        """The first problem that is still under way; raises Broken for one that has lasted too long. `begun_at`: the
+        beginning of peace, or the last time that an entity began or ended."""
         first: dict[Enum, Problem] = {}
         for problem in problems:
             first.setdefault(problem.kind, problem)

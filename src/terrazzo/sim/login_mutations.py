@@ -1,6 +1,6 @@
 """Broken forms of logging on and off, each with a name (`mutations.py` has the table).
 
-Each is a patch of one app when it starts. The logins scenario must find each of them out within a few seeds.
+Each is a patch of one app when it starts. The logins scenario must detect each of them within a few seeds.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from terrazzo.wire.requests import Question
 
 Harm = Callable[[App], None]
 DOUBT_S = 5.0
-"""Shorter than a proxy waits for its client."""
+"""Shorter than the time for which a proxy waits for its client."""
 
 
-def _says_log_off_once(app: App) -> None:
+def _sends_log_off_once(app: App) -> None:
     """A log-off that was not confirmed is not repeated."""
     if isinstance(app, BaseApp):
         log_offs: Any = app.log_offs
@@ -37,14 +37,14 @@ def _says_log_off_once(app: App) -> None:
 
 
 class _Forgetful(dict[int, LoggedOff]):
-    """What is put in is gone."""
+    """A dict that stores nothing."""
 
     def __delitem__(self, key: int) -> None:
         self.pop(key, None)
 
 
 def _confirms_unrecorded(app: App) -> None:
-    """DBApp confirms a log-off though it could not clear the record."""
+    """DBApp confirms a log-off without having cleared the record."""
     if isinstance(app, DBApp):
         requests: Any = app.requests
         refuse = requests.refuse
@@ -81,7 +81,7 @@ def _settles_by_the_clock(app: App) -> None:
 
 
 def _concludes_from_silence(app: App) -> None:
-    """BaseAppMgr says that there is no such proxy while a BaseApp is out of its reach."""
+    """BaseAppMgr answers that a proxy does not exist while a BaseApp is missing."""
     if isinstance(app, BaseAppMgr):
         requests: Any = app.requests
         refuse = requests.refuse
@@ -103,7 +103,7 @@ def _clears_at_once(app: App) -> None:
 
 
 def _goes_unsaved(app: App) -> None:
-    """A base that leaves goes before its save is confirmed."""
+    """A base ends before its save is confirmed."""
     if isinstance(app, BaseApp):
 
         def register(id: Any, data: Any, make: Any = app.factory._register) -> BaseEntity:
@@ -124,8 +124,8 @@ def _goes_unsaved(app: App) -> None:
         factory._register = register
 
 
-def _lets_everybody_in(app: App) -> None:
-    """A second login takes over at once, whether the first proxy is gone or not."""
+def _takes_over_at_once(app: App) -> None:
+    """A second login gets its proxy at once, even if the first proxy still exists."""
     if isinstance(app, DBApp):
         log_ons: Any = app.log_ons
         claimed = log_ons._claimed
@@ -137,12 +137,12 @@ def _lets_everybody_in(app: App) -> None:
 
 
 LOGIN_MUTATIONS: dict[str, Harm] = {
-    "log-off-once": _says_log_off_once,
+    "log-off-once": _sends_log_off_once,
     "confirm-unrecorded": _confirms_unrecorded,
     "never-settle": _never_settles,
     "settle-by-clock": _settles_by_the_clock,
     "conclude-from-silence": _concludes_from_silence,
     "clear-at-once": _clears_at_once,
     "go-unsaved": _goes_unsaved,
-    "let-everybody-in": _lets_everybody_in,
+    "let-everybody-in": _takes_over_at_once,
 }

@@ -1,7 +1,7 @@
 """Deliberately broken forms of the mechanisms under test, each with a name.
 
-A checker that nothing can fail proves nothing: every mutation here must be caught by a scenario within a few seeds, and
-a test says so. They are small subclasses and patches; the core knows nothing of them.
+A checker that cannot fail proves nothing: every mutation here must be caught by a scenario within a few seeds, and a
+test checks that. Mutations are small subclasses and patches; the core has no code for them.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from terrazzo.wire.pairs.base_cell import Answer
 
 
 def _leave_alone(thing: object) -> None:
-    """As it is."""
+    """Changes nothing."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """What to use in place of the real thing."""
+    """The classes and patches to use in place of the real ones."""
 
     channel: type[Channel] = Channel
     switchboard: type[Switchboard] = Switchboard
@@ -49,16 +49,16 @@ class Mutation:
     links: type[Links] = Links
     client: Callable[[client.Channel], None] | None = None
     app: Callable[[App], None] = _leave_alone
-    """Done to each app when it starts."""
+    """Called with each app when it starts."""
     scenario: str = "channel"
-    """Who catches it."""
+    """The scenario that catches it."""
 
 
 # The entity channel.
 
 
 class _AcksOneTooMany(Channel):
-    """Acknowledges a message that has not come."""
+    """Acknowledges a message that has not arrived."""
 
     __slots__ = ()
 
@@ -67,7 +67,7 @@ class _AcksOneTooMany(Channel):
 
 
 class _SkipsAck(Channel):
-    """Does not acknowledge what it took when the number ends in 3."""
+    """Does not acknowledge messages with a number that ends in 3."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class _SkipsAck(Channel):
 
 
 class _DeliversEarly(Channel):
-    """Does not hold what is early."""
+    """Delivers early messages at once."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ class _DeliversEarly(Channel):
 
 
 class _DeliversTwice(Channel):
-    """Does not know what it had."""
+    """Delivers copies of messages that were delivered before."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ class _DeliversTwice(Channel):
 
 
 class _MovesSilently(Channel):
-    """Does not tell anybody that it moved, nor ask."""
+    """Sends no notice of its move, and no request for the peer's place."""
 
     __slots__ = ()
 
@@ -110,7 +110,7 @@ class _MovesSilently(Channel):
 
 
 class _ForgetsUnacked(Channel):
-    """Packs its stream without what was sent and not acknowledged."""
+    """Packs its stream without the unacknowledged messages."""
 
     __slots__ = ()
 
@@ -124,7 +124,7 @@ class _ForgetsUnacked(Channel):
 
 
 class _IgnoresNewLife(Channel):
-    """Goes on with a restored peer as if nothing had happened."""
+    """Continues the streams of a restored peer."""
 
     __slots__ = ()
 
@@ -133,7 +133,7 @@ class _IgnoresNewLife(Channel):
 
 
 class _ForgetsBirth(Channel):
-    """Restored, does not say where its life began."""
+    """When restored, does not send the number with which its new life begins."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class _ForgetsBirth(Channel):
 
 
 class _ForgetsHorizon(Channel):
-    """Takes a late copy of a forgotten stream for a new one."""
+    """Treats a late copy of a dropped stream as a new stream."""
 
     __slots__ = ()
 
@@ -154,7 +154,7 @@ class _ForgetsHorizon(Channel):
 
 
 class _NeverRenews(Channel):
-    """Drops what is below its horizon without a word."""
+    """Drops a frame below its horizon without asking for a new stream."""
 
     __slots__ = ()
 
@@ -165,7 +165,7 @@ class _NeverRenews(Channel):
 
 
 class _RetiresTooSoon(Channel):
-    """Says that its stream is over as soon as everything was sent."""
+    """Ends its stream as soon as everything was sent."""
 
     __slots__ = ()
 
@@ -180,7 +180,7 @@ class _RetiresTooSoon(Channel):
 
 
 class _ForgetsTheEnd(Channel):
-    """Is told that its peer is destroyed, and tells nobody."""
+    """Does not report the messages that a destroyed peer has not received."""
 
     __slots__ = ()
 
@@ -190,7 +190,7 @@ class _ForgetsTheEnd(Channel):
 
 
 class _ReportsAll(Channel):
-    """Does not look at the last acknowledgement of a destroyed peer."""
+    """Ignores the last acknowledgement of a destroyed peer."""
 
     __slots__ = ()
 
@@ -201,7 +201,7 @@ class _ReportsAll(Channel):
 
 
 class _NeverResends(Channel):
-    """Says everything once."""
+    """Sends every message only once."""
 
     __slots__ = ()
 
@@ -213,7 +213,7 @@ class _NeverResends(Channel):
 
 
 class _ForgetsVersion(Router):
-    """Follows whoever spoke last."""
+    """Takes the place of a part from the last frame received, whatever its version."""
 
     def _follow(self, frame: Frame) -> None:
         place = self._registry.place(frame.source)
@@ -221,14 +221,14 @@ class _ForgetsVersion(Router):
 
 
 class _DropsForward(Router):
-    """Does not pass on what comes for a part that left."""
+    """Does not forward frames for a part that has left."""
 
     def _pass_on(self, frame: Frame, via: AppId) -> None:
         return
 
 
 class _LosesInbox(Switchboard):
-    """Leaves behind what the app had not taken yet."""
+    """A part leaves without the messages in its inbox."""
 
     def depart(self, part: Any, to: AppId) -> bytes:
         self.boxes[part].inbox.clear()
@@ -236,7 +236,7 @@ class _LosesInbox(Switchboard):
 
 
 class _RestoresAsMove(Switchboard):
-    """Continues a backup as if it had only moved."""
+    """Continues a restored part as if it had only moved."""
 
     def restore(self, packed: bytes, life: int | None = None) -> Version:
         state = msgspec.msgpack.decode(packed, type=PackedPart)
@@ -245,15 +245,15 @@ class _RestoresAsMove(Switchboard):
         return version
 
 
-class _StaysDeaf(Router):
-    """Does not repeat what was under way on a link that broke, nor anything else."""
+class _NeverResendsAfterLoss(Router):
+    """Resends nothing, not even after the loss of a link."""
 
     def _on_due(self, channel: Channel, now: float) -> None:
         return
 
 
-class _ForgetsFences(Links):
-    """Talks to the dead."""
+class _IgnoresFences(Links):
+    """Keeps links with fenced apps."""
 
     def _reason_against(self, hello: Hello) -> LinkRefusal | None:
         reason = super()._reason_against(hello)
@@ -313,19 +313,19 @@ def _forgets_newest(channel: client.Channel) -> None:
 
 
 def _keeps_waiting(app: App) -> None:
-    """The waiting methods of an entity that leaves are forgotten: nobody ends them."""
+    """The waiting methods of an entity that leaves are dropped without being ended."""
     if isinstance(app, CellApp):
         vars(app.core.awaiting)["end"] = lambda *_: None
 
 
-def _deaf_to_answers(app: App) -> None:
-    """What is awaited never comes: every question ends when its time is over."""
+def _drops_answers(app: App) -> None:
+    """Answers are dropped: every question ends by its time limit."""
     if isinstance(app, CellApp):
         vars(app.core.awaiting)["on_answer"] = lambda *_: True
 
 
-def _answers_wrongly(app: App) -> None:
-    """Another one's answer comes to who waits."""
+def _swaps_answers(app: App) -> None:
+    """The answer to one question is given to another."""
     if isinstance(app, CellApp):
         before = app.core.awaiting.on_answer
         latest: list[bytes] = []
@@ -338,7 +338,7 @@ def _answers_wrongly(app: App) -> None:
 
 
 FIGHT_HARMS = ("forget-timers", "early-timers", "call-twice", "leave-channel-behind", "lose-real")
-"""What of the harms of CellApps a fight must find out by itself."""
+"""The harms of CellApps that the fight scenario must detect as well."""
 
 MUTATIONS: dict[str, Mutation] = {
     "ack-one-too-many": Mutation(channel=_AcksOneTooMany),
@@ -359,8 +359,8 @@ MUTATIONS: dict[str, Mutation] = {
     "drop-forward": Mutation(router=_DropsForward),
     "lose-inbox": Mutation(switchboard=_LosesInbox),
     "restore-as-move": Mutation(switchboard=_RestoresAsMove),
-    "stay-deaf": Mutation(router=_StaysDeaf),
-    "forget-fences": Mutation(links=_ForgetsFences),
+    "stay-deaf": Mutation(router=_NeverResendsAfterLoss),
+    "forget-fences": Mutation(links=_IgnoresFences),
     "client-ack-everything": Mutation(client=_acks_everything),
     "client-never-resend": Mutation(client=_never_sends_again),
     "client-close-gaps": Mutation(client=_closes_gaps),
@@ -376,14 +376,14 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in RARE_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in RARE_SYNC_MUTATIONS.items()},
     "fight-keep-waiting": Mutation(app=_keeps_waiting, scenario="fight"),
-    "fight-wrong-answers": Mutation(app=_answers_wrongly, scenario="fight"),
-    "fight-deaf-awaiting": Mutation(app=_deaf_to_answers, scenario="fight"),
+    "fight-wrong-answers": Mutation(app=_swaps_answers, scenario="fight"),
+    "fight-deaf-awaiting": Mutation(app=_drops_answers, scenario="fight"),
     **{f"fight-{name}": Mutation(app=CELL_MUTATIONS[name], scenario="fight") for name in FIGHT_HARMS},
 }
 
 
 def mutation_of(name: str | None, scenario: str | None = None) -> Mutation:
-    """The mutation of that name, if it is for that scenario; the real thing for None."""
+    """The mutation of that name, if it is for that scenario; one that changes nothing for None."""
     if name is None:
         return Mutation()
     known = {each: made for each, made in MUTATIONS.items() if scenario in (None, made.scenario)}

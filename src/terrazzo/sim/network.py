@@ -1,13 +1,13 @@
-"""The hostile network: connections that keep order, and datagrams that keep nothing.
+"""The hostile network: connections that keep the order of frames, and datagrams that may be lost and overtaken.
 
-A **connection** is what a link stands on: two directions, each a queue that is never reordered. A direction may be slow
+A **connection** carries a link: it has two directions, each a queue that is never reordered. A direction may be slow
 (latency, jitter, capacity), clogged (nothing passes, nothing is lost), or cut. A broken connection delivers what had
-already passed, loses the rest, and tells its two ends at different times.
+already passed, loses the rest, and reports its end to the two sides at different times.
 
-A **datagram** may be lost, repeated, delayed and overtaken, each by itself.
+Each **datagram** may be lost, repeated, delayed and overtaken by itself.
 
 Between two places (strings) there is a `Path` with the present conditions; a partition is a set of paths that are shut.
-Connections over a shut path stand still, as TCP does; new ones are not opened; datagrams vanish.
+On connections over a shut path nothing passes, as with TCP; new ones are not opened; datagrams are lost.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from terrazzo.sim.clock import Clock
 
 @dataclass
 class Path:
-    """The present conditions between two places, the same both ways unless it is said otherwise."""
+    """The present conditions between two places, the same in both directions except where noted."""
 
     latency_s: float = 0.001
     jitter_s: float = 0.0
     bytes_per_s: float = 125e6
     loss: float = 0.0
     duplication: float = 0.0
-    shut: int = 0  # how many partitions part these two
-    clogs: int = 0  # how many faults hold up what passes here
-    clogs_to: dict[str, int] = field(default_factory=dict)  # … what goes to one of the two places
-    lags_to: dict[str, float] = field(default_factory=dict)  # so much longer takes what goes there
+    shut: int = 0  # the number of partitions that separate these two
+    clogs: int = 0  # the number of faults that hold up both directions
+    clogs_to: dict[str, int] = field(default_factory=dict)  # … and only the direction to one of the two places
+    lags_to: dict[str, float] = field(default_factory=dict)  # additional latency of the direction to a place
 
     @property
     def is_shut(self) -> bool:
@@ -41,16 +41,16 @@ class Path:
         return self.shut > 0
 
     def is_stuck(self, to: str) -> bool:
-        """Whether nothing passes to one of the two places now."""
+        """Whether nothing passes to one of the two places at present."""
         return self.shut > 0 or self.clogs > 0 or (bool(self.clogs_to) and self.clogs_to.get(to, 0) > 0)
 
     def delay_s(self, to: str, rng: Random) -> float:
-        """How long something is under way to one of the two places."""
+        """The time that a frame takes to one of the two places."""
         return self.latency_s + self.jitter_s * rng.random() + (self.lags_to.get(to, 0.0) if self.lags_to else 0.0)
 
 
 class Endpoint(Protocol):
-    """Who holds one end of connections: what `cluster.links.Links` hears from its transport."""
+    """One end of connections: the events that `cluster.links.Links` gets from its transport."""
 
     def on_accepted(self, number: int) -> None: ...
     def on_opened(self, number: int) -> None: ...
@@ -63,7 +63,7 @@ Word = tuple[int, bytes]
 
 
 class _Direction:
-    """One way of a connection: what is under way, in order."""
+    """One direction of a connection: the frames that are under way, in order."""
 
     __slots__ = ("free_at", "is_waking", "queue", "to")
 
@@ -75,7 +75,7 @@ class _Direction:
 
 
 class Wire:
-    """One end of a connection, as the network sees it."""
+    """One end of a connection."""
 
     __slots__ = ("far", "is_open", "number", "out", "path", "place")
 
@@ -113,17 +113,17 @@ class Network:
         return path
 
     def longest_s(self) -> float:
-        """How long a message is on its way at most, where nothing goes wrong."""
+        """The longest time that a message takes without faults."""
         return max(path.latency_s + path.jitter_s for path in (self.default, *self._paths.values()))
 
     # Connections.
 
     def listen(self, place: str, endpoint: Callable[[], Endpoint | None]) -> None:
-        """`endpoint()` is who answers at `place` now: None while nobody does."""
+        """`endpoint()` returns the endpoint that answers at `place` at present: None while there is none."""
         self._endpoints[place] = endpoint
 
     def dial(self, source: str, target: str) -> int:
-        """Begins a connection; its end at `source` hears on_opened or on_closed."""
+        """Begins a connection; the endpoint at `source` gets on_opened or on_closed."""
         path = self.path(source, target)
         near, far = self._wire(source, path), self._wire(target, path)
         near.far, far.far = far, near
@@ -137,13 +137,13 @@ class Network:
         return near.number
 
     def write(self, number: int, data: bytes) -> None:
-        """Sends one frame; into a closed connection, nowhere."""
+        """Sends one frame; on a closed connection it is dropped."""
         wire = self._wires.get(number)
         if wire is not None and wire.is_open:
             self._push(wire, (_DATA, data))
 
     def close(self, number: int) -> None:
-        """Ends a connection from one side: the other hears it after what was written before."""
+        """Ends a connection from one side: the other side gets on_closed after the frames written before."""
         wire = self._wires.pop(number, None)
         if wire is not None and wire.is_open:
             wire.is_open = False
@@ -163,7 +163,7 @@ class Network:
         return broken
 
     def end_all(self, place: str, *, silently: bool) -> None:
-        """A process ends: the far ends hear of it, or (a machine without power) never do."""
+        """Ends all connections of a process: the far ends get on_closed, or (with `silently`) never do."""
         for wire in [wire for wire in self._wires.values() if wire.place == place]:
             if silently:
                 wire.is_open = False
@@ -173,14 +173,14 @@ class Network:
                 self.close(wire.number)
 
     def reconsider(self) -> None:
-        """Conditions have changed: what was stuck may pass now."""
+        """Called when conditions have changed: delivers what may pass now."""
         for wire in list(self._wires.values()):
             for direction in (wire.out, wire.far.out):
                 self._wake(direction)
 
     def widen(self, path: Path) -> None:
-        """A path carries more than before: so does it of what waits to be sent, which had its time from the narrow one.
-        Nothing overtakes."""
+        """Called when a path carries more than before: frames that wait to be sent were scheduled for the narrow path
+        and get earlier times. No frame overtakes another."""
         now = self._clock.now
         for wire in self._wires.values():
             if wire.path is path and wire.out.queue:
@@ -191,7 +191,7 @@ class Network:
         sent, last = now, 0.0
         hastened: deque[tuple[float, Word]] = deque()
         for ready, word in direction.queue:
-            if ready > now + under_way_s + path.jitter_s:  # what is sooner has been sent
+            if ready > now + under_way_s + path.jitter_s:  # earlier ones have been sent already
                 sent += len(word[1]) / path.bytes_per_s
                 ready = min(ready, sent + under_way_s)
             last = max(last, ready)
@@ -258,11 +258,11 @@ class Network:
     # Datagrams.
 
     def receive_datagrams(self, place: str, receiver: Callable[[str, bytes], None]) -> None:
-        """`receiver(source, data)` hears what is sent to `place`."""
+        """`receiver(source, data)` is called for each datagram to `place`."""
         self._receivers[place] = receiver
 
     def send_datagram(self, source: str, target: str, data: bytes) -> None:
-        """Perhaps it arrives, perhaps twice, perhaps after what is sent later."""
+        """Sends a datagram: it may be lost, arrive twice, or arrive after later ones."""
         path, rng = self.path(source, target), self._rng
         if path.is_stuck(target):
             return

@@ -1,8 +1,8 @@
-"""What judges a run: the first promise that breaks ends it.
+"""The judge of a run: the first promise that breaks ends the run.
 
-An oracle stands outside the world and knows the truth: what was really sent, delivered, moved, destroyed. Scenarios
-call its checks as things happen, and again at rest. `Broken` names the promise (DESIGN, section 4), says what happened,
-and names the things whose timeline a reader wants.
+An oracle is outside of the world and has the truth: what was really sent, delivered, moved, destroyed. Scenarios call
+its checks as things happen, and again at rest. `Broken` names the promise (docs/guarantees.md), describes what
+happened, and names the things that a reader wants the timeline of.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many seeds on all cores. Each seed is a world of its own, so how they are shared out changes nothing."""
+"""Many seeds on all cores. Each seed is a world of its own, so the order of the runs changes no outcome."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from terrazzo.sim.runner import Order, Outcome, run, run_counted
 
 _POOL_FROM = 16
-"""Fewer seeds than this are not worth starting processes for."""
+"""The least number of seeds for which processes are started."""
 
 
 def run_many(orders: list[Order], jobs: int | None = None, *, is_counted: bool = False) -> Iterator[Outcome]:

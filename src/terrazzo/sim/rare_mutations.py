@@ -1,8 +1,7 @@
 """Broken forms of what happens seldom, or only at rest, each with a name (`mutations.py` has the table).
 
-Each is a patch of one app when it starts. They break what the judges were blind to: copies that are given up too early,
-cells that are empty too early, snapshots of open steps, saves under faults, unreliable properties at rest, and rest
-that takes too long.
+Each is a patch of one app when it starts: kept copies that are dropped too early, cells that are reported as empty too
+early, snapshots of open steps, saves under faults, unreliable properties at rest, and rest that takes too long.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.ghosts.held import Held
 from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
-from terrazzo.sim.cell_mutations import _hears, harmed, instead
+from terrazzo.sim.cell_mutations import _changes_received, harmed, instead
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
@@ -30,12 +29,12 @@ SLOW_S = 45.0
 
 
 def _confirms_any(app: CellApp) -> None:
-    """Any Onloaded deletes the kept copy, whatever its epoch."""
+    """Any Onloaded deletes the kept copy, even with another epoch."""
     app.on(Onloaded, lambda source, message: app.offloads.kept.pop(message.entity, None))
 
 
 def _empties_at_once(app: CellApp) -> None:
-    """CellEmpty is sent though copies are kept and arrivals wait."""
+    """CellEmpty is sent while copies are kept and arrivals wait."""
 
     def is_empty(before: Any, id: int) -> bool:
         space = app.spaces.get(id)
@@ -58,12 +57,12 @@ def _snapshots_open_steps(app: CellApp) -> None:
 
 
 def _trims_too_many(app: CellApp) -> None:
-    """The past that goes along with a ghost lacks its first step, and its floor does not tell."""
+    """The history that is sent with a ghost lacks its first step, but has the floor of the whole."""
 
     def hear(message: CreateGhost) -> CreateGhost:
         return msgspec.structs.replace(message, past=message.past._replace(steps=message.past.steps[1:]))
 
-    _hears(app, CreateGhost, hear)
+    _changes_received(app, CreateGhost, hear)
 
 
 def _returns_bare(app: CellApp) -> None:
@@ -75,8 +74,8 @@ def _returns_bare(app: CellApp) -> None:
     instead(app.offloads, "_bring_back", bring_back)
 
 
-def _deaf_to_late_reals(app: CellApp) -> None:
-    """A SetReal that is late is ignored, and so is the NextReal that came before it; both are confirmed."""
+def _ignores_late_reals(app: CellApp) -> None:
+    """A late SetReal is ignored, and so is the NextReal before it; both are confirmed."""
 
     def on_set_real(source: AppId, message: SetReal) -> None:
         body = app.bodies.get(message.entity)
@@ -86,7 +85,7 @@ def _deaf_to_late_reals(app: CellApp) -> None:
             app.receiver.on_set_real(source, message)
 
     app.on(SetReal, on_set_real)
-    _hears(app, NextReal, lambda message: None)
+    _changes_received(app, NextReal, lambda message: None)
 
 
 def _holds_for_ever(app: CellApp) -> None:
@@ -102,7 +101,7 @@ def _holds_for_ever(app: CellApp) -> None:
 
 
 def _mends_slowly(app: CellApp) -> None:
-    """Gaps are mended, but it takes most of a minute: a judge with one bound of 60 s for all would not notice."""
+    """Gaps are mended, but only after most of a minute: one bound of 60 s for all kinds would not detect it."""
     since: dict[int, float] = {}
 
     def mend(before: Any, entity: int, held: Held) -> None:
@@ -115,8 +114,8 @@ def _mends_slowly(app: CellApp) -> None:
     instead(app.receiver.mending, "_mend", mend)
 
 
-def _forgets_loose(app: CellApp) -> None:
-    """Unreliable changes are never sent: clients keep the values that they were described with."""
+def _never_sends_unreliable(app: CellApp) -> None:
+    """Unreliable changes are never sent: clients keep the values of the description."""
 
     def send(before: Any, peer: AppId, message: Message) -> int:
         if isinstance(message, ClientUpdates):
@@ -149,7 +148,7 @@ def _confirms_early(app: App) -> None:
 
 
 def _saves_older(app: App) -> None:
-    """A BaseApp saves what it saved first, again and again."""
+    """A BaseApp saves the record of its first save again and again."""
     if isinstance(app, BaseApp):
         first: dict[int, bytes] = {}
 
@@ -182,11 +181,11 @@ RARE_MUTATIONS: dict[str, Callable[[App], None]] = {
     "snapshot-open-steps": harmed(_snapshots_open_steps),
     "trim-too-many": harmed(_trims_too_many),
     "return-bare": harmed(_returns_bare),
-    "deaf-to-late-reals": harmed(_deaf_to_late_reals),
+    "deaf-to-late-reals": harmed(_ignores_late_reals),
     "hold-for-ever": harmed(_holds_for_ever),
     "mend-slowly": harmed(_mends_slowly),
     "confirm-early": _confirms_early,
     "save-older": _saves_older,
     "load-older": _loads_older,
 }
-RARE_SYNC_MUTATIONS: dict[str, Callable[[App], None]] = {"forget-loose": harmed(_forgets_loose)}
+RARE_SYNC_MUTATIONS: dict[str, Callable[[App], None]] = {"forget-loose": harmed(_never_sends_unreliable)}

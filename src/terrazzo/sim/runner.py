@@ -4,7 +4,7 @@
     run to the end of the faults ─▶ quiesce ─▶ run until at rest, at most REST_S ─▶ outcome
 
 Each purpose has a random stream of its own, so leaving out a fault does not change the others: a failing run can be
-shrunk by trying, and `explain` does so within a small number of runs.
+shrunk by leaving faults out, and `explain` does so within a small number of runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from terrazzo.sim.trace import Keep
 from terrazzo.sim.world import FaultLevel, World
 
 REST_S = 60.0
-"""The end of any run. A scenario may have shorter bounds of its own for what it judges (`rest.py`)."""
+"""The longest time that any run may take to come to rest. A scenario may have shorter bounds of its own
+(`liveness.py`)."""
 REST_STEP_S = 0.5
 SHRINK_RUNS = 60
 
@@ -49,7 +50,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Failure:
-    """Which promise broke, how, and what it was about."""
+    """The promise that broke, how, and the entities concerned."""
 
     promise: str
     what: str
@@ -58,7 +59,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one run."""
+    """The result of one run."""
 
     order: Order
     events: int
@@ -89,7 +90,7 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
     except Broken as broken:
         failure = Failure(broken.promise, broken.what, broken.about)
     except Exception as error:
-        # A broken invariant of the code under test is a finding of the run, not the end of the runner.
+        # A broken invariant of the code under test is a failure of the run, not of the runner.
         where = traceback.extract_tb(error.__traceback__)[-1]
         failure = Failure("invariant", f"{error!r} in {where.name}, line {where.lineno}")
     return Outcome(
@@ -104,7 +105,7 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
 
 
 def _play(order: Order, world: World, faults: list[Fault]) -> None:
-    """Plays it to its end; raises what breaks."""
+    """Plays a world to its end; raises Broken."""
     scenario = build_scenario(order.scenario, world, order.mutation)
     duration_s = order.duration_s if order.duration_s is not None else scenario.duration_s
     drawn = scenario.plan.draw(world.rng, order.level, duration_s)
@@ -149,7 +150,7 @@ def shrink(order: Order) -> Order:
 
 
 def explain(order: Order) -> str:
-    """For a person: the command, what broke, the faults that matter, and the timeline of what was concerned."""
+    """A report to read: the command, the broken promise, the faults that matter, and the timeline."""
     smaller = shrink(order)
     outcome = run(smaller, Keep.ALL)
     failure = outcome.failure

@@ -1,8 +1,8 @@
 """What a scenario is, and the table of all of them.
 
-A scenario builds its part of a world (sizes drawn from the seed), lets its workload run while faults happen, then is
-told to `quiesce`, and is asked until it is at rest whether everything has come to its end. Its oracle raises `Broken`
-at any time.
+A scenario builds its part of a world (sizes drawn from the seed) and runs its workload while faults happen. Then the
+runner calls `quiesce`, and calls `unrest` again and again until nothing is under way any more. The oracle of the
+scenario may raise `Broken` at any time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from terrazzo.sim.world import World
 
 
 class Unrest(NamedTuple):
-    """What is still under way, and the things whose timeline would explain it."""
+    """What is still under way, and the things with a timeline that would explain it."""
 
     what: str
     about: tuple[object, ...] = ()
@@ -30,13 +30,13 @@ class Scenario(Protocol):
 
     @property
     def plan(self) -> FaultPlan:
-        """What may go wrong."""
+        """The possible faults."""
 
     def quiesce(self) -> None:
-        """Faults are over: nothing new is begun."""
+        """Called when the faults are over: the workload begins nothing new."""
 
     def unrest(self) -> Unrest | None:
-        """What is still under way; None at rest, when everything was judged."""
+        """What is still under way; None at rest, when everything has been judged."""
 
 
 Build = Callable[[World, str | None], Scenario]
@@ -46,7 +46,7 @@ _SCENARIOS: dict[str, Build] = {}
 
 
 def scenario(name: str) -> Callable[[B], B]:
-    """Registers a scenario: a callable of the world and the name of a mutation (None for the real thing)."""
+    """Registers a scenario: a callable of the world and the name of a mutation (None: no mutation)."""
 
     def register(build: B) -> B:
         assert name not in _SCENARIOS, f"two scenarios are called {name}"

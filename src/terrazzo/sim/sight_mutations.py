@@ -1,5 +1,5 @@
 """Broken forms that show an entity much too late, and do everything else right: only
-`sim/scenarios/seamless/sightings.py` sees them."""
+`sim/scenarios/seamless/sightings.py` detects them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from terrazzo.world.rect import Rect
 LATE_S = 10.0
 
 
-def _late_wishes(app: CellApp, *, is_announced: bool, is_of_ghosts: bool = False) -> None:
-    """What is to be announced, or described, waits for LATE_S in each cell; all of it, or where it is a ghost."""
+def _delays_marks(app: CellApp, *, is_announced: bool, is_of_ghosts: bool = False) -> None:
+    """Announcements, or descriptions, wait for LATE_S in each cell; those of all entities, or only those of ghosts."""
     serve, first = app.scheduler.serve, dict[tuple[int, int, bool], float]()
 
     def served(real: Real) -> None:
@@ -40,17 +40,17 @@ def _late_wishes(app: CellApp, *, is_announced: bool, is_of_ghosts: bool = False
 
 def _announces_late(app: CellApp) -> None:
     """The area adds entities late."""
-    _late_wishes(app, is_announced=False)
+    _delays_marks(app, is_announced=False)
 
 
 def _describes_late(app: CellApp) -> None:
-    """What the client wants is not described for long."""
-    _late_wishes(app, is_announced=True)
+    """An entity that the client wants is described late."""
+    _delays_marks(app, is_announced=True)
 
 
 def _announces_ghosts_late(app: CellApp) -> None:
-    """The area adds entities late that are real in another cell."""
-    _late_wishes(app, is_announced=False, is_of_ghosts=True)
+    """The area adds ghosts late."""
+    _delays_marks(app, is_announced=False, is_of_ghosts=True)
 
 
 def _makes_ghosts_late(app: CellApp) -> None:
@@ -96,7 +96,8 @@ def _harmed(harm: Callable[[CellApp], None]) -> Callable[[App], None]:
 
 
 SHAPED = ("announce-ghosts-late", "make-ghosts-late")
-"""What hides only entities of other cells is rare in drawn worlds, where everything crosses borders all the time."""
+"""Mutations that only delay ghosts. They need worlds of a fixed shape: in drawn ones entities cross borders all the
+time, so that a late ghost is rare."""
 
 SIGHT_MUTATIONS: dict[str, Callable[[App], None]] = {
     "announce-late": _harmed(_announces_late),

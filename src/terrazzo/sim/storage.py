@@ -1,9 +1,9 @@
-"""A disk: it keeps what it has confirmed, takes its time, and may fail.
+"""A simulated disk: it keeps what it has confirmed, answers late, and may fail.
 
-`write` and `read` are asked now and answered later, each after a latency of its own, so that two of them may finish in
-another order than they were asked in. A value is durable from the moment it is confirmed. When its owner crashes, what
-was asked and not confirmed is kept or lost, each by a throw; it is never half kept, and no answer comes.
-While there are `failures`, everything asked is refused; `slowness` multiplies the time each takes.
+Each `write` and `read` is answered after a latency of its own, so two of them may finish in another order than they
+were requested in. A value is durable from the moment in which it is confirmed. When the owner crashes, each unconfirmed
+write is kept or lost as a whole, by a random draw, and gets no answer. While there are `failures`, all requests are
+refused; `slowness` multiplies the time that each takes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Disk:
         self.kept: dict[str, bytes] = {}
         self.latency_s = latency_s
         self.slowness = 1.0
-        self.failures = 0  # how many faults hold at present
+        self.failures = 0  # the number of faults at present
         self._clock = clock
         self._rng = rng
         self._owner = 0
@@ -44,7 +44,7 @@ class Disk:
         self._clock.after(self._delay(), self._read_done, self._owner, key, self.failures > 0, then)
 
     def owner_crashed(self) -> None:
-        """Nobody waits for answers any more; what was under way is kept or not."""
+        """Drops all answers; each write that was under way is kept or lost."""
         self._owner += 1
         pending, self._pending = self._pending, {}
         for number, (key, value) in pending.items():

@@ -1,6 +1,6 @@
-"""Broken forms of how properties travel, each with a name (`mutations.py` has the table).
+"""Broken forms of how properties are sent, each with a name (`mutations.py` has the table).
 
-As in `cell_mutations.py`, each is a patch of one CellApp when it starts. The sync scenario must find each of them out
+As in `cell_mutations.py`, each is a patch of one CellApp when it starts. The sync scenario must detect each of them
 within a few seeds.
 """
 
@@ -39,43 +39,43 @@ def _is_change(message: bytes) -> bool:
     return is_inside or (bool(message) and ids.first <= message[0] < ids.first + ids.slots)
 
 
-# Who hears.
+# The receivers.
 
 
 def _own_to_others(app: CellApp) -> None:
-    """What is for the own client goes to all that see the entity."""
+    """Properties of the own client are sent to all clients that see the entity."""
     for kind in _kinds(app):
         kind.reach = tuple(each._replace(to_others=each.to_others or each.to_own) for each in kind.reach)
 
 
 def _others_to_own(app: CellApp) -> None:
-    """What is for others goes to the own client, too."""
+    """Properties of other clients are sent to the own client, too."""
     for kind in _kinds(app):
         kind.reach = tuple(each._replace(to_own=each.to_own or each.to_others) for each in kind.reach)
 
 
-def _forgets_own(app: CellApp) -> None:
-    """What all clients see is not told to the own one."""
+def _skips_own_client(app: CellApp) -> None:
+    """Properties of all clients are not sent to the own one."""
     for kind in _kinds(app):
         kind.reach = tuple(each._replace(to_own=each.to_own and not each.to_others) for each in kind.reach)
 
 
-def _tells_hidden(app: CellApp) -> None:
-    """What fewer may see than see the rest of a record is told to all of them."""
+def _sends_hidden(app: CellApp) -> None:
+    """Hidden fields of a record are sent to all clients that get the record."""
     for kind in _kinds(app):
         kind.reach = tuple(each._replace(forms=None) for each in kind.reach)
 
 
-# What they hear.
+# The values.
 
 
 def _drops_nested(app: CellApp) -> None:
-    """Changes inside a property are not told."""
+    """Changes inside a property are not sent."""
     change_messages(app, lambda real, all_: tuple(m for m in all_ if not is_kind(m, protocol.ToClient.NESTED)))
 
 
 def _drops_loose(app: CellApp) -> None:
-    """What may be lost is never told."""
+    """Unreliable changes are never sent."""
 
     def send(before: Any, to: AppId, message: Message) -> Any:
         if isinstance(message, ClientUpdates):
@@ -89,7 +89,7 @@ def _drops_loose(app: CellApp) -> None:
 
 
 def _shuffles(app: CellApp) -> None:
-    """Two changes that go out together are told in the wrong order."""
+    """Two changes of one step are sent in the wrong order."""
 
     def swapped(real: object, all_: tuple[bytes, ...]) -> tuple[bytes, ...]:
         told = list(all_)
@@ -103,7 +103,7 @@ def _shuffles(app: CellApp) -> None:
 
 
 def _merges_late(app: CellApp) -> None:
-    """What only the latest counts of is merged with the next step: it comes after what happened later."""
+    """Latest-only changes are merged with the next step: they come after later events."""
 
     def close_steps(before: Any) -> None:
         late = {real: real._latest for real in app.core.open_steps.values() if real._latest and real.body.number % 2}
@@ -118,7 +118,7 @@ def _merges_late(app: CellApp) -> None:
 
 
 def _skips_stamps(app: CellApp) -> None:
-    """Nobody knows when a property changed: who remembers the entity gets nothing new of it."""
+    """Stamps of changed properties are not set: a client that had the entity before gets no new values of it."""
 
     def describe(before: Any, body: Body, *args: Any) -> Any:
         body.history._stamps.clear()
@@ -128,23 +128,23 @@ def _skips_stamps(app: CellApp) -> None:
         instead(kind, "describe", describe)
 
 
-# From how far.
+# The distances.
 
 
 def _drops_levels(app: CellApp) -> None:
-    """What belongs to a level of detail is told to everybody."""
+    """Properties of a level of detail are sent at any distance."""
     for kind in _kinds(app):
         kind.reach = tuple(each._replace(manner=each.manner._replace(level=OUTERMOST)) for each in kind.reach)
 
 
 def _calls_from_afar(app: CellApp) -> None:
-    """Calls are heard from wherever the entity is seen."""
+    """Calls are sent to all clients that see the entity, at any distance."""
     for kind in _kinds(app):
         kind._call_manners = [each._replace(distance=inf) for each in kind._call_manners]
 
 
-def _stories(app: CellApp, change: Callable[[ClientRecord], None]) -> None:
-    """Something happens to what a client's cell knows of it, after each time that it was told something."""
+def _changes_sent_record(app: CellApp, change: Callable[[ClientRecord], None]) -> None:
+    """Changes the record of what a client was sent, after each time that the client is served."""
 
     def serve(before: Any, real: Real) -> None:
         before(real)
@@ -155,23 +155,23 @@ def _stories(app: CellApp, change: Callable[[ClientRecord], None]) -> None:
     instead(app.scheduler, "serve", serve)
 
 
-def _forgets_away(app: CellApp) -> None:
-    """Nobody knows since when a client has not heard what belongs to a level: it hears all of it again."""
-    _stories(app, lambda story: story._away.clear())
+def _drops_away(app: CellApp) -> None:
+    """The numbers at which a client left a level are dropped: it is sent everything of that level again."""
+    _changes_sent_record(app, lambda story: story._away.clear())
 
 
-def _knows_all(app: CellApp) -> None:
-    """A client that went away is taken to know all that comes: it gets nothing when it comes closer."""
+def _marks_all_as_sent(app: CellApp) -> None:
+    """A client that left a level is recorded as up to date: it gets nothing when it comes closer again."""
 
     def change(story: ClientRecord) -> None:
         for levels in story._away.values():
             levels.update(dict.fromkeys(levels, 1 << 61))
 
-    _stories(app, change)
+    _changes_sent_record(app, change)
 
 
-def _stands_still(app: CellApp) -> None:
-    """Who has no volatile position is not told of when it moves."""
+def _sends_no_moves(app: CellApp) -> None:
+    """Moves of entities without a volatile position are not sent."""
     for kind in _kinds(app):
         kind.is_eventful = False
 
@@ -179,8 +179,8 @@ def _stands_still(app: CellApp) -> None:
 SYNC_HARMS: dict[str, Harm] = {
     "own-to-others": _own_to_others,
     "others-to-own": _others_to_own,
-    "forget-own": _forgets_own,
-    "tell-hidden": _tells_hidden,
+    "forget-own": _skips_own_client,
+    "tell-hidden": _sends_hidden,
     "drop-nested": _drops_nested,
     "drop-loose": _drops_loose,
     "shuffle-changes": _shuffles,
@@ -188,8 +188,8 @@ SYNC_HARMS: dict[str, Harm] = {
     "skip-stamps": _skips_stamps,
     "drop-levels": _drops_levels,
     "call-from-afar": _calls_from_afar,
-    "forget-away": _forgets_away,
-    "know-all": _knows_all,
-    "stand-still": _stands_still,
+    "forget-away": _drops_away,
+    "know-all": _marks_all_as_sent,
+    "stand-still": _sends_no_moves,
 }
 SYNC_MUTATIONS: dict[str, Callable[[App], None]] = {name: harmed(harm) for name, harm in SYNC_HARMS.items()}

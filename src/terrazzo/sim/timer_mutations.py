@@ -14,14 +14,14 @@ from terrazzo.cell.core.real import Real
 from terrazzo.cell.core.timers import Timers
 from terrazzo.cell.motion.controllers import Walk
 from terrazzo.cluster.app import App
-from terrazzo.sim.cell_mutations import Harm, _packs, harmed, instead
+from terrazzo.sim.cell_mutations import Harm, _changes_packed, harmed, instead
 from terrazzo.wire.pairs.cell_cell import Offload, PackedController, Timer
 
 IS_NEAR_AT = 26
-"""Where in a packed walk the flag is that a follower has reported its arrival."""
+"""The offset, in a packed walk, of the flag that a follower has reported its arrival."""
 
 
-def _has(app: CellApp, timers: type[Timers]) -> None:
+def _uses_timers(app: CellApp, timers: type[Timers]) -> None:
     """The timers of all reals of an app are of this class."""
 
     def settle(before: Any, real: Real) -> None:
@@ -32,8 +32,8 @@ def _has(app: CellApp, timers: type[Timers]) -> None:
 
 
 def _repacks(app: CellApp, change: Callable[[Timer], Timer]) -> None:
-    """The timers of an entity that moves arrive as others."""
-    _packs(app, lambda message: {"timers": tuple(map(change, message.timers))})
+    """Changes the timers of an entity that migrates."""
+    _changes_packed(app, lambda message: {"timers": tuple(map(change, message.timers))})
 
 
 class _RepeatsOnce(Timers):
@@ -59,7 +59,7 @@ class _Drifts(Timers):
 
 
 class _MakesUp(Timers):
-    """A timer that repeats fires as often as it should have, after a pause."""
+    """A timer that repeats makes up for missed periods."""
 
     __slots__ = ()
 
@@ -88,7 +88,7 @@ def _brings_back_cancelled(app: CellApp) -> None:
     cancelled: dict[int, dict[int, Timer]] = {}
 
     class Forgetful(Timers):
-        """Remembers what was cancelled."""
+        """Keeps cancelled timers."""
 
         __slots__ = ()
 
@@ -103,12 +103,12 @@ def _brings_back_cancelled(app: CellApp) -> None:
         kept = {timer.number for timer in message.timers}
         return {"timers": (*message.timers, *(timer for number, timer in mine.items() if number not in kept))}
 
-    _has(app, Forgetful)
-    _packs(app, pack)
+    _uses_timers(app, Forgetful)
+    _changes_packed(app, pack)
 
 
 def _arrives_again(app: CellApp) -> None:
-    """A follower that has caught up, and told so, tells it again behind the next border."""
+    """A follower that has reported its arrival reports it again in the next cell."""
 
     def change(packed: PackedController) -> PackedController:
         data = bytearray(packed.data)
@@ -116,11 +116,11 @@ def _arrives_again(app: CellApp) -> None:
             data[IS_NEAR_AT] = False
         return packed._replace(data=bytes(data))
 
-    _packs(app, lambda message: {"controllers": tuple(map(change, message.controllers))})
+    _changes_packed(app, lambda message: {"controllers": tuple(map(change, message.controllers))})
 
 
 def _arrives_for_former(app: CellApp) -> None:
-    """A movement that takes the place of another ends where that one would have ended."""
+    """A movement that replaces another one ends at the goal of the former."""
 
     def settle(before: Any, real: Real) -> None:
         before(real)
@@ -143,14 +143,14 @@ def _arrives_for_former(app: CellApp) -> None:
 
 
 TIMER_HARMS: dict[str, Harm] = {
-    "repeat-once": lambda app: _has(app, _RepeatsOnce),
+    "repeat-once": lambda app: _uses_timers(app, _RepeatsOnce),
     "repeat-once-moved": lambda app: _repacks(app, lambda timer: timer._replace(repeat=0.0)),
     "restart-period": lambda app: _repacks(app, lambda t: t._replace(seconds=t.repeat) if t.repeat else t),
-    "drift-periods": lambda app: _has(app, _Drifts),
-    "make-up-periods": lambda app: _has(app, _MakesUp),
-    "keep-former-timer": lambda app: _has(app, _KeepsFormer),
+    "drift-periods": lambda app: _uses_timers(app, _Drifts),
+    "make-up-periods": lambda app: _uses_timers(app, _MakesUp),
+    "keep-former-timer": lambda app: _uses_timers(app, _KeepsFormer),
     "bring-back-cancelled": _brings_back_cancelled,
-    "lose-chosen-timers": lambda app: _packs(
+    "lose-chosen-timers": lambda app: _changes_packed(
         app, lambda message: {"timers": tuple(each for each in message.timers if each.number >= 1 << 16)}
     ),
     "arrive-again": _arrives_again,

@@ -1,8 +1,8 @@
-"""What happened in a run: a hash that says whether two runs were the same, or a timeline to read.
+"""The events of a run: as a hash by which two runs are compared, or as a timeline to read.
 
-Most runs are only judged and keep nothing (`OFF`). `HASH` folds every event into one digest. `KEEP` remembers the
-events as well; a failing seed is simply run again with it. An event has a time, the app it happened at, a word for
-what happened, and facts; a timeline is the events whose facts mention a given thing.
+Most runs are only judged and store nothing (`OFF`). `HASH` folds every event into one digest. `KEEP` stores the events
+as well; a failing seed is run again with it. An event has a time, the app that it happened at, a name, and facts; a
+timeline has the events with facts that mention a given thing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from terrazzo.sim.clock import Clock
 
 
 class Keep(Enum):
-    """How much a run remembers."""
+    """How much a run stores."""
 
     OFF = 0
     HASH = 1
@@ -45,7 +45,7 @@ class Trace:
         self._hash = hashlib.blake2b(digest_size=16)
 
     def add(self, where: object, what: str, /, **facts: object) -> None:
-        """Notes an event; costs nothing to speak of when the run keeps nothing."""
+        """Notes an event; costs almost nothing when the run stores nothing."""
         if self.keep is Keep.OFF:
             return
         words = tuple((name, str(value)) for name, value in facts.items())

@@ -1,4 +1,4 @@
-"""Counting the transitions of state machines: a table of them, a counter, and a watch that wraps what takes them.
+"""Counts the transitions of state machines: a table of them, a counter, and wrappers around the methods that take them.
 
 While a run is counted, the methods that take transitions are wrapped, or the attribute that holds the state is watched.
 The core counts nothing, and a run that is not counted costs nothing. A transition that is taken and is in no table is a
@@ -15,7 +15,7 @@ from typing import Any
 Table = dict[str, tuple[str, ...]]
 """The transitions of each state machine, by the name of the machine."""
 Wrapper = Callable[..., Any]
-"""What runs in place of a method: it gets the method itself first, then the object and the arguments."""
+"""Runs in place of a method: it gets the method itself first, then the object and the arguments."""
 
 
 class Paths:

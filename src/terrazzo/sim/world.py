@@ -1,12 +1,12 @@
 """A world: the processes of one run, on one clock and one network.
 
 A `Process` is a slot of the launcher: it has a name and, while it runs, one incarnation of its app with its `Links`. It
-is at once what the app calls its `Host`, what the links call their `Transport`, and what the network calls an
-`Endpoint`. Its clock is off by an amount of its own, since no two machines agree.
+is the `Host` of the app, the `Transport` of the links, and an `Endpoint` of the network. Its clock differs from the
+others by an amount of its own.
 
-    paused    nothing is heard and no tick happens; on waking everything that came meanwhile is heard, in order
-    crashed   the app and all its state are gone; peers hear it, or (silently) do not
-    started   again, with the next incarnation; an app that finds itself fenced is ended and started so, too
+    paused    it receives nothing and has no ticks; afterwards it receives everything that came meanwhile, in order
+    crashed   the app and all its state are gone; its peers get the loss of their links, or (silently) do not
+    started   again, with the next incarnation; an app that is fenced is ended and started again so, too
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Process:
         self.app: App | None = None
         self.restart_s = 1.0
         self.after_step: Callable[[], None] | None = None
-        """Called after each tick and each frame that was heard; for a driver of more than links, and for oracles."""
+        """Called after each tick and each received frame; for drivers of more than links, and for oracles."""
         self._world = world
         self._factory = factory
         self._tick_s = tick_s
@@ -89,7 +89,7 @@ class Process:
         self._world.clock.after(self._tick_s * self.rng.random(), self._tick, self.id)
 
     def crash(self, *, silently: bool) -> None:
-        """Ends the incarnation and everything it knew."""
+        """Ends the incarnation, with all its state."""
         if self.app is None:
             return
         self._world.trace.add(self.name, "crashed", id=self.id)
@@ -138,7 +138,7 @@ class Process:
         self._world.clock.after(self.restart_s, self.start)
         return True
 
-    # Host: what the app sees.
+    # Host: called by the app.
 
     @property
     def now(self) -> float:
@@ -146,7 +146,7 @@ class Process:
         return self._world.clock.now + self.offset_s
 
     def log(self, event: str, /, **facts: object) -> None:
-        """Goes into the trace, and to whoever listens."""
+        """Writes into the trace, and calls the listener of the world."""
         self._world.trace.add(self.name, event, **facts)
         if self._world.on_log is not None:
             self._world.on_log(self.name, event, facts)
@@ -163,10 +163,10 @@ class Process:
         else:
             self._links.join(peer)
 
-    # Transport: what the links need.
+    # Transport: called by the links.
 
     def dial(self, peer: AppId) -> int:
-        """A connection to whoever runs in the peer's slot."""
+        """Begins a connection to the process in the peer's slot."""
         return self._world.network.dial(self.name, f"{peer.kind.name.lower()}-{peer.index}")
 
     def write(self, connection: int, data: bytes) -> None:
@@ -177,7 +177,7 @@ class Process:
         """See Transport."""
         self._world.network.close(connection)
 
-    # Endpoint: what the network reports.
+    # Endpoint: called by the network.
 
     def on_accepted(self, number: int) -> None:
         """See Endpoint."""
@@ -203,7 +203,7 @@ class Process:
 
 
 class World:
-    """Everything of one run."""
+    """The processes, the network, the clock and the random streams of one run."""
 
     def __init__(self, seed: int, level: FaultLevel = FaultLevel.NONE, keep: Keep = Keep.OFF) -> None:
         self.seed = seed
@@ -216,7 +216,7 @@ class World:
         self.peace_at = 0.0
         """When the last fault of the run is over."""
         self.on_log: Callable[[str, str, dict[str, object]], None] | None = None
-        """Hears what the processes log: where, what, and the facts."""
+        """Called with what the processes log: where, what, and the facts."""
 
     def rng(self, name: str) -> Random:
         """A stream of randomness of its own for each purpose, so that one does not disturb another."""
@@ -229,7 +229,7 @@ class World:
         return self.disks[name]
 
     def datagrams(self) -> tuple[float, float, float, float]:
-        """Latency, jitter, loss and duplication for datagrams of the outside, as bad as the level says."""
+        """Latency, jitter, loss and duplication for datagrams of clients, by the level of faults."""
         rng = self.rng("datagrams")
         latency_s, jitter_s = 10 ** rng.uniform(-3, -1), 10 ** rng.uniform(-3, -1)
         worst = {FaultLevel.NONE: 0.0, FaultLevel.MILD: 0.1, FaultLevel.HARSH: 1.0}[self.level]

@@ -1,12 +1,13 @@
-"""The logins scenario: players come, leave, vanish and come again while DBApp is out of reach for minutes.
+"""The logins scenario: players log in, leave, vanish and log in again while DBApp is out of reach for minutes.
 
     DBApp ↔ BaseApps, BaseAppMgr, LoginApp      links break, lag, clog and are shut, for longer than every time limit
     BaseAppMgr ↔ BaseApps                       of a log-on
     the database                                fails for a while
 
-A player that comes may vanish at any moment, without a word: before it shows its key, while it plays, while it leaves.
-The judge: never two proxies of one player, at any step; a player that was told that everything is saved finds it again
-(P5); and at rest every player gets in, every log-on record names a proxy that is there, and nothing is owed.
+A client may vanish at any moment without sending anything: before it shows its key, while it plays, while it leaves.
+What is judged: there are never two proxies of one player, at any step; what was confirmed to a player as saved is there
+at the next login (P5); and at rest every player gets in, every log-on record names a proxy that exists, and no BaseApp
+has a save or a log-off to send.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from terrazzo.sync.view_events import BasePlayer, Event, LoggedOff
 
 CALM_S = 3.0
 LASTS_S = (0.0, 1.0, 5.0, 20.0, 45.0, 90.0)
-"""How long a fault lasts, about: a key is good for 15 s, a silent session ends after 33 s."""
+"""The approximate length of a fault: a key is valid for 15 s, a silent session ends after 33 s."""
 SHORT_S = (0.0, 1.0, 5.0, 12.0)
 FAULTS = {FaultLevel.NONE: 0, FaultLevel.MILD: 3, FaultLevel.HARSH: 8}
-"""Long ones, at most; short ones are up to ten times as many, in half of the worlds."""
+"""The greatest number of long faults; short ones are up to ten times as many, in half of the worlds."""
 LOOK_S = 0.05
 
 
@@ -48,18 +49,18 @@ class TravellerBase(Proxy, of=Traveller):
     """Counts."""
 
     def on_client_ready(self) -> None:
-        """Half of them have a body, which must be taken down before they are saved."""
+        """Half of the players have a body, which must end before they are saved."""
         if self.id % 2:
             self.create_cell("plaza", (0.0, 0.0, 0.0))
 
     @exposed(rate=400)
     def step(self) -> None:
-        """One more."""
+        """Counts one step."""
         self.steps += 1
 
 
 class LongFaults(FaultPlan):
-    """Faults of the links with DBApp and BaseAppMgr that end before the work does."""
+    """Faults of the links with DBApp and BaseAppMgr that end before the workload does."""
 
     def draw(self, stream: Callable[[str], Random], level: FaultLevel, duration_s: float) -> list[Fault]:
         """See FaultPlan."""
@@ -83,16 +84,16 @@ class LongFaults(FaultPlan):
 
 
 class Player:
-    """A person with an account, coming again and again."""
+    """A player with an account, which logs in again and again."""
 
     def __init__(self, scenario: Logins, name: str) -> None:
         self.name = name
         self.is_in = False
         self.visits = 0
         self.confirmed = 0
-        """The steps of which the server confirmed that they are saved."""
+        """The number of steps that the server has confirmed as saved."""
         self._made = 0
-        """The steps that were ever asked for."""
+        """The number of steps that were requested."""
         self._scenario = scenario
         self._clock = scenario.world.clock
         self._rng = scenario.world.rng(f"player {name}")
@@ -209,7 +210,7 @@ class Logins:
         self.world.clock.after(LOOK_S, self._look)
 
     def _proxies(self) -> dict[int, ProxyEntity]:
-        """The proxies that are there, by dbid; there must be one of each at most."""
+        """The proxies that exist, by dbid; there must be at most one of each."""
         found: dict[int, ProxyEntity] = {}
         proxies: list[Any] = [each for app in self.cluster.base_apps for each in app.bases.values()]
         for proxy in proxies:

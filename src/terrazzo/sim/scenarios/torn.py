@@ -1,14 +1,14 @@
-"""What the scenarios of whole clusters share: paths of very different length, and the faults on them.
+"""The common part of the scenarios of whole clusters: paths of very different length, and the faults on them.
 
     between CellApps, and between them and BaseApps     links lag, clog, narrow and break; processes stop for a while
     the same                                            some apps do not reach the others for a while, on all paths
     between managers and the apps that they manage      links lag, clog, narrow and break
-    between DBApp and the apps that ask it              links lag, clog, narrow and break
+    between DBApp and the apps that use it              links lag, clog, narrow and break
     all of them                                         ambushes (`sim/ambush.py`)
 
-Each of the five is drawn from a stream of its own, and all but the first are left out of some worlds. Most worlds begin
-calm: all paths are short until the first players are there, else few would ever come. `Torn` is a cluster with such
-faults and a judge; a scenario adds the entities, and what must hold at rest.
+Each of the five is drawn from a stream of its own, and all but the first are left out of some worlds. In most worlds
+all paths are short until the first players are in the world, since otherwise few would ever get in. `Torn` is a cluster
+with such faults and a judge; a scenario adds the entities, and the checks at rest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from terrazzo.sim.world import Process, World
 
 CALM_S = 3.0
 BUSY_S = (0.1, 0.2)
-"""In some worlds the CellApps have less time than they need."""
+"""`busy_s` of a cluster, in the worlds where CellApps have less time than they need."""
 OF_LINKS = (FaultKind.BREAK, FaultKind.LAG, FaultKind.CLOG, FaultKind.NARROW)
 
 
@@ -86,13 +86,13 @@ def plan_of(cluster: Cluster, shape: Shape, begin_s: float) -> FaultPlan:
 
 
 def _managed(cluster: Cluster, cells: list[str], bases: list[str]) -> list[tuple[str, str]]:
-    """Who talks to a manager."""
+    """The pairs of processes with a link to a manager."""
     cell_mgr, base_mgr = cluster.cell_mgr.name, cluster.base_mgr.name
     return [(cell_mgr, base_mgr), *((manager, each) for manager in (cell_mgr, base_mgr) for each in (*cells, *bases))]
 
 
 def stretch_paths(world: World, rng: Random) -> None:
-    """Some ways are much longer than others, so that what goes two ways overtakes."""
+    """Makes some paths much longer than others, so that messages on two paths overtake each other."""
     names = list(world.processes)
     for number, a in enumerate(names):
         for b in names[:number]:
@@ -106,9 +106,9 @@ class Torn:
 
     name = "torn"
     paths = "torn paths"
-    """The stream from which the lengths of the ways are drawn."""
+    """The stream from which the lengths of the paths are drawn."""
     rest_s = 3.0
-    """Of peace before it is judged what holds at rest."""
+    """The time of peace before the checks at rest begin."""
     truth_type: type[Truth] = Truth
     growing: tuple[str, ...] = ()
     """Saved properties that only grow."""
@@ -164,7 +164,7 @@ class Torn:
 
     @property
     def is_settling(self) -> bool:
-        """Whether peace has just begun: it is too early to ask what holds at rest."""
+        """Whether peace has just begun: it is too early for the checks at rest."""
         return self._world.clock.now < self._quiet_at + self.rest_s
 
     def problems(self) -> Iterator[Problem]:

@@ -1,8 +1,8 @@
 """Clients and their server in the channel scenario: the client channel over a network that loses, repeats and reorders.
 
-Messages are numbered per session, direction and kind. Reliable ones must come exactly once and in order (P4); of
-unreliable ones each at most once and never an older after a newer. No poll may give more bytes to a session than its
-budget. Clients change their address now and then, as players behind a router do.
+Messages are numbered per session, direction and kind. Reliable ones must arrive exactly once and in order (P4);
+unreliable ones at most once, and never an older one after a newer one. No poll may return more bytes for a session than
+its budget. Clients change their address now and then, as players behind a router do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Mutate = Callable[[Channel], None]
 
 
 class _Side:
-    """What one side of one session has sent and got."""
+    """The messages that one side of one session has sent and received."""
 
     def __init__(self, name: str, rng: Random) -> None:
         self.name = name
@@ -62,7 +62,7 @@ class _Side:
 
 
 class ClientTraffic:
-    """A server, its clients, and what they say to each other."""
+    """A server, its clients, and their messages."""
 
     def __init__(self, world: World, mutate: Mutate | None) -> None:
         """`mutate` is done to the channel of each session, which then has the plain form: only that can be patched."""
@@ -86,18 +86,18 @@ class ClientTraffic:
         world.clock.after(self._step_s, self._step)
 
     def quiesce(self) -> None:
-        """Nothing new is said, and the network behaves."""
+        """No new messages are sent, and the network loses nothing any more."""
         self._is_working = False
         for address in self._addresses.values():
             path = self._world.network.path(address, _SERVER)
             path.loss = path.duplication = path.jitter_s = 0.0
 
     def unrest(self) -> Unrest | None:
-        """What reliable message is still under way."""
+        """A reliable message that is still under way."""
         for name, (up, down) in self._sides.items():
             for source, target in ((up, down), (down, up)):
                 if source.sent[True] != target.got[True]:
-                    what = f"{source.name} has said {source.sent[True]}, and {target.got[True]} were heard"
+                    what = f"{source.name} has sent {source.sent[True]}, and {target.got[True]} have arrived"
                     return Unrest(what, (name,))
         return None
 
@@ -128,7 +128,7 @@ class ClientTraffic:
         self._server.on_datagram(source, data, self._world.clock.now)
 
     def _step(self) -> None:
-        """Everybody hears what came, says something, and sends what may be sent."""
+        """Each side reads what has arrived, adds messages, and sends the packets that it may send."""
         now, network = self._world.clock.now, self._world.network
         for name, client in list(self._clients.items()):
             up, down = self._sides[name]
@@ -176,7 +176,7 @@ class ClientTraffic:
             for message in event.messages:
                 side.hear(message)
         elif event.session is None:
-            self._connect(name)  # the handshake got no answer; a player tries again
+            self._connect(name)  # the handshake got no answer: the player tries again
         else:
             check(False, "P4", f"{side.name}: the session ended by itself: {event.reason.name}", side.name)
 

@@ -1,15 +1,15 @@
 """The directory of the channel scenario: has the place of each part, stores backups, declares apps dead, restores
 parts.
 
-It plays the managers' role in as few rules as are safe, so that the channel is tested with what happens in a cluster:
+It stands for the managers, with as few rules as are safe, so that the channel is tested with what happens in a cluster:
 
 - A home registers the parts that live there. A move is confirmed to the old home only after the directory has recorded
   it: until then the old home keeps its copy of what it sent.
 - An app whose link is lost for `dead_s`, or whose successor appears, is declared dead: it is fenced and ignored. Every
   living home is notified (at its own time: story 28) and reports its parts; once it has reported, it takes nothing more
-  from the dead app. When all have reported, a part that is nowhere is restored: from a copy that was in the air to the
-  dead app, or from the backup, whichever has the higher version. Each recovery has a number, and it is the new life's
-  number.
+  from the dead app. When all have reported, a part that lives nowhere is restored: from a copy that was on its way to
+  the dead app, or from the backup, whichever has the higher version. Each recovery has a number, and it is the new
+  life's number.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DirectoryApp:
         self._recoveries = 0
 
     def found(self, part: PartId, home: AppId) -> None:
-        """A part begins its life there; it may be gone before it is heard of."""
+        """A part begins its life at a home; it may end before the home reports it."""
         self._places[part] = (0, home)
 
     @property
@@ -90,7 +90,7 @@ class DirectoryApp:
                 self._backups[received.part] = received
 
     def on_link_up(self, peer: AppId) -> None:
-        """A home is there (again); older incarnations of it are not."""
+        """A home is there (again); its older incarnations are declared dead."""
         if peer.kind is not AppKind.CELL_APP:
             return
         self._suspects.pop(peer, None)
@@ -101,13 +101,13 @@ class DirectoryApp:
                 self._declare_dead(old)
 
     def on_link_lost(self, peer: AppId) -> None:
-        """It may come back, for a while."""
+        """Begins to wait for the home: it may come back."""
         self.requests.on_link_lost(peer)
         if peer in self._homes:
             self._suspects.setdefault(peer, self._host.now)
 
     def on_tick(self) -> None:
-        """Declares, asks, settles."""
+        """Declares apps dead, requests reports, restores parts."""
         self.requests.on_tick()
         for app in [app for app, since in self._suspects.items() if self._host.now - since > self._dead_s]:
             self._declare_dead(app)
@@ -116,7 +116,7 @@ class DirectoryApp:
         elif self._recovery is not None and not self._recovery.awaiting:
             self._settle(self._recovery)
 
-    # Questions of homes.
+    # Requests of homes.
 
     def _on_question(self, question: Question) -> None:
         asked = question.message
@@ -133,7 +133,7 @@ class DirectoryApp:
                 self.requests.refuse(question, "not known yet")
 
     def _on_register(self, home: AppId, register: Register) -> None:
-        # Until it arrives, what is in the air lives where it left: there is the copy from which it can be restored.
+        # A part on its way counts as living where it left until it has arrived: the copy to restore it from is there.
         left = [(part, version - 1) for part, version, _ in register.in_air]
         for part, version in [*register.living, *left]:
             if version > self._places[part][0]:
@@ -143,7 +143,7 @@ class DirectoryApp:
                 self._ended[part] = None
         for entry in register.in_air:
             if entry.to in self._truth.dead and (self._recovery is None or entry.to not in self._recovery.dead):
-                self._deaths[entry.to] = None  # who was not asked at the time of that death is heard now
+                self._deaths[entry.to] = None  # this home was not asked when that app was declared dead
 
     # Death and recovery.
 
@@ -156,7 +156,7 @@ class DirectoryApp:
         self._deaths[app] = None
 
     def _begin_recovery(self) -> None:
-        """Who dies while others are being recovered joins them: it may have had what they lost."""
+        """Begins a recovery of all dead apps, also of those in the present one: each may have had parts of another."""
         dead = {**(self._recovery.dead if self._recovery is not None else {}), **self._deaths}
         self._deaths.clear()
         self._recovery = _Recovery(dead, dict.fromkeys(self._homes))
@@ -199,8 +199,8 @@ class DirectoryApp:
                 self.outbox.send(copy[1], Landed(part, copy[0]))
             return
         if part in self._truth.destroyed:
-            # It died while it was ending. Its game wanted it destroyed, so it is not brought back; but who knows what
-            # it had taken is gone as well.
+            # Its app died while the part was ending. The game has destroyed the part, so it is not restored; the record
+            # of what it had received is lost with the app.
             self._truth.lost[part] = None
             if copy is not None:
                 self.outbox.send(copy[1], Landed(part, copy[0]))

@@ -1,8 +1,8 @@
 """A home of the channel scenario: an app where parts live, send, move, and end.
 
-It does what a BaseApp or CellApp does around its switchboard, and nothing else: registers the parts that live here,
-keeps what it sent away until it has arrived, backs up, restores. The workload is drawn each tick from the process's own
-random stream.
+It does what a BaseApp or CellApp does around its switchboard, and nothing else: it registers the parts that live here,
+keeps a copy of what it sent away until that has arrived, backs up, restores. The workload is drawn each tick from the
+process's own random stream.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _number_in(payload: bytes) -> int:
 
 @dataclass
 class Habits:
-    """How the workload behaves; drawn from the seed."""
+    """The rates of the workload; drawn from the seed."""
 
     send: float
     stranger: float
@@ -83,7 +83,7 @@ class HomeApp:
         self._followed: dict[PartId, tuple[Place, int]] = {}
         self._dead: dict[AppId, None] = {}
         self._unregistered = False
-        # Until the directory has told us who is dead, what arrives may come from them.
+        # Until the directory has sent the list of dead apps, what arrives may come from one of them.
         self._early: list[tuple[AppId, Moving]] | None = [] if habits.has_resolver else None
         self._backup_at = process.now
         self.switchboard = mutation.switchboard(
@@ -98,7 +98,7 @@ class HomeApp:
         self._unregistered = True
 
     def know(self, homes: list[AppId]) -> None:
-        """Where a part could move to; some of them may be dead."""
+        """Sets the homes to which a part could move; some of them may be dead."""
         self._homes = [home for home in homes if home != self.id]
 
     # App.
@@ -119,13 +119,13 @@ class HomeApp:
             self._on_question(received)
 
     def on_link_up(self, peer: AppId) -> None:
-        """The directory wants to know, whenever it may have missed something."""
+        """Registers with the directory again, since it may have missed something."""
         if peer.slot == DIRECTORY.slot:
             self._directory = peer
             self._unregistered = True
 
     def on_link_lost(self, peer: AppId) -> None:
-        """What was under way to the peer is sent again."""
+        """Schedules what was under way to the peer to be sent again."""
         self.requests.on_link_lost(peer)
         self.switchboard.on_link_lost(peer)
         if peer.slot == DIRECTORY.slot:
@@ -135,7 +135,7 @@ class HomeApp:
                 self.outbox.send(peer, moving)
 
     def on_tick(self) -> None:
-        """Reads mail, talks, moves; then everything is sent."""
+        """Reads mail, makes calls, moves parts; then everything is sent."""
         self.requests.on_tick()
         if self._directory is None:
             self._host.join(DIRECTORY)
@@ -153,7 +153,7 @@ class HomeApp:
         self._check_versions()
 
     def _check_versions(self) -> None:
-        """Each place follows the highest version heard, never back."""
+        """Checks that each place has the highest version received, and never goes back."""
         for part, place in self.switchboard.places.items():
             known, version = self._followed.get(part, (place, place.version))
             holds = place is not known or place.version >= version
@@ -188,7 +188,7 @@ class HomeApp:
             self.switchboard.destroy(part)
 
     def _close(self, part: PartId) -> None:
-        """One last word to everyone it ever wrote to, so that every gap shows."""
+        """Sends one last message to every peer that the part ever sent to, so that every gap is detected."""
         ledger = self.ledgers[part]
         if not ledger.has_closed:
             ledger.has_closed = True
@@ -219,7 +219,7 @@ class HomeApp:
         if self._early is not None:
             self._early.append((source, moving))
             return
-        # A copy may come long after: the old home repeats itself until it hears that the part has arrived.
+        # A copy may come long after: the old home repeats it until it gets the confirmation.
         is_new = moving.version > self._seen.get(moving.part, -1)
         if is_new and self.switchboard.arrive(moving.packed):
             self._seen[moving.part] = moving.version
@@ -287,7 +287,7 @@ class HomeApp:
     def _restore(self, order: Restore) -> None:
         part, packed, ledger = order.part, order.packed, order.ledger
         if self._restored.get(part, 0) >= order.life:
-            return  # a repeated order
+            return  # a repeated request
         self._restored[part] = order.life
         kept = self.in_air.pop(part, None)
         if packed is None:

@@ -6,7 +6,7 @@ Only crashes change what "next" means:
 
 - the receiver was restored: its lost life may have taken messages (n jumps ahead, to what that life had not taken, at
   most once per peer);
-- the sender was restored: once, per life, it may go back to where its backup was (n jumps back, never ahead).
+- the sender was restored: once per life it may go back to the number in its backup (n jumps back, never ahead).
 
 Destroyed parts leave their last ledger here, so that at rest every message is accounted for: delivered, or reported to
 its sender as not delivered, never both, never neither.
@@ -22,7 +22,7 @@ from terrazzo.wire.ids import AppId, PartId
 
 
 class Ledger(msgspec.Struct):
-    """One part's view of its correspondence, by peer."""
+    """The record of one part of what it has sent and received, by peer."""
 
     sent: list[tuple[PartId, int]] = []
     got: list[tuple[PartId, int, int]] = []  # peer, how many, sender's life as of the last step back
@@ -41,11 +41,11 @@ class Ledger(msgspec.Struct):
         return count
 
     def got_from(self, peer: PartId) -> tuple[int, int]:
-        """How many came from `peer`, and the life it was in when it last went back."""
+        """How many came from `peer`, and the life of the peer when the number last went back."""
         return next(((count, life) for part, count, life in self.got if part == peer), (0, 0))
 
     def set_got(self, peer: PartId, count: int, life: int) -> None:
-        """What came from `peer` by now."""
+        """Sets how many came from `peer`."""
         self.got = [entry for entry in self.got if entry[0] != peer] + [(peer, count, life)]
 
     def failed_to(self, peer: PartId) -> list[int]:
@@ -53,17 +53,17 @@ class Ledger(msgspec.Struct):
         return [number for part, number in self.failed if part == peer]
 
     def encode(self) -> bytes:
-        """To travel beside the mail."""
+        """The bytes, to be sent beside the mail."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
     def decode(cls, data: bytes) -> Ledger:
-        """From beside the mail."""
+        """The ledger of such bytes."""
         return msgspec.msgpack.decode(data, type=cls)
 
 
 class Truth:
-    """What an outside observer knows."""
+    """The record of an outside observer."""
 
     def __init__(self) -> None:
         self.parts: list[PartId] = []
@@ -75,7 +75,7 @@ class Truth:
         self._taken: dict[tuple[PartId, PartId], int] = {}  # by source and destination, the most that any life took
 
     def on_delivered(self, ledger: Ledger, to: PartId, source: PartId, number: int) -> None:
-        """P2 as it happens: the next one, or one of the two jumps that a crash allows."""
+        """Checks P2: the message is the next one, or one of the two jumps that a crash allows."""
         count, seen_life = ledger.got_from(source)
         life = self.lives.get(source, 0)
         self.delivered += 1
@@ -97,9 +97,9 @@ class Truth:
         self._taken[source, to] = max(most, count + 1)
 
     def on_undelivered(self, ledger: Ledger, source: PartId, to: PartId, numbers: list[int]) -> None:
-        """A report of failure: only about a part that is no more, only about what it did not get."""
+        """Checks a report of failure: the part must have ended, and must not have received these messages."""
         is_gone = to in self.destroyed or to in self.lost or self.lives.get(to, 0) > 0
-        check(is_gone, "P2", f"{source} was told that {to} is gone, and it is not", source, to)
+        check(is_gone, "P2", f"it was reported to {source} that {to} is gone, and it is not", source, to)
         is_exact = to not in self.lost and not self.lives.get(to) and not self.lives.get(source)
         if to in self.destroyed and is_exact:
             got, _ = self.destroyed[to].got_from(source)
@@ -113,7 +113,7 @@ class Truth:
         ledger.resuming = list(self.parts)
 
     def judge(self, ledgers: dict[PartId, Ledger]) -> Unrest | None:
-        """At rest: everything sent is accounted for. Returns what is missing, if anything still may come."""
+        """The check at rest: everything sent is accounted for. Returns what is missing, if it still may arrive."""
         for part, ledger in ledgers.items():
             for peer, count in ledger.sent:
                 missing = self._judge_pair(part, ledger, peer, count, ledgers.get(peer))
@@ -132,5 +132,5 @@ class Truth:
         elif peer in self.destroyed and peer not in self.lost and not restored:
             got, _ = self.destroyed[peer].got_from(part)
             if failed != list(range(got, count)):
-                return f"{part} has sent {count} to {peer}, which got {got} and is gone; told of {failed}"
+                return f"{part} has sent {count} to {peer}, which got {got} and is gone; reported: {failed}"
         return None

@@ -25,7 +25,7 @@ class InAir(NamedTuple):
 
 @message(200)
 class Register(Message, frozen=True):
-    """Asked of the directory: these parts live here now, these have ended here, these have left and not arrived."""
+    """A request to the directory: these parts live here now, these have ended here, these have left and not arrived."""
 
     living: tuple[Living, ...]
     ended: tuple[Living, ...]
@@ -34,21 +34,21 @@ class Register(Message, frozen=True):
 
 @message(201)
 class Registered(Message, frozen=True):
-    """The directory knows; and this is what it knows of the dead."""
+    """The directory has recorded that; with the dead apps of its list."""
 
     dead: tuple[AppId, ...]
 
 
 @message(202)
 class Locate(Message, frozen=True):
-    """Asked of the directory: where does it live?"""
+    """A request to the directory: the place of a part."""
 
     part: PartId
 
 
 @message(203)
 class Located(Message, frozen=True):
-    """There; or nowhere any more (`app` is None)."""
+    """The place of the part; `app` is None if it lives nowhere any more."""
 
     part: PartId
     version: int
@@ -57,7 +57,7 @@ class Located(Message, frozen=True):
 
 @message(204)
 class Backup(Message, frozen=True):
-    """To the directory: a copy to restore from."""
+    """A copy for the directory, to restore from."""
 
     part: PartId
     version: int
@@ -67,14 +67,14 @@ class Backup(Message, frozen=True):
 
 @message(205)
 class Dead(Message, frozen=True):
-    """Asked of a home: these apps are dead; refuse them, and say what you have."""
+    """A request to a home: to refuse these dead apps, and to report its parts."""
 
     apps: tuple[AppId, ...]
 
 
 @message(206)
 class Report(Message, frozen=True):
-    """What a home has."""
+    """The parts of a home."""
 
     living: tuple[Living, ...]
     in_air: tuple[InAir, ...]
@@ -82,7 +82,7 @@ class Report(Message, frozen=True):
 
 @message(207)
 class Restore(Message, frozen=True):
-    """Asked of a home: begin a new life of this part, from this backup or from your own copy of what was in the air."""
+    """A request to a home: to begin a new life of this part, from this backup or from its own copy of a move."""
 
     part: PartId
     life: int
@@ -92,12 +92,12 @@ class Restore(Message, frozen=True):
 
 @message(208)
 class Restored(Message, frozen=True):
-    """Done."""
+    """The part was restored."""
 
 
 @message(209)
 class Landed(Message, frozen=True):
-    """To a home: what you had in the air is settled without you."""
+    """For a home: the copy that it keeps of a move is not needed any more."""
 
     part: PartId
     version: int
@@ -115,7 +115,7 @@ class Moving(Message, frozen=True):
 
 @message(211)
 class Moved(Message, frozen=True):
-    """It arrived, and the directory knows."""
+    """The part has arrived, and the directory has recorded that."""
 
     part: PartId
     version: int

@@ -1,9 +1,9 @@
 """Scenario `channel`: pairs of parts that move at random between homes, while links break, lag and clog.
 
-In some worlds there is no resolver to ask where a part is (and no app dies): there, moving and forwarding must be
-enough. Beside them clients talk to a server over datagrams (`clients.py`). Promise P2 is judged as it happens and again
-at rest; and at rest nothing may be left: no message unaccounted for, no buffer, no stream that did not retire, no pair
-whose ends do not have the place of the other.
+In some worlds the place of a part cannot be requested (and no app dies): there, moves and forwarding must be enough.
+Beside them clients and a server exchange messages over datagrams (`clients.py`). Promise P2 is judged as it happens and
+again at rest; and at rest nothing may be left over: no message that is not accounted for, no buffer, no stream that has
+not retired, no pair of parts without each other's place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 
 
 def _draw_habits(rng: Random, is_hasty: bool) -> Habits:
-    """Some worlds are hasty: much moving, short calls to strangers, quick answers, so that copies come late."""
+    """Some worlds are hasty: many moves, short calls to unknown parts, quick answers, so that copies come late."""
     return Habits(
         send=10 ** (rng.uniform(-1.3, -0.6) if is_hasty else rng.uniform(-2, -0.3)),
         stranger=0.9 if is_hasty else rng.choice([0.0, 0.2, 0.9]),
@@ -93,7 +93,7 @@ class ChannelScenario:
 
     @property
     def plan(self) -> FaultPlan:
-        """Everything but the directory may die."""
+        """All processes but the directory may crash."""
         homes = [process.name for process in self._homes]
         return FaultPlan(places=[self._directory.name, *homes], mortal=homes if self._habits.has_resolver else [])
 
@@ -110,7 +110,7 @@ class ChannelScenario:
         assert isinstance(directory, DirectoryApp)
         apps = self._apps()
         if len(apps) < len(self._homes) or directory.is_busy or any(app.id in self._truth.dead for app in apps):
-            return Unrest("somebody is dead, and being recovered", (self._directory.name,))
+            return Unrest("a dead app is being recovered", (self._directory.name,))
         ledgers: dict[PartId, Ledger] = {}
         homes: dict[PartId, AppId] = {}
         for app in apps:
@@ -140,7 +140,7 @@ class ChannelScenario:
         return None
 
     def _unrest_in(self, app: HomeApp, channel: Channel, homes: dict[PartId, AppId]) -> str | None:
-        """At rest only pinned channels are left, they are empty, and both ends know where the other lives."""
+        """At rest only pinned channels are left, they are empty, and both ends have each other's place."""
         stream, incoming = channel.outgoing, channel.incoming
         if stream is not None and stream.buffer:
             return f"has {len(stream.buffer)} unacknowledged from {stream.first}"
@@ -149,9 +149,9 @@ class ChannelScenario:
         if not channel.pinned and not self._truth.lives.get(channel.peer):
             return f"has not retired (out {stream is not None}, in {incoming is not None})"
         if channel.confirmed < channel.box.version:
-            return "has not heard that its move is known"
+            return "has no confirmation of its move"
         known = app.switchboard.home_of(channel.peer)
-        return None if known == homes.get(channel.peer) else f"thinks that its peer lives at {known}"
+        return None if known == homes.get(channel.peer) else f"has its peer's place as {known}"
 
     # Building.
 
@@ -162,7 +162,7 @@ class ChannelScenario:
         return app
 
     def _stretch_paths(self) -> None:
-        """Some paths are much longer than others, so that what goes two ways overtakes."""
+        """Makes some paths much longer than others, so that messages on two paths overtake each other."""
         places = [self._directory.name, *(process.name for process in self._homes)]
         for number, a in enumerate(places):
             for b in places[:number]:

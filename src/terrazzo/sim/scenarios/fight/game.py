@@ -1,4 +1,4 @@
-"""The plaza of the examples as the fight scenario runs it: its very classes, observed.
+"""The plaza of the examples as the fight scenario runs it: the classes of the example, observed.
 
 `Watched` is laid over the example's cell parts. It does not change the fight: it reports to the judge, and it adds
 activity: the fighters strike entities that are near, walk along borders (`sim/scenarios/seamless/walking.py`), jump,
@@ -25,13 +25,13 @@ from terrazzo.sim.scenarios.seamless.shape import Shape
 
 PLAZA = Path(__file__).parents[5] / "examples" / "plaza"
 PULSE = 100
-"""The number of the timer that the example does not have."""
+"""The number of a timer that the example does not use."""
 STRENGTH = re.compile(r"It has struck (\d+) times; (\d+) blows")
 
 if TYPE_CHECKING:
 
     class ExampleCell(Cell):
-        """The example's cell parts, which are not known before they are loaded."""
+        """For type checkers: the example's cell parts, which exist only when the example is loaded."""
 
         def strike_nearest(self) -> None: ...
         def swing(self, other: Any) -> None: ...
@@ -48,7 +48,7 @@ else:
 
 
 class Watched(ExampleCell):
-    """What is laid over a fighter."""
+    """The observing class that is laid over a fighter's cell part."""
 
     judge: FightJudge
 
@@ -62,7 +62,7 @@ class Watched(ExampleCell):
         self.timer(self.judge.rng(self.id).uniform(0.02, self.judge.shape.pulse_s), number=PULSE)
 
     def on_timer(self, number: int) -> None:
-        """Its pulse; or what the example does."""
+        """The timer of the scenario, or one of the example."""
         if number == PULSE:
             if self.judge.is_working:
                 self._wind()
@@ -73,7 +73,7 @@ class Watched(ExampleCell):
             self.judge.rise(self.id)
 
     def live(self) -> None:
-        """Strikes, walks, jumps, ends."""
+        """Makes the fighter strike, walk, jump or end."""
         rng = self.judge.rng(self.id)
         what = rng.random()
         if what < 0.5:
@@ -88,7 +88,7 @@ class Watched(ExampleCell):
             self.destroy()
 
     def _stroll(self) -> None:
-        """Along borders, where the example would go anywhere."""
+        """Walks along borders; the example would walk anywhere."""
         if self.judge.is_working:
             x, z = self.judge.gait(self.id).goal(self.space)
             self.move_to((x, 0.0, z), 6.0)
@@ -100,34 +100,34 @@ class Watched(ExampleCell):
         return str(self._body.core.me)
 
     def swing(self, other: Any) -> None:
-        """A blow is begun."""
+        """Reports that a blow is begun."""
         super().swing(other)
         self.judge.begin(self.id, self.blows[-1].number, other.id, self._home)
 
     def land(self, blow: Any) -> None:
-        """It comes down."""
+        """Reports that a blow lands."""
         self.judge.land(self.id, blow.number, self._home)
         super().land(blow)
 
     def give_up(self, blow: Any) -> None:
-        """It came to nothing."""
+        """Reports that a blow is given up."""
         self.judge.give_up(self.id, blow.number)
         super().give_up(blow)
 
     def be_struck(self, by: Any, number: int, power: int) -> None:
-        """It is felt."""
+        """Reports that a blow is felt."""
         before = self.health
         super().be_struck(by, number, power)
         self.judge.feel(by.id, number, self.id, before, self.health)
 
     def blow_felt(self, number: int, hurt: int, is_dead: bool) -> None:
-        """It is answered."""
+        """Reports that a blow is answered."""
         before = self.hits
         super().blow_felt(number, hurt, is_dead)
         self.judge.hear(self.id, number, hurt, self.hits - before, self._home)
 
     async def size_up(self, target: int) -> None:
-        """A question comes to an end, whatever happens meanwhile."""
+        """Reports the end of a question, also if the method is cancelled."""
         question = self.judge.ask(self.id, target)
         try:
             await super().size_up(target)
@@ -135,13 +135,13 @@ class Watched(ExampleCell):
             self.judge.end(self.id, question)
 
     def tell_strength(self) -> tuple[int, int]:
-        """It is asked."""
+        """Reports that the entity was asked."""
         answer = super().tell_strength()
         self.judge.say(self.id, answer)
         return answer
 
     def tell(self, words: str) -> None:
-        """What the answer was."""
+        """Reports the answer to a question."""
         found = STRENGTH.match(words)
         if found is not None:
             self.judge.learn(self.id, (int(found[1]), int(found[2])))

@@ -1,14 +1,14 @@
-"""The judge of the fight scenario: every blow, from the moment it is begun until both sides are done with it.
+"""The judge of the fight scenario: every blow, from its beginning until neither side has a record of it.
 
                           at the attacker                     at the target          at the attacker
     BEGUN ──0.5 s──▶ landed, once, never early ──▶ felt, once: it hurts or not ──▶ answered, once; counted if the
       │                                                                            record was still there
       └── the attacker is dead by then: given up    no answer for 5 s: given up, and never counted afterwards
 
-At rest each blow is at its end, as far as those who took part lived: what landed was felt unless the target had no body
-at some moment since then, what was felt was answered unless the attacker had none. No record is left, each body has the
-health and has counted the hits that the judge knows, and every question that was awaited came to an end: with what
-somebody answered who was asked, or with nothing. Where nothing goes wrong around, some are answered if many are asked.
+At rest each blow is at its end, as far as both fighters lived: a blow that landed was felt, unless the target had no
+body at some moment since then; a blow that was felt was answered, unless the attacker had none. No record is left, each
+body has the health and the number of hits that the judge has recorded, and every awaited question came to an end: with
+an answer of an entity that was asked, or without one. In worlds without faults, some of many questions are answered.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from terrazzo.sim.oracle import Broken, check
 from terrazzo.sim.scenarios.seamless.judge import Judge
 
 EARLY_S = 1e-6
-"""Seconds pass through several clocks; they do not add up exactly."""
+"""Times are measured by several clocks; they do not add up exactly."""
 ASKED_MANY = 20
 LATELY_S = 6.0
-"""Where all ways are short a blow is felt within this time, even if the target dies and is made again meanwhile."""
+"""Where all paths are short a blow is felt within this time, even if the target ends and is made again meanwhile."""
 
 
 @dataclass
@@ -34,11 +34,11 @@ class Struck:
 
     attacker: int
     life: int
-    """Of the attacker's body."""
+    """The life of the attacker's body."""
     number: int
     target: int
     homes: list[str]
-    """Where the attacker was when it was begun, landed, answered."""
+    """The CellApps of the attacker when the blow was begun, landed, answered."""
     begun_at: float
     landed_at: float | None = None
     felt_at: float | None = None
@@ -52,7 +52,7 @@ class Struck:
 
 
 class FightJudge(Judge):
-    """What is true of one fight."""
+    """The record of all blows and questions of one world, and their checks."""
 
     rules: Any
     blows: dict[tuple[int, int], Struck]
@@ -65,25 +65,25 @@ class FightJudge(Judge):
     """… and those that were answered."""
 
     def start(self, rules: Any) -> None:
-        """Before it begins: the module of the example that has the numbers of the fight."""
+        """Called before the world begins, with the module of the example that has the constants of the fight."""
         self.rules = rules
         self.blows, self.hits, self.health = {}, {}, {}
         self.asked = self.told = self.learnt = 0
         self._said: dict[int, dict[tuple[int, int], float]] = {}
-        """What each entity has answered, and when it did so last."""
+        """The answers of each entity, and the time of the last one."""
         self._asks: dict[int, dict[int, tuple[int, float]]] = {}
         """The questions of each entity that have no end yet, by number: the entity that is asked, and since when."""
 
     # Questions.
 
     def ask(self, asker: int, target: int) -> int:
-        """An entity is asked how strong it is; gives the number of the question."""
+        """An entity asks another for its strength; returns the number of the question."""
         self.asked += 1
         self._asks.setdefault(asker, {})[self.asked] = (target, self.world.clock.now)
         return self.asked
 
     def say(self, target: int, answer: tuple[int, int]) -> None:
-        """It answers."""
+        """The entity answers."""
         self._said.setdefault(target, {})[answer] = self.world.clock.now
 
     def learn(self, asker: int, answer: tuple[int, int]) -> None:
@@ -91,17 +91,17 @@ class FightJudge(Judge):
         self.learnt += 1
         said = ((self._said.get(target, {}).get(answer, -inf), since) for target, since in self._asks[asker].values())
         is_so = any(at >= since for at, since in said)
-        self._check(is_so, f"{asker} was answered {answer}, which no entity that it asks has said", asker)
+        self._check(is_so, f"{asker} was answered {answer}, which no entity that it asked has given", asker)
 
     def end(self, asker: int, question: int) -> None:
         """A question has come to its end, with an answer or without one."""
         self.told += 1
         del self._asks[asker][question]
 
-    # What the fighters tell.
+    # Reports of the fighters.
 
     def rise(self, entity: int) -> None:
-        """A new body, or a dead one that stands up."""
+        """A fighter has a new body, or a dead one has stood up."""
         self.health[entity] = self.rules.HEALTH
 
     def begin(self, attacker: int, number: int, target: int, home: str) -> None:
@@ -112,7 +112,7 @@ class FightJudge(Judge):
         self.blows[key] = Struck(attacker, life, number, target, [home], self.world.clock.now)
 
     def land(self, attacker: int, number: int, home: str) -> None:
-        """A blow comes down."""
+        """A blow lands."""
         blow = self._blow(attacker, number)
         early = blow.begun_at + self.rules.SWING_S - self.world.clock.now
         self._check(blow.landed_at is None, f"{blow} lands twice", attacker, blow.target)
@@ -136,10 +136,10 @@ class FightJudge(Judge):
         self.health[target] = after
 
     def hear(self, attacker: int, number: int, hurt: int, counted: int, home: str) -> None:
-        """The attacker hears of it."""
+        """The attacker gets the answer to a blow."""
         blow = self._blow(attacker, number)
         self._check(blow.felt_at is not None, f"{blow} is answered before it is felt", attacker, blow.target)
-        self._check(blow.hurt == hurt, f"{blow} hurt by {blow.hurt}, the answer says {hurt}", attacker, blow.target)
+        self._check(blow.hurt == hurt, f"{blow} hurt by {blow.hurt}, the answer has {hurt}", attacker, blow.target)
         self._check(not blow.is_answered, f"{blow} is answered twice", attacker, blow.target)
         is_open = not blow.is_given_up and blow.life == self.life("cell", attacker)
         due = int(is_open and hurt > 0)
@@ -165,13 +165,13 @@ class FightJudge(Judge):
         return blow
 
     def _check(self, holds: bool, what: str, *about: object) -> None:
-        """From inside game code."""
+        """Raises a violation from inside game code."""
         self.check(None if holds else Broken("P2", what, *about))
 
     # At rest.
 
     def unrest(self, reals: list[Real]) -> tuple[str, int] | None:
-        """What should have come to its end by now."""
+        """A blow or question that should have ended by now."""
         for blow in self.blows.values():
             what = self._unrest(blow)
             if what is not None:

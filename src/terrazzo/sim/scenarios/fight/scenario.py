@@ -1,8 +1,8 @@
 """The fight scenario: the fight of examples/plaza on changing cells, where entities migrate in mid-blow.
 
 Players strike through their clients, creatures by themselves and back; they walk along borders, jump between spaces,
-leave and end, while cells are added and retired, borders move, and links lag, break and clog. `judge.py` has what is
-judged: a blow that landed is felt once, an answer is counted once, and at rest no record is left over. The promises of
+leave and end, while cells are added and retired, borders move, and links lag, break and clog. `judge.py` has the
+checks: a blow that landed is felt once, an answer is counted once, and at rest no record is left over. The promises of
 the seamless scenario about reals and ghosts (P1, P3) are judged as well.
 """
 
@@ -29,7 +29,7 @@ STEP_S = 0.05
 
 
 class Fighter:
-    """Somebody with an account, who comes, strikes, and leaves, again and again."""
+    """A player with an account, which logs in, strikes, and leaves, again and again."""
 
     def __init__(self, cluster: Cluster, judge: FightJudge, name: str) -> None:
         self._cluster = cluster
@@ -78,7 +78,7 @@ class Fighter:
 
 
 class Fight(Torn):
-    """One cluster and those who fight in it."""
+    """One cluster and its fighters."""
 
     name = "fight"
     paths = "fight paths"

@@ -1,5 +1,5 @@
-"""What must hold at rest, after the workload has ended: areas and triggers have the right contents (`once.py` records
-what the game was told of them), and bases have the state of their cell parts.
+"""The checks at rest, after the workload has ended: areas and triggers have the right contents (`once.py` records the
+hooks that ran for them), and bases have the state of their cell parts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from terrazzo.sim.scenarios.seamless.reals_and_ghosts import NEAR_M, Truth
 
 
 def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[str, int] | None:
-    """A base that does not know where its cell part is, or that it has none."""
+    """A base that does not have the place of its cell part, or has one of a cell part that does not exist."""
     for app in apps:
         for entity, base in app.bases.items():
             real, state = truth.real_of(entity), base.cell.state
@@ -26,13 +26,13 @@ def unrest_of_bases(judge: Judge, apps: list[BaseApp], truth: Truth) -> tuple[st
             if (real is not None) != (state is CellPartState.THERE):
                 return f"base {entity} thinks that its cell part is {state.value}", entity
             is_elsewhere = real is not None and base.cell.where != real.body.core.me
-            if is_elsewhere and judge.shape.is_peaceful:  # else what is passed on from where it was is enough
+            if is_elsewhere and judge.shape.is_peaceful:  # with faults, forwarding from its former place is enough
                 return f"base {entity} thinks that its cell part is on {base.cell.where}", entity
     return None
 
 
 def unrest(judge: Judge, reals: list[Real]) -> tuple[str, int] | None:
-    """An area or trigger of which the game was told something that is not so."""
+    """An area or trigger with contents that differ from the hooks that ran."""
     by_id: dict[int, Real] = {real.body.id: real for real in reals}
     misplaced = judge.riding_and_visibility.unrest(reals)
     if misplaced is not None:
@@ -64,7 +64,7 @@ def _trigger(judge: Judge, real: Real, number: int, radius: float, hysteresis: f
     must = inside(real, others, radius) | added
     may = inside(real, others, radius + hysteresis + 2 * NEAR_M) | added
     if must - told:
-        return f"area {number} of entity {body.id} was not told of {sorted(must - told)}"
+        return f"area {number} of entity {body.id} has no report of {sorted(must - told)}"
     if told - may:
-        return f"area {number} of entity {body.id} was not told that {sorted(told - may)} left"
+        return f"area {number} of entity {body.id} has no report that {sorted(told - may)} left"
     return None

@@ -28,23 +28,23 @@ from terrazzo.wire.ids import life_of
 
 BOARD_M = 8.0
 FAILURES = ("try again later", "did not answer", "the CellAppMgr")
-"""Why no cell part could be made, when something went wrong around."""
+"""The reasons with which a cell part may fail to be made, under faults."""
 REFUSALS = ("has riders itself", "rides itself", "away from a vehicle")
-"""What nobody can know before it boards."""
+"""The reasons with which boarding may fail, which an entity cannot check before."""
 PLACE_M = 1e-3
 BESIDE_M = 2.0
-"""Somebody may have gone so far between two steps, when it does not stride."""
+"""The distance that an entity may have gone between two steps, when it does not stride."""
 LATELY_S = 5.0
-"""Without faults nothing is later than this."""
+"""Without faults no effect is later than this."""
 
 
 class Being(Cell):
-    """What all bodies have in common: a chain of timers, calls from strangers, teleports, and an end."""
+    """The common part of all bodies: a chain of timers, calls from other entities, teleports, and an end."""
 
     judge: Judge
 
     def on_created(self) -> None:
-        """The first life, or the next."""
+        """The first life begins, or the next."""
         self._hear("on_created")
         self.judge.left[self.id] = self.space
         self.judge.refs[self.id] = self.me
@@ -52,10 +52,10 @@ class Being(Cell):
         self.begin()
 
     def begin(self) -> None:
-        """Of a new body."""
+        """Called for a new body."""
 
     def live(self) -> None:
-        """What it does when its timer fires."""
+        """Acts, each time that its timer fires."""
 
     # From cell to cell.
 
@@ -64,7 +64,7 @@ class Being(Cell):
         self._hear("on_leaving_cell")
         self.judge.left[self.id] = self.space
         if self.judge.is_working and self.judge.changes_in_hooks.ends():
-            self.judge.radii.pop(self.id, None)  # its next body sees as far as any
+            self.judge.radii.pop(self.id, None)  # its next body has the usual radius
             self.perish()
 
     def on_left_cell(self) -> None:
@@ -82,7 +82,7 @@ class Being(Cell):
             self.mark()
 
     def mark(self) -> None:
-        """Something that its ghosts have changes."""
+        """Changes a property that its ghosts have."""
 
     def on_ghost_created(self) -> None:
         """A copy."""
@@ -93,16 +93,16 @@ class Being(Cell):
         self._hear("on_ghost_destroyed")
 
     def _hear(self, hook: str) -> None:
-        self.judge.check(self.judge.migration_hooks.hear(hook, self._body))
+        self.judge.check(self.judge.migration_hooks.run(hook, self._body))
 
     # Its client.
 
     def on_client_attached(self) -> None:
-        """A client sees through it."""
+        """It has a client."""
         self.judge.check(self.judge.clients.attached(self.id))
 
     def on_client_detached(self) -> None:
-        """And does so no more."""
+        """It has no client any more."""
         self.judge.check(self.judge.clients.detached(self.id))
         self.judge.forget_client(self.id)
 
@@ -113,7 +113,7 @@ class Being(Cell):
         self.judge.once.wind(self.id, self.timer(seconds), seconds)
 
     def on_timer(self, number: int) -> None:
-        """The chain goes on; other timers have numbers of the entity's choice."""
+        """Sets the next timer of the chain; other timers have numbers of the entity's choice."""
         if number < DRAWN:
             self.judge.check(self.judge.timers.fire(self.id, number))
             return
@@ -134,10 +134,10 @@ class Being(Cell):
         self.destroy()
 
     def rest(self) -> None:
-        """What it does when its timer fires for the last time."""
+        """Acts when its timer fires for the last time."""
 
     def stride(self, length: float) -> None:
-        """One step of its gait, turning as it goes; a long one may cross a whole cell. Who rides is carried."""
+        """Makes one step of its gait and turns; a long step may cross a whole cell. A rider does not walk."""
         if self.vehicle:
             return
         rng = self.judge.rng(self.id)
@@ -149,12 +149,12 @@ class Being(Cell):
     # Calls between cell parts.
 
     def sniff(self) -> None:
-        """Calls the nearest, through the views that this cell has of them."""
+        """Calls the nearest entities, through the views that this cell has of them."""
         for other in self.entities_in_range(15.0)[:2]:
             other.sniffed(self.id, self.judge.calls.make("sniffed", self.id, other.id))
 
     def shout(self) -> None:
-        """Calls a stranger, wherever it is, and the stranger's base part."""
+        """Calls any entity, wherever it is, and that entity's base part."""
         ref = self.judge.someone(self.judge.rng(self.id), self.id)
         if ref is not None:
             self.ref(ref).called(self.id, self.judge.calls.make("called", self.id, ref.id))
@@ -164,19 +164,19 @@ class Being(Cell):
 
     @remote
     def sniffed(self, source: Int32, number: UInt32) -> None:
-        """Somebody near calls."""
+        """Called by an entity that is near."""
         self.judge.check(self.judge.rates.called("sniffed", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("sniffed", source, self.id, number))
 
     @remote
     def called(self, source: Int32, number: UInt32) -> None:
-        """Somebody anywhere calls."""
+        """Called by an entity anywhere."""
         self.judge.check(self.judge.rates.called("called", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("called", source, self.id, number))
 
     @remote
     def noted(self, number: UInt32) -> None:
-        """The own base part calls."""
+        """Called by the own base part."""
         self.judge.check(self.judge.rates.called("noted", self.id, self.caller, may=not self.caller))
         self.judge.check(self.judge.calls.hear("noted", self.id, self.id, number))
 
@@ -187,7 +187,7 @@ class Being(Cell):
     # Teleports.
 
     def jump(self) -> None:
-        """To any place, or beside anybody."""
+        """Teleports to any place, or beside any entity."""
         judge, rng = self.judge, self.judge.rng(self.id)
         if judge.once.is_jumping(self.id):
             return
@@ -203,7 +203,7 @@ class Being(Cell):
             self.teleport(space, position, (rng.uniform(-pi, pi), 0.0, 0.0))
 
     def on_teleported(self) -> None:
-        """There."""
+        """Reports that it has arrived."""
         if self.judge.left.get(self.id, self.space) != self.space:
             self.judge.check(self.judge.once.left_behind(self.id))
         self.judge.left[self.id] = self.space
@@ -212,7 +212,7 @@ class Being(Cell):
         self.judge.check(self.judge.once.land(self.id, "arrived", self._is_there))
 
     def _is_there(self, wish: TeleportGoal) -> bool:
-        """Whether a teleport has brought it where it wished to be."""
+        """Whether a teleport has brought it to its goal."""
         x, y, z = self.position
         if not wish.beside:
             near = max(abs(a - b) for a, b in zip((x, y, z), wish.position, strict=True))
@@ -222,20 +222,20 @@ class Being(Cell):
         return any(max(abs(a + aside_x - x), abs(b + aside_z - z)) <= BESIDE_M for a, b in places)
 
     def on_teleport_failed(self, reason: str) -> None:
-        """Still here."""
+        """Reports that it has not moved."""
         self.judge.check(self.judge.once.land(self.id, "failed"))
 
     # Areas.
 
     def on_entered_aoi(self, other: Any) -> None:
-        """Somebody is near."""
+        """Another entity has entered the area."""
         self.judge.check(self.judge.once.enter(self.id, 0, other.id))
         choices = self.judge.riding_and_visibility
         if choices.hide and choices.rng(self.id).random() < choices.hide:
             self.hide(other)
 
     def on_left_aoi(self, entity: int) -> None:
-        """Somebody is near no more."""
+        """Another entity has left the area."""
         self.judge.check(self.judge.once.leave(self.id, 0, entity))
         added, other = self.judge.riding_and_visibility.leave(self.id, entity), self.entity(entity)
         is_leaving = self.judge.migration_hooks.is_leaving(self._body) and self.judge.once.is_jumping(self.id)
@@ -244,17 +244,17 @@ class Being(Cell):
             self.judge.check(Broken("P4", what, self.id, entity))
 
     def on_proximity_entered(self, number: int, other: Any) -> None:
-        """Somebody came into a trigger."""
+        """Another entity has entered a trigger."""
         self.judge.check(self.judge.once.enter(self.id, number, other.id))
 
     def on_proximity_left(self, number: int, entity: int) -> None:
-        """Somebody left a trigger."""
+        """Another entity has left a trigger."""
         self.judge.check(self.judge.once.leave(self.id, number, entity))
 
-    # What it does now and then.
+    # Occasional acts.
 
     def indulge(self) -> None:
-        """Rides, or alights; shows its client somebody, or hides him."""
+        """Boards, or alights; hides an entity from its client, or shows it."""
         choices = self.judge.riding_and_visibility
         rng = choices.rng(self.id)
         if choices.ride and rng.random() < choices.ride:
@@ -293,10 +293,10 @@ class Being(Cell):
         """Whether a vehicle may be out of sight."""
         judge, story = self.judge, self.judge.story(vehicle)
         since = judge.world.clock.now - LATELY_S
-        is_upset = judge.riding_and_visibility.was_upset(vehicle, since - SEEK_S)  # its riders seek it first
+        is_upset = judge.riding_and_visibility.was_upset(vehicle, since - SEEK_S)  # its riders are sought first
         if not judge.shape.is_peaceful or story is None or story.is_over or is_upset:
             return True
-        return story.places[0].since >= since  # it died and was born again since
+        return story.places[0].since >= since  # it ended and was made again since
 
     def _show(self, rng: Random) -> None:
         choices, inside = self.judge.riding_and_visibility, self.entities_in_aoi()
@@ -315,7 +315,7 @@ class Being(Cell):
             choices.remove(self.id, other)
 
     def hide(self, other: Any) -> None:
-        """Hides somebody from its client; or shows him, if he is hidden."""
+        """Hides an entity from its client; or shows it, if it is hidden."""
         choices, is_hidden = self.judge.riding_and_visibility, self.is_withheld_from_client(other)
         if is_hidden != (other.id in choices.withheld(self.id)):
             what = f"entity {other.id} is withheld from the client of {self.id}: {is_hidden}, which is not so"
@@ -325,23 +325,23 @@ class Being(Cell):
 
 
 def added_of(other: Any) -> Added:
-    """What there is of an entity that is added to an area."""
+    """The life and space of an entity that is added to an area."""
     return Added(life_of(other._body.number), other.space)
 
 
 class Home(Base):
-    """What all base parts have in common."""
+    """The common part of all base parts."""
 
     judge: Judge
 
     @property
     def is_played(self) -> bool:
-        """Whether a client plays it now."""
+        """Whether it has a client now."""
         return False
 
     @remote
     def heard_of(self, source: Int32, number: UInt32) -> None:
-        """The cell part of another entity calls; its base part is called back."""
+        """Called by the cell part of another entity; its base part is called back."""
         self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
         ref = self.judge.refs.get(source)
         if ref is not None:
@@ -350,26 +350,26 @@ class Home(Base):
 
     @remote
     def greeted(self, source: Int32, number: UInt32) -> None:
-        """The base part of another entity calls."""
+        """Called by the base part of another entity."""
         self.judge.check(self.judge.calls.hear("greeted", source, self.id, number))
 
     def on_call_failed(self, entity: int, method: str, reason: str) -> None:
-        """The callee is gone. What its client called within a rate is judged by itself."""
+        """The callee is gone. Calls of its client with a rate are judged by `call_rates.py`."""
         if named(method) not in RATES:
             self.judge.check(self.judge.calls.report(named(method), self.id, entity))
 
     def on_cell_lost(self) -> None:
-        """A body that ended gets a successor; when the work is done, only that of a player who is there."""
+        """Makes a new body; after the workload only for a player that is connected."""
         if (self.judge.is_working or self.is_played) and self.id not in self.judge.bases_over:
             self.judge.latency.lose(self.id)
             self.create_cell(*self.judge.entry(self.id))
 
     def on_cell_created(self) -> None:
-        """It has a body, for the first time or again."""
+        """It has a body, the first one or a later one."""
         self.judge.check(self.judge.latency.regain(self.id))
 
     def on_cell_failed(self, reason: str) -> None:
-        """The ground was torn, or out of reach: it is tried again."""
+        """The space was not available: tries again."""
         self.judge.failed += 1
         is_known = not self.judge.shape.is_peaceful and any(each in reason for each in FAILURES)
         what = f"entity {self.id} got no cell part: {reason}"
@@ -379,7 +379,7 @@ class Home(Base):
 
 
 class PlayedHome(Home, Proxy):
-    """What the base parts of players have in common."""
+    """The common part of the base parts of players."""
 
     @property
     def is_played(self) -> bool:
@@ -387,7 +387,7 @@ class PlayedHome(Home, Proxy):
         return self.has_client
 
     def on_client_ready(self) -> None:
-        """Back to the old place, or into the world for the first time; a proxy that was kept may have its body."""
+        """Asks for a body at the old place, or at the first one; a proxy that was kept may still have its body."""
         self.judge.check(self.judge.clients.ready(self.id))
         self.judge.answers.pop(self.id, None)
         self.visits += 1
@@ -408,8 +408,8 @@ class PlayedHome(Home, Proxy):
 
 
 def named(method: str) -> str:
-    """The name of a method. Of a callee that nobody here knows any more an app can tell only the number; all types have
-    the methods that strangers call in the same order."""
+    """The name of a method. Without the type of the callee an app reports only the number of a method; all types have
+    these methods in the same order."""
     words = method.split(" method ")
     if len(words) != 2:
         return method

@@ -44,12 +44,12 @@ OF_OTHERS = (Kind.ANNOUNCE, Kind.PLACES)
 ENTRY_BYTES = 40
 """An entry of PLACES, with the heads of its message and its section."""
 EDGE = 1.0
-"""Bytes; sums of fractions do not add up exactly."""
+"""Bytes; sums of fractions are not exact."""
 
 
 @dataclass
 class Account:
-    """What one client has left; below zero: owes."""
+    """The bytes that one client has left; below zero: what it owes."""
 
     left: float
     at: float
@@ -59,21 +59,21 @@ class Account:
 
 @dataclass
 class Served:
-    """What was sent for a client at one time: bytes about itself and of leaves, bytes about others."""
+    """The bytes sent for a client in one serve: about itself and of leaves, and about others."""
 
     own: int = 0
     others: int = 0
     by_alias: dict[int, int] = field(default_factory=dict)
-    """Bytes about others, but for places."""
+    """Bytes about others, without places."""
     longest: int = 0
     """The longest announcement."""
 
     def add(self, messages: list[bytes]) -> None:
-        """Messages, in order. What comes before a leave belongs to it, or to the own entity."""
+        """Adds messages, in order. Messages before a leave count with the leave or with the own entity."""
         kinds = [split_message(message) for message in messages]
         left = max((at for at, (kind, _) in enumerate(kinds) if kind == Kind.LEAVE), default=-1)
         while 0 <= left < len(kinds) - 1 and kinds[left + 1][0] == Kind.PLACE:
-            left += 1  # where the riders of a vehicle are that has left
+            left += 1  # the places of the riders of a vehicle that has left
         for at, (kind, body) in enumerate(kinds):
             alias = OWN if kind in OF_OWN else -1 if kind in OF_OTHERS else take_alias(body)[0]
             size = len(messages[at])
@@ -88,7 +88,7 @@ class Served:
 
     @property
     def beyond(self) -> int:
-        """How far beyond the budget the last messages may go."""
+        """How far the last messages may exceed the budget."""
         return sum(sorted([self.longest, *self.by_alias.values()])[-2:]) + ENTRY_BYTES
 
 
@@ -102,7 +102,7 @@ class Budgets:
         self.counts: dict[str, int] = {}
 
     def watch(self, app: App) -> None:
-        """Sees what a CellApp sends each time that it serves a client."""
+        """Counts what a CellApp sends each time that it serves a client."""
         if not isinstance(app, CellApp):
             return
         feed, tell, serve = app.scheduler, app.scheduler.tell, app.scheduler.serve
@@ -137,7 +137,7 @@ class Budgets:
         vars(feed).update(patched)
 
     def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:
-        """Takes from an account what was sent."""
+        """Books the bytes that were sent."""
         now, tick = self._now(), self._rate * app.core.tick_s
         most = tick * waited * (CARRY_TICKS + 1)
         account = self._accounts.setdefault(key, Account(most, now))

@@ -32,19 +32,20 @@ from terrazzo.sync.protocol import Call, Told, split_message, take_entity, with_
 RATES = {"rush": 5.0, "ring": 0.7}
 """Calls a second of the own client: a method of the cell part, and one of the base part."""
 FORGED_MAX = 5
-"""By one proxy: a client that forges many calls is sent away."""
+"""Forged calls of one proxy: a client that forges more is sent away."""
 EDGE = 1e-6
 
 
 class Bucket:
-    """Calls that are left; a second's worth at most, but always one."""
+    """The calls that are left: at most those of one second, but at least one."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate, self._most = rate, max(rate, 1.0)
         self._left, self._at = self._most, now
 
     def take(self, now: float) -> bool | None:
-        """Whether there is one, and takes it; None: it is too close to tell, ask `taken`."""
+        """Takes a call if there is one left, and returns whether; None: rounding decides, call `taken` if it has
+        run."""
         self._left = min(self._most, self._left + (now - self._at) * self._rate)
         self._at = now
         if abs(self._left - 1.0) < EDGE:
@@ -55,12 +56,12 @@ class Bucket:
         return True
 
     def taken(self) -> None:
-        """One that was too close to tell has run."""
+        """A call for which rounding decides has run."""
         self._left -= 1.0
 
 
 class Rates:
-    """What all clients of one world may do, and do."""
+    """The rated and forged calls of all clients of one world."""
 
     def __init__(self, world: World, life: Callable[[int], int], is_over: Callable[[str, int, int], bool]) -> None:
         self.often = world.rng("rates").choice([0.0, 0.02, 0.1])
@@ -78,27 +79,27 @@ class Rates:
         """Calls of the cell part that were passed on: number, and life of the body."""
         self._forged: dict[int, set[bytes]] = {}
         self._refused: dict[str, int] = {}
-        """By entity, as it is logged: refusals that are due in the log."""
+        """By entity, as it is logged: the refusals that must be logged next."""
 
-    # What the clients do.
+    # Clients.
 
     def number(self, entity: int) -> int:
-        """Of the next call of an entity's client."""
+        """The number of the next call of an entity's client."""
         number = self._numbers[entity] = self._numbers.get(entity, 0) + 1
         return number
 
     def may_forge(self, entity: int, message: bytes) -> bool:
-        """Whether this message, which no client may send, may be sent; then it is remembered."""
+        """Whether this message, which no client may send, may be sent now; then its refusal is expected."""
         forged = self._forged.setdefault(entity, set())
         if len(forged) >= FORGED_MAX:
             return False
         forged.add(message)
         return True
 
-    # What the apps do.
+    # Apps.
 
     def watch(self, app: App) -> None:
-        """Sees each message that a BaseApp reads from a client."""
+        """Watches each message that a BaseApp reads from a client."""
         if not isinstance(app, BaseApp):
             return
         register = app.factory._register
@@ -125,7 +126,7 @@ class Rates:
     def _read_forged(self, proxy: ProxyEntity, message: bytes, read: Callable[[bytes], None]) -> None:
         is_late = proxy.schema_of(take_entity(split_message(message)[1])[0]) is None
         self._refused[str(proxy)] = self._refused.get(str(proxy), 0) + 1
-        read(message)  # raises what is right
+        read(message)  # raises the refusal, as it should
         self._refused[str(proxy)] -= 1
         if not is_late:
             what = f"the client of entity {proxy.id} called what is not exposed to it, and was not refused"
@@ -167,7 +168,7 @@ class Rates:
             self._due.setdefault(proxy.id, deque()).append((number, self._life(proxy.id)))
 
     def _rated(self, proxy: ProxyEntity, message: bytes) -> Call | None:
-        """The call of an own method with a rate that a message is, if it is one."""
+        """The call in a message, if it is of an own method with a rate."""
         kind, body = split_message(message)
         for side in (Side.BASE, Side.CELL):
             if kind >= METHOD_IDS[side].first:
@@ -176,10 +177,10 @@ class Rates:
                 return call if call is not None and call.method.rate else None
         return None
 
-    # What the entities tell.
+    # Reports of entities.
 
     def run(self, method: str, entity: int, caller: int, number: int) -> Broken | None:
-        """A method with a rate runs; what is wrong with that."""
+        """A method with a rate runs; returns what is wrong with that."""
         what = f"{method} {number} of entity {entity} runs, called by {caller}, and was not let through"
         if method == "ring":
             is_fine, self._reading = self._reading == (entity, number), None
@@ -201,7 +202,7 @@ class Rates:
         return Broken("P7", f"{method} of entity {entity} was called by the client of {caller}", entity)
 
     def unrest(self) -> tuple[str, int] | None:
-        """A call that was let through and has not run."""
+        """A call that was passed on and has not run."""
         for entity, due in self._due.items():
             for number, life in due:
                 if not self._is_over("cell", entity, life):
@@ -213,14 +214,14 @@ class Rates:
 
 
 class Pusher:
-    """A player's habit of calling too often, and what it may not."""
+    """A player that calls too often, and forges calls."""
 
     def __init__(self, rates: Rates, rng: Random) -> None:
         self._rates = rates
         self._rng = rng
 
     def step(self, app: ClientApp) -> None:
-        """Perhaps a burst of calls, perhaps a forged one."""
+        """Sends a burst of calls, or a forged call, or neither."""
         rates, rng, player = self._rates, self._rng, app.player
         if player is None or not app.has_body:
             return
@@ -242,7 +243,7 @@ class Pusher:
         ]
         schema, number = player._seen.schema, rates.number(player.id)
         what = rng.randrange(3)
-        if what == 0:  # beyond the exposed ones
+        if what == 0:  # an index above those of the exposed methods
             unlisted = METHOD_IDS[Side.CELL].first + len(schema.exposed(Side.CELL))
             return with_entity(player.id, Told(unlisted, number.to_bytes(4, "little")))
         if not others:

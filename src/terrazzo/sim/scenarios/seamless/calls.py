@@ -5,9 +5,9 @@
        ├──────────────▶ SKIPPED       then it must be reported
        └──reported────▶ REPORTED      it must never arrive afterwards
 
-A call may miss its callee only if the callee's part was not there at some moment since the call was made. The judge
-does not ask which life of the callee was meant: the caller may have seen a former one, and its call may find the next
-one, or be reported because of the end.
+A call may miss its callee only if the callee's part did not exist at some moment since the call was made. The judge
+does not distinguish lives of the callee: the caller may have seen a former one, and its call may reach the next one, or
+be reported because of the end.
 
 In a swift world every call between parts arrives before its sender's resend timer could have repeated it
 (`latency.py`), unless its callee was away meanwhile.
@@ -41,12 +41,12 @@ WAYS = {
     "poke": "client to cell",
     "ask": "client to base",
 }
-"""Which way a method is called."""
+"""The parts between which each method is called."""
 OF_CLIENTS = ("client to cell", "client to base")
 
 
 class Fate(Enum):
-    """What became of a call."""
+    """The state of a call."""
 
     PENDING = "pending"
     HEARD = "heard"
@@ -55,7 +55,7 @@ class Fate(Enum):
 
 
 class Hold(NamedTuple):
-    """What a client has of an entity: which life of it, and whether it still has it, without interruption."""
+    """An entity as a client has it: its life, and whether the client has had it since without interruption."""
 
     life: int
     has: Callable[[], bool]
@@ -76,7 +76,7 @@ class Call:
 
 
 class Lives(Protocol):
-    """What the ledger must know about the parts of entities."""
+    """The lives of the parts of entities, as the ledger uses them."""
 
     def life(self, side: str, entity: int) -> int:
         """Which life of that part is the latest."""
@@ -85,7 +85,7 @@ class Lives(Protocol):
         """Whether that life of that part has ended."""
 
     def was_away(self, side: str, entity: int, since: float) -> bool:
-        """Whether at some moment since then there was no such part."""
+        """Whether the part did not exist at some moment since then."""
 
 
 class Ledger:
@@ -97,13 +97,13 @@ class Ledger:
         """`most_s`: how long a call may take, by way, caller and callee."""
         self.calls: dict[Key, list[Call]] = {}
         self.heard: dict[str, int] = {}
-        """How many have come, by way."""
+        """How many have arrived, by parts."""
         self.reported = 0
         self._now = now
         self._lives = lives
         self._most_s = most_s
         self._open: dict[Key, int] = {}
-        """How many of the first calls need not be looked at any more."""
+        """How many of the first calls are done with."""
 
     def make(
         self,
@@ -121,7 +121,7 @@ class Ledger:
         return len(calls)
 
     def hear(self, method: str, source: int, target: int, number: int) -> Broken | None:
-        """A call has come; what is wrong with that."""
+        """A call has arrived; returns what is wrong with that."""
         way = WAYS[method]
         key, calls = (way, source, target), self.calls.get((way, source, target), [])
         name = f"{way}, {source} → {target}, {method} {number}"
@@ -144,14 +144,14 @@ class Ledger:
         return self._lateness(key, call, name)
 
     def _lateness(self, key: Key, call: Call, name: str) -> Broken | None:
-        """What is wrong with how long a call took that has come."""
+        """What is wrong with the time that an arrived call took."""
         waited_s = self._now() - call.made_at
         if waited_s < self._most_s(*key) or self._may_miss(key, call):
             return None
         return Broken("P2", f"{name} came after {waited_s:.2f} s, in peace", *key[1:])
 
     def report(self, method: str, source: int, target: int) -> Broken | None:
-        """The caller was told that its call does not arrive; it is the first of this life of it that has not."""
+        """A call was reported to its caller as undelivered: it is the first open call of this life of the caller."""
         way = WAYS[method]
         key, life = (way, source, target), self._lives.life(way.split()[0], source)
         for call in self.calls.get(key, [])[self._open.get(key, 0) :]:
@@ -166,7 +166,7 @@ class Ledger:
         return Broken("P2", f"{way}, {source} → {target}: {method} was reported, but it had come", source, target)
 
     def unrest(self) -> tuple[str, int, int] | None:
-        """A call that is neither heard nor reported, and ought to be."""
+        """A call that has neither arrived nor been reported, and should have."""
         for key, calls in self.calls.items():
             for at in range(self._open.get(key, 0), len(calls)):
                 call = calls[at]
@@ -186,7 +186,7 @@ class Ledger:
         return other is not None and (self._lives.is_over("cell", target, other.life) or not other.has())
 
     def _may_vanish(self, key: Key, call: Call) -> bool:
-        """Nobody is left to be told, and nobody to hear it."""
+        """Whether a call may be missing without a report: neither its caller nor its callee exists any more."""
         way, source, _ = key
         is_nobody_told = way in OF_CLIENTS or self._lives.is_over(way.split()[0], source, call.source_life)
         return is_nobody_told and self._may_miss(key, call)

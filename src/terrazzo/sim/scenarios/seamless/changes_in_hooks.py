@@ -1,4 +1,4 @@
-"""What entities do in the hooks of leaving and entering a cell: they change there, and some end there.
+"""Changes and ends in the hooks of leaving and entering a cell.
 
 A change in `on_entered_cell` is in no step yet: the next tick closes it. An entity that ends in `on_leaving_cell` does
 not leave. Each of the two is left out of some worlds, and drawn from a stream of its own.

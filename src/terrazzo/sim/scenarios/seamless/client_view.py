@@ -1,12 +1,12 @@
 """The checks of what one client of the seamless scenario is sent, message by message (P4).
 
 no message is a violation      the messages fit together (`sync.view`): nothing twice, all in pairs
-a description                  is what the entity was at that number, and nothing older than was sent before
+a description                  is the state of the entity at that number, and not older than what was sent before
 changes and calls              exactly the next of the entity's story: none missing, twice, early or late
 places                         one that the entity had in that space, as exact as packing allows; never back
 leaving                        has a reason: the entity was far away lately, or ended (without faults)
 a body is lost                 only when the game did that
-at rest                        everything in the area is there and equal, nothing else is
+at rest                        the client has everything in the area, with equal values, and nothing else
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import Position
 
 PLACE_M = 1e-3
-"""Places travel as 32-bit floats."""
+"""Places are sent as 32-bit floats."""
 ANGLE = 2 * pi / 256 + 1e-3
 LATELY_S = 5.0
-"""Without faults nothing is later than this."""
+"""Without faults no effect is later than this."""
 
 
 class ViewJudge:
@@ -50,27 +50,27 @@ class ViewJudge:
     def __init__(self, name: str, judge: Judge) -> None:
         self.name = name
         self.heard = 0
-        """Changes and calls that came."""
+        """The number of changes and calls received."""
         self._judge = judge
         self._at: dict[int, tuple[Story, Span]] = {}
-        """The entities that this client has, and where in their stories it is."""
+        """The entities that this client has, and its progress in their stories."""
         self._past: dict[tuple[int, int], int] = {}
-        """Where it was when an entity left, by entity and life."""
+        """Its progress when an entity left, by entity and life."""
         self._passed: dict[tuple[int, int], int] = {}
-        """Which of its places an entity had reached when this client last heard of it, by entity and life."""
+        """The latest place of an entity that this client has had, by entity and life."""
         self._answers = 0
         self._own = 0
         self._catching: dict[int, Catching] = {}
-        """Of the entities that this client has: what it is told in place of what no history has."""
+        """Of the entities that this client has: the values that it gets in place of facts that no history has."""
         self.own_since = inf
-        """When its client got the body that it has now."""
+        """When this client got its present body."""
         self._ended = -1
-        """The last life of the own body of which the client was told the end."""
+        """The last life of the own body with an end that this client has received."""
         self._turns: dict[int, int] = {}
         """How often each entity has come or gone."""
 
     def on_event(self, event: Event, view: View) -> None:
-        """The client was told something."""
+        """The client has received something."""
         if isinstance(event, CellPlayer | CellLost | Entered | Left):
             self._turns[event.entity.id] = self._turns.get(event.entity.id, 0) + 1
         if isinstance(event, Violation):
@@ -88,14 +88,14 @@ class ViewJudge:
         elif isinstance(event, Left):
             self._on_left(event.entity, view)
         elif isinstance(event, CellLost):
-            self._past.clear()  # with the next body the story of the others begins anew, wherever that cell is
+            self._past.clear()  # with the next body all other entities are described anew
             self._at.pop(event.entity.id)
             is_over, own = self._ends_one(event.entity.id), event.entity.id
             check(is_over, "P4", f"{self.name} lost its body, which lives", self.name, own)
 
     def _ends_one(self, entity: int) -> bool:
-        """Whether a body of the own entity has ended of which this client was not told yet. By the time that a client
-        is told of a body, the next one may be there, and look the same."""
+        """Whether a body of the own entity has ended without this client having received that. When a client receives
+        the end of a body, the next one may exist already, and look the same."""
         over = [each.life for each in self._judge.stories[entity] if each.life > self._ended and each.is_over]
         self._ended = min(over, default=self._ended)
         return bool(over)
@@ -120,7 +120,7 @@ class ViewJudge:
         self.own_since = self._judge.world.clock.now
 
     def _place(self, seen: Seen) -> tuple[Story, int]:
-        """Of what a description tells, and up to which fact."""
+        """The story that a description belongs to, and the number of facts that it includes."""
         stories = self._judge.stories.get(seen.id, [])
         story = next((each for each in reversed(stories) if each.life == life_of(seen.number)), None)
         mark = None if story is None else story.marks.get(seen.number)
@@ -137,14 +137,14 @@ class ViewJudge:
         what = f"{self.name} was shown {seen} at number {seen.number} (fact {mark}) as it was not: {span}"
         check(fits, "P4", what, self.name, seen.id)
         before = self._past.get((seen.id, story.life), 0)
-        what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before}"
+        what = f"{self.name} was shown {seen} as of fact {mark} after {before}"
         check(mark >= before, "P4", what, self.name, seen.id)
         self._at[seen.id] = (story, Span(mark, mark))
         self._catching[seen.id] = Catching()
         self._check_shown(seen)
 
     def _check_shown(self, seen: Seen) -> None:
-        """Nobody is shown who has been withheld for long."""
+        """Checks that no entity is shown that has been withheld for long."""
         own, now = self._own, self._judge.world.clock.now
         is_hidden = self._judge.riding_and_visibility.withheld(own).get(seen.id, inf) < now - LATELY_S
         what = f"{self.name} was shown {seen}, which is withheld from it"
@@ -159,8 +159,8 @@ class ViewJudge:
             check(self._has_reason(story, self._at[view.player.id][0], since), "P4", what, self.name, seen.id)
 
     def misses(self, story: Story, view: View, since: float, lag_s: float) -> bool:
-        """Whether an entity that lives is not in a view, though it has been near since then (`sightings.py`):
-        wherever the two may be for one cell, which has the place of one of them up to `lag_s` later."""
+        """Whether a living entity is missing in a view though it has been near since then (`sightings.py`). A cell may
+        have the place of one of the two up to `lag_s` later: all such pairs of places must be near."""
         own = view.player
         if own is None or own.id not in self._at or view.find(story.entity) is not None or self.own_since > since:
             return False
@@ -170,8 +170,8 @@ class ViewJudge:
         return not (is_young or is_hidden or self._has_reason(story, mine, since, lag_s))
 
     def _has_reason(self, story: Story, own: Story, since: float, lag_s: float = inf) -> bool:
-        """Whether the two were apart since then, or one of them is no more, or the client sees less far than before.
-        Places are compared that the two had within `lag_s`."""
+        """Whether the two were apart since then, or one of them has ended, or the client's radius is smaller than
+        before. Places are compared that the two had within `lag_s`."""
         if story.is_over or own.is_over or self._judge.looked.get(own.entity, -inf) > since:
             return True
         if self._judge.riding_and_visibility.was_touched(own.entity, story.entity, since):
@@ -186,7 +186,7 @@ class ViewJudge:
             if is_within(a, a_until, b, b_until, lag_s)
         )
 
-    # What they do.
+    # Changes, calls, places.
 
     def _on_changed(self, seen: Seen, name: str, *, is_own: bool) -> None:
         if not seen.state.layout.properties[seen.state.layout.index[name]].flags.value.base:
@@ -195,7 +195,7 @@ class ViewJudge:
     def _on_called(self, event: Called, *, is_own: bool) -> None:
         name, number = event.method.name, int(event.args[0])
         if name == "on_noted":
-            what = f"{self.name} heard answer {number} of its base after {self._answers}"
+            what = f"{self.name} got answer {number} of its base after {self._answers}"
             check(number == self._answers + 1, "P4", what, self.name, event.entity.id)
             self._answers = number
         else:
@@ -211,7 +211,7 @@ class ViewJudge:
         if after is None:
             known = [place for place, each in enumerate(track.facts) if each == fact]
             due = track.facts[at.low][0] if at.low < len(track.facts) else "nothing"
-            what = f"{self.name} was told {words} of {seen}: fact {known}, but {due} (fact {at.low}) was due"
+            what = f"{self.name} got {words} of {seen}: fact {known}, but {due} (fact {at.low}) was due"
             check(False, "P4", what, self.name, seen.id)
         assert after is not None
         self._at[seen.id] = (story, after)
@@ -230,14 +230,15 @@ class ViewJudge:
                 self._passed[key] = at
                 return
         where = f"at {seen.position} in {view.space}, where it was not since place {first}"
-        what = f"{self.name} was told that {seen} is {where}"
+        what = f"{self.name} got that {seen} is {where}"
         check(False, "P4", what, self.name, seen.id)
 
     def _check_ride(self, seen: Seen, view: View) -> bool:
-        """Whoever rides on what this client sees is where that is, at a seat that it had; whether it does."""
+        """Checks that a rider is at its vehicle, at a seat that it had; returns whether it rides on a vehicle that this
+        client has."""
         if seen.ride is None:
             return False
-        what = f"{self.name} was told that {seen} rides at {seen.ride}, which it never did"
+        what = f"{self.name} got that {seen} rides at {seen.ride}, which it never did"
         check(
             self._judge.riding_and_visibility.has_ridden(seen.id, encode_ride(seen.ride)),
             "P4",
@@ -249,7 +250,7 @@ class ViewJudge:
         if vehicle is None:
             return False
         if vehicle.ride is not None:
-            return True  # it has just boarded something itself, and will be lost to its own riders
+            return True  # the vehicle has just boarded another one, and its own riders will lose it
         place = place_on(vehicle.position, vehicle.direction, seen.ride)
         what = f"{self.name} sees {seen} at {seen.position}, which is not its seat on {vehicle}: {place}"
         check(place == (seen.position, seen.direction), "P4", what, self.name, seen.id)
@@ -258,7 +259,7 @@ class ViewJudge:
     # At rest.
 
     def unrest(self, view: View, real: Real, reals: list[Real]) -> str | None:
-        """How the view differs from what it should be."""
+        """A difference between the view and the true state."""
         own = view.player
         assert own is not None
         if view.space != real.body.space.id:
@@ -280,7 +281,7 @@ class ViewJudge:
         return problem
 
     def area(self, real: Real, others: list[Real]) -> tuple[set[int], set[int]]:
-        """Who must be in the area of a real's client, and who may be."""
+        """The entities that must be in the area of a real's client, and those that may be."""
         radius = self._judge.radii.get(real.body.id, self._judge.shape.area_radius_m)
         seen = [other for other in others if other.body.kind.schema.on_client]
         farther = radius + real.body.core.game.policy.area_hysteresis_m + 2 * NEAR_M
@@ -292,7 +293,7 @@ class ViewJudge:
         )
 
     def _difference(self, seen: Seen, real: Real, view: View) -> str | None:
-        """Of one entity at rest."""
+        """A difference of one entity at rest."""
         if seen.ride != real.body.ride:
             return f"{self.name} sees {seen} ride {seen.ride}, it rides {real.body.ride}"
         is_own = seen is view.player
@@ -300,14 +301,14 @@ class ViewJudge:
         return wrong if wrong is not None or is_own else self._misplaced(seen, real, view)
 
     def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
-        """What it has not heard."""
+        """The facts that it has not received."""
         story, at = self._at[seen.id]
         spans = [] if is_own else self._judge.gaps.spans(self._own, story)
         due = story.own.due(at) if is_own else self._catching[seen.id].due(story.others, at, spans)
-        return None if due is None else f"{self.name} has not heard {due[0]} of {seen} (fact {at.low})"
+        return None if due is None else f"{self.name} has not got {due[0]} of {seen} (fact {at.low})"
 
     def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
-        """Where it is not, or where it does not look."""
+        """A wrong place or direction."""
         error, place = packing_m(seen, view), place_of(seen, real, view)
         if any(abs(a - b) > error for a, b in zip(seen.position, place, strict=True)):
             return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
@@ -318,17 +319,17 @@ class ViewJudge:
 
 
 def timed(stays: list[Stay]) -> list[tuple[Stay, float]]:
-    """Each stay, and until when it was."""
+    """Each stay, with its end."""
     return list(zip(stays, [*(each.since for each in stays[1:]), inf], strict=True))
 
 
 def is_within(a: Stay, a_until: float, b: Stay, b_until: float, lag_s: float) -> bool:
-    """Whether some moments of two stays are no more than this from each other."""
+    """Whether some moments of two stays are at most `lag_s` apart."""
     return a.since <= b_until + lag_s and b.since <= a_until + lag_s
 
 
 def inside(real: Real, others: list[Real], radius: float) -> set[int]:
-    """Who is so near, on the ground; some are seen from farther."""
+    """The entities within the radius, on the ground, plus the appeal of their type."""
     x, _, z = real.body.position
     away = {
         other.body.id: hypot(other.body.position[0] - x, other.body.position[2] - z)
@@ -339,24 +340,24 @@ def inside(real: Real, others: list[Real], radius: float) -> set[int]:
 
 
 def vehicle_of(seen: Seen, view: View) -> Seen | None:
-    """What carries an entity before the eyes of this client."""
+    """The vehicle of an entity, as this client has it."""
     return None if seen.ride is None else view.find(seen.ride.vehicle)
 
 
 def place_of(seen: Seen, real: Real, view: View) -> Position:
-    """Where a client sees an entity at rest: where it is; on a vehicle that it knows at the seat, which may be beyond
-    the bounds of the space: the client does not know them."""
+    """The place at which a client has an entity at rest: its true place; on a vehicle that the client has, the seat.
+    The seat may be beyond the bounds of the space, which clients do not have."""
     if seen.ride is None or vehicle_of(seen, view) is None:
         return real.body.position
     vehicle = real.body.core.bodies.get(seen.ride.vehicle)
     if vehicle is None:
-        return real.body.position  # the real has lost it, and the client will hear of that
+        return real.body.position  # the real has lost its vehicle; the client will receive that
     return place_on(vehicle.position, vehicle.direction, seen.ride)[0]
 
 
 def packing_m(seen: Seen, view: View) -> float:
-    """How far off a packed place may be: it has eight bits of its distance from the viewer. On a vehicle it is that of
-    the vehicle, and of how it has turned."""
+    """The error of a packed place: it has eight bits of the distance from the viewer. On a vehicle, the error of the
+    vehicle's place and of its direction."""
     own, vehicle = view.player, vehicle_of(seen, view)
     assert own is not None
     carrier = vehicle or seen
@@ -367,7 +368,7 @@ def packing_m(seen: Seen, view: View) -> float:
 
 
 def values(seen: Seen, track: Track) -> dict[str, bytes]:
-    """What a client has of an entity, as far as this audience gets it from the cell."""
+    """The values that a client has of an entity, as far as this audience gets them from the cell."""
     return {name: encoded(seen, name) for name in seen.state.layout.names if track.has(name)}
 
 

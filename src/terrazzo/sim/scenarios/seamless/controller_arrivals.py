@@ -22,11 +22,11 @@ Place = tuple[float, float, float]
 GOAL_M = 0.01
 """Places are 32-bit floats, and a walk ends within a millimetre of its goal."""
 WALKED_M = 5e-4
-"""A follower that has to walk at all walks farther than that."""
+"""A follower that has to walk walks at least this far."""
 SLOW_M_S = 6.0
 """Slower than anything that goes to a point."""
 NUMBERS = (10, 11)
-"""Of movements that take the place of others; timers have other numbers."""
+"""The numbers of movements that replace others; timers have other numbers."""
 
 
 class ControllerArrivals:
@@ -34,14 +34,14 @@ class ControllerArrivals:
 
     def __init__(self, world: World, story: Callable[[int], Story | None]) -> None:
         self.restless = world.rng("errands").choice([0.0, 0.1, 0.3])  # another name would change all worlds
-        """How often an entity that is under way changes its mind, each time it lives."""
+        """How often an entity that is under way replaces its movement, each time it acts."""
         self._world = world
         self._story = story
         self._rngs: dict[int, Random] = {}
         self._goals: dict[tuple[int, int], Place] = {}
         self._speeds: dict[tuple[int, int], float] = {}
         self._met: dict[tuple[int, int], tuple[Place, int]] = {}
-        """Where a follower caught up last, and how many places it had had by then."""
+        """The place where a follower caught up last, and how many places it had had by then."""
 
     def rng(self, entity: int) -> Random:
         """The entity's own stream for this."""
@@ -50,11 +50,11 @@ class ControllerArrivals:
         return self._rngs[entity]
 
     def is_restless(self, entity: int) -> bool:
-        """Whether an entity that is under way goes elsewhere now."""
+        """Whether an entity that is under way replaces its movement now."""
         return bool(self.restless) and self.rng(entity).random() < self.restless
 
     def aim(self, entity: int, number: int, goal: Place | None, speed: float = inf) -> None:
-        """A controller begins; to a point, or without one. `speed`: of a follower."""
+        """A controller begins, with its goal if it has one. `speed`: of a follower."""
         self._met.pop((entity, number), None)
         self._speeds[entity, number] = speed
         self._goals.pop((entity, number), None)
@@ -62,11 +62,11 @@ class ControllerArrivals:
             self._goals[entity, number] = goal
 
     def is_slow(self, entity: int, number: int) -> bool:
-        """Whether a follower may be under way for longer than peace may take: the world is a hundred metres wide."""
+        """Whether a follower is too slow to catch up within the bounds of peace: the world is a hundred metres wide."""
         return self._speeds.get((entity, number), inf) < SLOW_M_S
 
     def reach(self, entity: int, number: int, place: Place) -> Broken | None:
-        """on_reached, here; what is wrong with that."""
+        """on_reached runs at this place; returns what is wrong with that."""
         goal = self._goals.pop((entity, number), None)
         if goal is not None:
             away = dist(goal, place)
@@ -75,7 +75,7 @@ class ControllerArrivals:
         return self._catch_up(entity, number, place)
 
     def _catch_up(self, entity: int, number: int, place: Place) -> Broken | None:
-        """One that follows; it has walked since the last time, or has come from there to here."""
+        """Checks that a follower has walked since the last time that it caught up."""
         story, met = self._story(entity), self._met.get((entity, number))
         places = [] if story is None else story.places
         self._met[entity, number] = (place, len(places))

@@ -1,12 +1,12 @@
-"""What an entity did, as the judge recorded it: the story that clients and ghosts are compared with (P3, P4).
+"""The story of an entity as the judge recorded it: clients and ghosts are compared with it (P3, P4).
 
 A story is one life of one cell part. It has a **track** for each audience (the own client; all other clients): the
 changes and calls that this audience gets, in order. The progress of a client in a track is one number, how many facts
 it has received. Values are unique (`entity_types.py`), so a whole description shows between which two facts it was
 made:
 
-    facts      hp=3   said 1   bag=…   said 2   hp=7          a description with hp=3 and the new bag
-    heard   0      1        2       3        4       5        was made at 3 or at 4, before hp=7
+    facts        hp=3   said 1   bag=…   said 2   hp=7        a description with hp=3 and the new bag
+    progress  0      1        2       3        4       5      was made at 3 or at 4, before hp=7
 
 After it everything must come in the order of the track, and nothing else. Only calls between the two ends of that span
 may be missing: the description does not show whether they were made before it. Descriptions of others have the number
@@ -33,7 +33,7 @@ Fact = tuple[str, bytes | int]
 
 
 class Row(NamedTuple):
-    """What a ghost is."""
+    """The state of a ghost at one number."""
 
     properties: bytes
     position: Position
@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Stay(NamedTuple):
-    """Where it was, and since when."""
+    """A place, and since when the entity was there."""
 
     since: float
     space: int
@@ -58,12 +58,12 @@ class Span(NamedTuple):
 
 
 class Track:
-    """What one audience is to hear."""
+    """The facts of one audience."""
 
     def __init__(self, receiver: Receiver, layout: Layout, values: list[object]) -> None:
         self.facts: list[Fact] = []
         self.now: dict[str, bytes] = {}
-        """Every property that this audience sees, as it sees it."""
+        """Every property that this audience gets, with its present value."""
         self._codecs = {each.name: each.codec_for(receiver) for each in layout.properties if receiver.gets(each.flags)}
         for name, value in zip(layout.names, values, strict=True):
             if name in self._codecs:
@@ -72,8 +72,8 @@ class Track:
         self._starts: dict[str, list[int]] = {name: [0] for name in self.now}
 
     def change(self, prop: Property, value: object) -> bool:
-        """A property has a new value; False when it had it before, which the game must not do. What changed where this
-        audience sees nothing is no fact."""
+        """A property has a new value; False when it had the value before, which the game must avoid. A change of a
+        hidden part of the value is no fact of this audience."""
         name = prop.name
         seen = self._codecs[name].encode(value)
         if seen == self.now[name] and self._codecs[name] is not prop.codec:
@@ -82,7 +82,7 @@ class Track:
         return self._add(name, seen)
 
     def is_new(self, prop: Property, value: object) -> bool:
-        """Whether a change to this value would be one that the game may make."""
+        """Whether the game may change the property to this value."""
         seen = self._codecs[prop.name].encode(value)
         is_hidden = seen == self.now[prop.name] and self._codecs[prop.name] is not prop.codec
         return is_hidden or (prop.name, seen) not in self._since
@@ -99,20 +99,20 @@ class Track:
         self._since[method, number] = len(self.facts)
 
     def has(self, name: str) -> bool:
-        """Whether this audience sees the property."""
+        """Whether this audience gets the property."""
         return name in self._starts
 
     def place(self, fact: Fact) -> int | None:
-        """How many facts there were with this one; 0 for what was so at first."""
+        """The number of facts up to this one; 0 for an initial value."""
         return self._since.get(fact)
 
     def start(self, name: str, mark: int) -> int:
-        """Since when a property was as it was after so many facts."""
+        """The number of facts after which a property had the value that it had after `mark` facts."""
         starts = self._starts[name]
         return starts[bisect_right(starts, mark) - 1]
 
     def span(self, values: dict[str, bytes]) -> Span | str:
-        """Where these values were all there at once; or what is wrong with them."""
+        """The span in which the entity had all these values at once; or what is wrong with them."""
         low, high = 0, len(self.facts)
         latest = earliest = ""
         for name, value in values.items():
@@ -129,7 +129,7 @@ class Track:
         return Span(low, high) if low <= high else f"{earliest} is older than {latest} was new"
 
     def follow(self, at: Span, fact: Fact) -> Span | None:
-        """Where a listener is after hearing this; None when something else was due."""
+        """The progress of a client after this fact; None when another fact was due."""
         place = at.low
         while place < len(self.facts):
             if self.facts[place] == fact:
@@ -140,7 +140,7 @@ class Track:
         return None
 
     def due(self, at: Span) -> Fact | None:
-        """What must still come; None when nothing must."""
+        """The next fact that must still arrive; None if there is none."""
         return next((fact for fact in self.facts[max(at) :]), None) or next(
             (fact for fact in self.facts[at.low : at.high] if isinstance(fact[1], bytes)), None
         )
@@ -158,9 +158,9 @@ class Story:
         self.others = Track(Receiver.OTHER_CLIENTS, layout, values)
         self.rows: dict[int, Row] = {}
         self.told: dict[int, list[Event]] = {}
-        """What each step told other clients; steps that told nothing are left out."""
+        """The events of each step for other clients; steps without events are left out."""
         self.marks: dict[int, int] = {}
-        """How many facts for others there were when a step was closed."""
+        """The number of facts for others when a step was closed."""
         self.places: list[Stay] = []
         self.number = -1
         self.is_over = False
@@ -171,7 +171,7 @@ class Story:
         return sum(not track.change(prop, value) for track in self._tracks(prop)) == 0
 
     def is_new(self, prop: Property, value: object) -> bool:
-        """Whether a property has not had this value yet, as any audience sees it."""
+        """Whether a property has not had this value yet, for any audience."""
         is_other = prop.codec.encode(value) != self.values[prop.name]
         return is_other and all(track.is_new(prop, value) for track in self._tracks(prop))
 
@@ -179,7 +179,7 @@ class Story:
         return [track for track in (self.own, self.others) if track.has(prop.name)]
 
     def step(self, now: float, number: int, row: Row, told: list[Event]) -> str | None:
-        """The real is this with this number, and told this; what is wrong with that."""
+        """The real has closed a step, with this state and these events; returns what is wrong with that."""
         if number in self.rows:
             return None if self.rows[number] == row else f"has changed without a step after {number}"
         if self.rows and number != self.number + 1:
@@ -195,32 +195,33 @@ class Story:
         return None
 
     def stays(self, since: float) -> list[Stay]:
-        """Where it was in that time."""
+        """The places where it was in that time."""
         first = len(self.places) - 1
         while first > 0 and self.places[first].since > since:
             first -= 1
         return self.places[max(first, 0) :]
 
     def told_between(self, low: int, high: int) -> list[Event]:
-        """What the steps after `low`, up to `high`, told other clients, but for what a later step has replaced."""
+        """The events of the steps after `low`, up to `high`, for other clients, without those that a later step has
+        replaced."""
         steps = [(number, each) for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
         last = {each.subject: number for number, each in steps}
         return [each for number, each in steps if not each.manner.is_latest or last[each.subject] == number]
 
 
 def alighted(told: list[Event]) -> list[Position]:
-    """Where it alighted in a step; it may have gone on in the same one."""
+    """The places at which it alighted in a step; it may have moved on in the same step."""
     rides = [decode_ride(each.told.body) for each in told if each.subject == RIDE]
     return [ride.position for ride in rides if not ride.vehicle]
 
 
 def values_of(layout: Layout, values: list[object]) -> dict[str, bytes]:
-    """Encoded, by name."""
+    """The encoded values by name."""
     return {name: codec.encode(value) for name, codec, value in zip(layout.names, layout.codecs, values, strict=True)}
 
 
 def row_of(body: Body) -> Row:
-    """What a ghost of this body is, or would be."""
+    """The state of a ghost of this body at its present number."""
     layout = body.kind.schema.ghost_layout
     properties = layout.row.encode(body.state.values()[: len(layout)])
     return Row(properties, body.position, body.direction, body.space.id, pack_ride(body))

@@ -1,6 +1,6 @@
 """The entity types of the seamless scenario, with a property for every audience, and their client parts.
 
-    Avatar     played by a client                         Giant   is seen from farther than others (appeal)
+    Avatar     the entity of a player                     Giant   is seen from farther than others (appeal)
     Creature   walks by its own timers, jumps, is reborn  Trap    has no client part; has a proximity trigger
     Runner     walks with controllers
 
@@ -45,7 +45,7 @@ class Item(Record):
 
 
 class Pose(Record):
-    """A record with something inside that changes by itself."""
+    """A record with fields that are changed one by one."""
 
     stance: UInt32 = 0
     marks: Array[UInt32]
@@ -69,7 +69,7 @@ class Avatar(EntityType):
 
 
 class Creature(EntityType):
-    """Wanders about; nobody plays it."""
+    """Wanders about; it has no client of its own."""
 
     strides: UInt32 = prop(ALL_CLIENTS)
     trail: Array[UInt32] = prop(OTHER_CLIENTS)
@@ -100,7 +100,7 @@ class Giant(EntityType):
 
 
 class Trap(EntityType):
-    """No client ever hears of it."""
+    """It is never sent to clients."""
 
     caught: UInt32 = prop(CELL_PUBLIC)
     secret: UInt32 = prop(CELL_PRIVATE)
@@ -112,23 +112,23 @@ TYPES: tuple[type[EntityType], ...] = (Avatar, Creature, Runner, Giant, Trap)
 
 
 class AvatarClient(Client, of=Avatar):
-    """What a player's program hears."""
+    """The client methods of a player."""
 
     @remote
     def on_said(self, number: UInt32) -> None:
-        """It said something."""
+        """Called for all clients."""
 
     @remote
     def on_waved(self, number: UInt32) -> None:
-        """It waved, and its own client does not hear of it."""
+        """Called for other clients, not for the own one."""
 
     @remote
     def on_whispered(self, number: UInt32) -> None:
-        """Only its own client hears it."""
+        """Called for the own client only."""
 
     @remote
     def on_noted(self, number: UInt32) -> None:
-        """From the own base part."""
+        """Called by the own base part."""
 
 
 class CreatureClient(Client, of=Creature):
@@ -136,7 +136,7 @@ class CreatureClient(Client, of=Creature):
 
     @remote
     def on_cried(self, number: UInt32) -> None:
-        """It cried."""
+        """Called for all clients."""
 
 
 class RunnerClient(Client, of=Runner):
@@ -149,5 +149,5 @@ class GiantClient(Client, of=Giant):
 
 @cache
 def schema() -> Schema:
-    """The same for every world."""
+    """The schema, the same one for every world."""
     return build(TYPES).checked()

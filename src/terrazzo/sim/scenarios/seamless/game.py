@@ -1,8 +1,8 @@
-"""What the entities of the seamless scenario do: everything a game can do, all the time, wherever they are.
+"""The behaviour of the entities of the seamless scenario: everything that a game can do, all the time, in every cell.
 
 Each call carries its number and its caller; the callee reports it to the judge, which has the list of expected calls.
 The classes refer to the judge as `judge`: each world has a judge of its own, and so classes of its own (`game_of`).
-What they share is in `behaviour.py`.
+Their common part is in `behaviour.py`.
 """
 
 from __future__ import annotations
@@ -44,23 +44,23 @@ TRIGGER_M = 7.0
 
 
 class AvatarBase(PlayedHome, of=Avatar):
-    """The part of a player that stays."""
+    """The base part of a player."""
 
     @exposed
     def ask(self, number: UInt32) -> None:
-        """From the own client; answered by both parts."""
+        """Called by the own client; answered by both parts."""
         self.judge.check(self.judge.calls.hear("ask", self.id, self.id, number))
         self.client.on_noted(self.judge.answer(self.id))
         self._nod()
 
     @exposed(rate=RATES["ring"])
     def ring(self, number: UInt32) -> None:
-        """From the own client, which may call it seldom."""
+        """Called by the own client, at a low rate."""
         self.judge.check(self.judge.rates.run("ring", self.id, self.id, number))
 
     @remote
     def note(self, number: UInt32) -> None:
-        """From the own cell part; answered."""
+        """Called by the own cell part; answered."""
         self.judge.check(self.judge.calls.hear("note", self.id, self.id, number))
         self._nod()
         if self.judge.saves.is_wished():
@@ -80,7 +80,7 @@ class AvatarCell(Being, of=Avatar):
         self.rank = self.judge.unique()
 
     def live(self) -> None:
-        """Its own pulse, beside what its player does."""
+        """Acts by its own timer, besides the acts of its player."""
         rng = self.judge.rng(self.id)
         if rng.random() < 0.3:
             self.rank = self.judge.unique()
@@ -90,18 +90,18 @@ class AvatarCell(Being, of=Avatar):
 
     @exposed
     def do(self, number: UInt32, deed: UInt32, value: UInt32) -> None:
-        """One of many things; the client chooses."""
+        """Does one of many things; the client chooses."""
         self.judge.check(self.judge.calls.hear("do", self.caller, self.id, number))
         DEEDS[deed % len(DEEDS)](self, value)
 
     @exposed(rate=RATES["rush"])
     def rush(self, number: UInt32) -> None:
-        """From the own client, which may call it so often."""
+        """Called by the own client, with a rate."""
         self.judge.check(self.judge.rates.run("rush", self.id, self.caller, number))
 
     @exposed(to=ALL_CLIENTS)
     def poke(self, number: UInt32, source: Int32) -> None:
-        """Another player's client calls."""
+        """Called by another player's client."""
         self.judge.check(self.judge.calls.hear("poke", self.caller, self.id, number))
         self.hp = self.judge.unique()
 
@@ -109,29 +109,30 @@ class AvatarCell(Being, of=Avatar):
         self.hp = self.judge.unique()
 
     def _feel(self, value: int) -> None:
-        """Two values in one step, of which no client sees both; and one for the own client and the ghosts."""
+        """Changes, in one step, two properties of which no client gets both, and one of the own client and the
+        ghosts."""
         self.mood = self.judge.unique()
         self.gold = self.judge.unique()
         self.fame = self.judge.unique()
 
     def _put(self, value: int) -> None:
-        """A slice: something more at the end, and nothing too much at the beginning."""
+        """A slice: adds an element at the end, and removes some at the beginning if there are many."""
         self.bag.append(Item(kind=self.judge.unique()))
         if len(self.bag) > BAG_MAX:
             del self.bag[:3]
 
     def _count(self, value: int) -> None:
-        """One thing inside."""
+        """Changes one field of an element."""
         if self.bag:
             self.bag[value % len(self.bag)].count = self.judge.unique()
 
     def _swap(self, value: int) -> None:
-        """A slice in the middle."""
+        """Replaces a slice in the middle."""
         at = value % (len(self.bag) + 1)
         self.bag[at : at + 2] = [Item(kind=self.judge.unique()) for _ in range(1 + value % 3)]
 
     def _pose(self, value: int) -> None:
-        """Inside a record, and in an array inside of it."""
+        """Changes a field of a record, or an array inside it."""
         self.pose.stance = self.judge.unique()
         self.pose.marks.append(self.judge.unique())
         if len(self.pose.marks) > MARKS_MAX:
@@ -147,7 +148,7 @@ class AvatarCell(Being, of=Avatar):
         self.client.on_whispered(self.judge.speak(self.id, "on_whispered", own=True, others=False))
 
     def _look(self, value: int) -> None:
-        """Sees farther, or less far."""
+        """Changes its radius."""
         radius = self.judge.shape.radius(value)
         self.judge.look(self.id, radius)
         self.set_aoi_radius(radius)
@@ -160,7 +161,7 @@ class AvatarCell(Being, of=Avatar):
             self.jump()
 
     def _vanish(self, value: int) -> None:
-        """The body ends; its base makes another."""
+        """Ends the body; its base makes another."""
         if value % 4 == 0 and self.judge.shape.has_jumps:
             self.judge.radii.pop(self.id, None)
             self.perish()
@@ -196,7 +197,7 @@ class CreatureCell(Being, of=Creature):
         self.trail.append(self.judge.unique())
 
     def live(self) -> None:
-        """One stride, and perhaps something more."""
+        """Makes one stride, and perhaps something more."""
         rng = self.judge.rng(self.id)
         self.strides += 1
         self.stride(rng.choice([0.5, 2.0, 2.0, 6.0, 60.0]))
@@ -223,10 +224,10 @@ class RunnerBase(Home, of=Runner):
 
 
 class RunnerCell(Being, of=Runner):
-    """Goes to a goal, follows somebody, turns around; each controller ends once."""
+    """Goes to a goal, follows an entity, turns around; each controller ends once."""
 
     def live(self) -> None:
-        """Begins something new, if nothing is under way; or gives it up."""
+        """Begins a controller, if none is under way; or cancels it."""
         rng, mine = self.judge.rng(self.id), self._controllers()
         if mine and rng.random() < 0.1:
             self.judge.once.end(self.id, mine[0], "cancelled")
@@ -240,8 +241,8 @@ class RunnerCell(Being, of=Runner):
         return [number for (own, number) in self.judge.once.controllers if own[0] == self.id]
 
     def rest(self) -> None:
-        """It follows nobody any more where there are riders (it would never get to who rides on itself), and where it
-        is so slow that it would not have caught up by the time at which rest is judged."""
+        """Stops following in worlds with riders (it would never reach an entity that rides on itself), and where it is
+        too slow to catch up before rest is judged."""
         for (own, number), what in list(self.judge.once.controllers.items()):
             is_in_vain = bool(self.judge.riding_and_visibility.ride) or self.judge.controller_arrivals.is_slow(
                 self.id, number
@@ -251,7 +252,7 @@ class RunnerCell(Being, of=Runner):
                 self.cancel(number)
 
     def on_boarded(self) -> None:
-        """Whatever it was about is given up."""
+        """All its controllers end."""
         for number in self._controllers():
             self.judge.once.end(self.id, number, "cancelled")
 
@@ -270,7 +271,7 @@ class RunnerCell(Being, of=Runner):
             self._note(self.turn_to(rng.uniform(-pi, pi), 2.0), "turn_to")
 
     def _change_its_mind(self, number: int) -> None:
-        """Another movement takes the place of the one that is under way, of which nothing more is heard."""
+        """Replaces the movement that is under way, which must not be reported any more."""
         own, rng = (self.id, self.judge.life("cell", self.id)), self.judge.controller_arrivals.rng(self.id)
         if self.judge.once.controllers.get((own, number)) in ("move_to", "follow"):
             self.judge.once.end(self.id, number, "replaced")
@@ -286,17 +287,17 @@ class RunnerCell(Being, of=Runner):
         self.goals += 1
 
     def on_reached(self, number: int) -> None:
-        """It is where it wanted to be."""
+        """A movement has reached its goal."""
         x, y, z = self.position
         self.judge.check(self.judge.controller_arrivals.reach(self.id, number, (x, y, z)))
         self.judge.check(self.judge.once.meet(self.id, number))
 
     def on_turned(self, number: int) -> None:
-        """It looks where it wanted to look."""
+        """A turn is complete."""
         self.judge.check(self.judge.once.end(self.id, number, "turned"))
 
     def on_move_failed(self, number: int, reason: str) -> None:
-        """It did not get there."""
+        """A movement has failed."""
         self.judge.check(self.judge.once.end(self.id, number, "not reached"))
 
 
@@ -308,7 +309,7 @@ class GiantCell(Being, of=Giant):
     """Walks in long strides."""
 
     def live(self) -> None:
-        """One stride."""
+        """Makes one stride."""
         self.strides += 1
         self.stride(self.judge.rng(self.id).choice([1.0, 8.0]))
 
@@ -318,14 +319,14 @@ class TrapBase(Home, of=Trap):
 
 
 class TrapCell(Being, of=Trap):
-    """Feels who comes near; walks, too, since either may be the one that moves."""
+    """Has a trigger; walks, too, since either entity may be the one that moves."""
 
     def begin(self) -> None:
         """Sets its trigger."""
         self.judge.triggers[self.id] = self.add_proximity(TRIGGER_M)
 
     def live(self) -> None:
-        """One stride, now and then."""
+        """Makes a stride now and then."""
         if self.judge.rng(self.id).random() < 0.3:
             self.stride(3.0)
 
@@ -345,7 +346,7 @@ def game_of(judge: Judge, shape: Shape, *, on_ready: Callable[[Any], None]) -> L
 
 
 def policy_of(player: type[EntityType], shape: Shape, on_ready: Callable[[Any], None]) -> Game:
-    """What the shape of a world says to its game."""
+    """The settings of the game that follow from the shape of a world."""
     return Game(
         player=player,
         spaces=shape.spaces,

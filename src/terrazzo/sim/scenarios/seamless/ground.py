@@ -25,19 +25,19 @@ class SeamlessGround:
     def __init__(self, world: World, shape: Shape) -> None:
         self.is_working = True
         self.changes: dict[str, int] = {}
-        """How often each kind of change was made."""
+        """The number of changes of each kind."""
         self._world = world
         self._shape = shape
         self._rng = world.rng("ground")
         self._cluster: Cluster | None = None
 
     def begin(self, cluster: Cluster) -> None:
-        """The cluster is there: the ground begins to move."""
+        """Begins to change the ground of a cluster."""
         self._cluster = cluster
         if self._shape.ground_s:
             self._world.clock.after(self._shape.ground_s, self._stir)
 
-    # What walkers ask.
+    # Called by walkers.
 
     def reach(self, space: str) -> float:
         """See Ground."""
@@ -72,10 +72,10 @@ class SeamlessGround:
         app = None if self._cluster is None else self._cluster.cell_mgr.app
         return app if isinstance(app, CellAppMgr) else None
 
-    # What is done to it.
+    # Changes.
 
     def _stir(self) -> None:
-        """One change of one space."""
+        """Makes one change in one space."""
         if not self.is_working:
             return
         self._world.clock.after(self._shape.ground_s * self._rng.uniform(0.2, 1.8), self._stir)
@@ -114,7 +114,7 @@ class SeamlessGround:
             manager.move_border(space, path, self._within(max(low, -reach), min(high, reach)))
 
     def _within(self, low: float, high: float) -> float:
-        """Somewhere between, at an end, or just beside the middle."""
+        """A number between, at an end, or just beside the middle."""
         middle = (low + high) / 2
         choices = [self._rng.uniform(low, high), middle, low + EDGE_M, high - EDGE_M]
         return min(high, max(low, self._rng.choice(choices)))

@@ -1,4 +1,4 @@
-"""Which numbers of an entity's story a client may miss, because no history has them any more (P4).
+"""The numbers of an entity's story that a client may miss, because no history has them any more (P4).
 
 A cell keeps the latest steps of each entity (`cell/core/history.py`). A client that has the entity up to a number below
 the floor of that history gets each property that has changed since, with its present value; the calls between are lost
@@ -31,7 +31,7 @@ class Gap(NamedTuple):
 
 
 class Gaps:
-    """What the clients of one world may have missed."""
+    """The gaps of all clients of one world."""
 
     def __init__(self) -> None:
         self._gaps: dict[tuple[int, int], dict[int, int]] = {}
@@ -41,12 +41,12 @@ class Gaps:
         return len(self._gaps)
 
     def note(self, own: int, entity: int, low: int, high: int) -> None:
-        """The client of `own` has the entity up to `low`; it may be told the latest, which has the number `high`."""
+        """The client of `own` has the entity up to `low`, and may be caught up to `high`, the latest number."""
         gaps = self._gaps.setdefault((own, entity), {})
         gaps[low] = max(high, gaps.get(low, low))
 
     def note_all(self, real: Real) -> None:
-        """A client is about to be served, in a world of short histories."""
+        """Called before a client is served, in a world of short histories."""
         witness = witness_of(real)
         assert witness is not None
         if history.STEPS_MAX >= USUAL_STEPS:
@@ -68,14 +68,14 @@ class Gaps:
 
 
 class Catching:
-    """A client of the seamless scenario that is told the latest in place of what is lost."""
+    """A client of the seamless scenario that gets the latest values in place of lost facts."""
 
     def __init__(self) -> None:
         self._owed: dict[str, bytes] = {}
-        """The properties that it must still be told, before anything else."""
+        """The properties that it must still get, before anything else."""
 
     def follow(self, track: Track, at: Span, spans: list[Span], fact: Fact) -> Span | None:
-        """Where the listener is after hearing this; None when it does not fit any gap."""
+        """The progress of the client after this fact; None when it does not fit any gap."""
         if self._owed.get(fact[0]) == fact[1]:
             del self._owed[fact[0]]
             return at
@@ -94,7 +94,7 @@ class Catching:
         return None
 
     def due(self, track: Track, at: Span, spans: list[Span]) -> Fact | None:
-        """What must still come."""
+        """The next fact that must still arrive."""
         if self._owed:
             return next(iter(self._owed.items()))
         due = track.due(at)
@@ -105,5 +105,5 @@ class Catching:
 
 
 def _latest(track: Track, low: int, high: int) -> dict[str, bytes]:
-    """What changed between two places, as it was at the second."""
+    """The properties that changed between two places, with their values at the second."""
     return {name: value for name, value in track.facts[low:high] if isinstance(value, bytes)}

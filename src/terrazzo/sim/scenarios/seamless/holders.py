@@ -2,10 +2,9 @@
 
     holds      its real; or a real that has arrived and waits; or the packed real that was sent and is not confirmed
 
-A copy that was sent is given up when it is confirmed: then its receiver holds the entity, or has sent it on, or has
-destroyed it. If it is given up for any other reason, there is a moment in which no CellApp holds the entity. The
-message on its way then may still arrive; but if its link breaks, the entity is lost, so the moment itself is the
-failure.
+A copy that was sent is dropped when it is confirmed: then its receiver holds the entity, or has sent it on, or has
+destroyed it. If it is dropped for any other reason, there is a moment in which no CellApp holds the entity. The message
+on its way then may still arrive; but if its link breaks, the entity is lost, so the moment itself is the failure.
 
 A CellApp reports to the manager that its cell of a space is empty (`CellEmpty`). The manager relies on that: an entity
 that the CellApp still held would come back, or begin, in a space that the manager has removed.
@@ -29,10 +28,10 @@ class Holders:
         self._judge = judge
         self._apps: list[CellApp] = []
         self._kept: dict[CellApp, dict[int, int]] = {}
-        """By entity, the epoch of the copy that was kept when this was last looked at."""
+        """By entity, the epoch of the copy that was kept at the last check."""
 
     def watch(self, app: CellApp) -> None:
-        """A CellApp has started."""
+        """Called when a CellApp has started."""
         self._apps.append(app)
         self._kept[app] = {}
         send = app.core.send
@@ -45,7 +44,7 @@ class Holders:
         vars(app.core)["send"] = sent
 
     def look(self, app: CellApp) -> None:
-        """After each tick, and each frame that was heard."""
+        """Checks a CellApp after each tick, and each frame received."""
         before = self._kept[app]
         if not before and not app.offloads.kept:
             return
@@ -68,16 +67,16 @@ class Holders:
         held: list[int] = [real.body.id for real in app.reals.values() if real.body.space.id == space]
         kept = [kept.message for kept in app.offloads.kept.values()]
         held += [each.entity for each in (*kept, *_arrivals(app)) if space in _spaces(each)]
-        what = f"{app.me} tells that its cell of space {space} is empty, and holds {sorted(held)} of it"
+        what = f"{app.me} reports that its cell of space {space} is empty, and holds {sorted(held)} of it"
         check(not held, "P1", what, *held)
 
 
 def _arrivals(app: CellApp) -> list[Offload]:
-    """The reals that have come and wait."""
+    """The reals that have arrived and wait."""
     turns = (turn.message for held in app.receiver.held.values() for turn in held.transitions)
     return [each for each in turns if isinstance(each, Offload)]
 
 
 def _spaces(message: Offload) -> tuple[int, ...]:
-    """Where a real comes from, and where it jumps to."""
+    """The space that a real comes from, and the one that it jumps to."""
     return (message.space,) if message.jump is None else (message.space, message.jump.space)

@@ -1,7 +1,8 @@
-"""The judge of the seamless scenario as the game's code uses it: what entities report, and what it decides for them.
+"""The judge of the seamless scenario as the game's code uses it: it records the reports of entities and has their
+random streams.
 
-Entities have no randomness of their own, so that they act alike wherever they are: each has a random stream and a gait
-here. What they do is recorded at the moment they do it: stories (`entity_story.py`), calls (`calls.py`), and what must
+Entities have no randomness of their own, so that they act alike in every cell: each has a random stream and a gait
+here. Their acts are recorded at the moment they happen: stories (`entity_story.py`), calls (`calls.py`), and what must
 happen once (`once.py`).
 
 A game's exception is confined to its entity. So a violation that the game's code finds is stored, and raised again
@@ -48,23 +49,23 @@ UNWANTED = (
     "bad client message",
     "client sent away",
 )
-"""What an app reports and must not, whatever goes wrong around it."""
+"""Reports of an app that are a failure in every world."""
 UNWANTED_IN_PEACE = (
     "held steps given up",
     "offload that waited in vain",
     "base takes nothing",
     "cell part channel full",
 )
-"""What an app reports and must not, as long as nothing goes wrong around it."""
+"""Reports of an app that are a failure in worlds without faults."""
 
 
 def late_s_of(shape: Shape) -> float:
-    """By so much a timer may be late, at most."""
+    """The most seconds by which a timer may be late."""
     return inf if not shape.is_peaceful else 1.0 if shape.is_swift else 5.0
 
 
 class Judge:
-    """What is true in one world."""
+    """The records of one world."""
 
     def __init__(self, world: World, ground: Ground, shape: Shape) -> None:
         self.is_working = True
@@ -74,7 +75,7 @@ class Judge:
         self.stories: dict[int, list[Story]] = {}
         """By entity, one for each life of its cell part."""
         self.refs: dict[int, Ref] = {}
-        """Of all cell parts that live, so that strangers can be called."""
+        """The refs of all living cell parts, for calls of any entity."""
         self.bases_over: set[int] = set()
         self.doomed: set[tuple[int, int]] = set()
         """Cell parts that the game destroyed, by entity and life."""
@@ -88,9 +89,9 @@ class Judge:
         self.gaps = Gaps()
         self.changes_in_hooks = ChangesInHooks(world)
         self.stirred_at = 0.0
-        """When a cell part began or ended last."""
+        """The last time that a cell part began or ended."""
         self.saves: Saves
-        """Of the cluster, which is made after its judge."""
+        """Set when the cluster is made, which is after its judge."""
         self.timers = TimerJudge(world, self._cell_life)
         self.controller_arrivals = ControllerArrivals(world, self.story)
         self.budgets = Budgets(lambda: world.clock.now, shape.client_bits_s)
@@ -98,15 +99,15 @@ class Judge:
         self.clients = Clients(world, self._cell_life, self.bases_over, shape)
         self.rates = Rates(world, self._cell_life, self.is_over)
         self.radii: dict[int, float] = {}
-        """How far a client's entity asked to see."""
+        """The radius that a client's entity has set."""
         self.looked: dict[int, float] = {}
-        """When it did so last."""
+        """The time at which it did so last."""
         self.left: dict[int, str] = {}
-        """The space that an entity was in when it last was about to leave a cell, or had jumped."""
+        """The space of an entity when it was last about to leave a cell, or had jumped."""
         self.triggers: dict[int, int] = {}
         """The number of the proximity trigger that an entity has set."""
         self.failed = 0
-        """Cell parts that could not be made."""
+        """The number of cell parts that could not be made."""
         self._spoken: dict[tuple[int, int, str], int] = {}
         self._rngs: dict[int, Random] = {}
         self._gaits: dict[int, Gait] = {}
@@ -117,13 +118,13 @@ class Judge:
         world.on_log = self._on_log
 
     def watch(self, app: App) -> None:
-        """A process has started: its app is watched by those judges that look at apps."""
+        """Called when a process has started: the judges of apps begin to watch it."""
         self.clients.watch(app)
         self.timers.watch(app)
         self.budgets.watch(app)
         self.rates.watch(app)
 
-    # Who lives.
+    # Lives.
 
     def story(self, entity: int) -> Story | None:
         """The latest life."""
@@ -157,11 +158,11 @@ class Judge:
         return entity in self.bases_over or (entity, life) in self.doomed
 
     def someone(self, rng: Random, but: int) -> Ref | None:
-        """Anybody else's cell part, anywhere."""
+        """The cell part of any other entity."""
         ids = [each for each in self.refs if each != but]
         return self.refs[rng.choice(ids)] if ids else None
 
-    # What the entities ask.
+    # Called by entities: random streams.
 
     def rng(self, entity: int) -> Random:
         """The entity's own stream."""
@@ -170,24 +171,24 @@ class Judge:
         return self._rngs[entity]
 
     def gait(self, entity: int) -> Gait:
-        """How the entity walks."""
+        """The gait of the entity."""
         if entity not in self._gaits:
             self._gaits[entity] = Gait(self.ground, self.rng(entity))
         return self._gaits[entity]
 
     def entry(self, entity: int) -> Place:
-        """Where somebody new begins, or jumps to."""
+        """A place for a new entity, or for a jump."""
         return self.ground.entry(self.rng(entity))
 
     def unique(self) -> int:
-        """A number that no value has had."""
+        """A number that no value has had yet."""
         self._unique += 1
         return self._unique
 
-    # What the entities tell.
+    # Called by entities: reports.
 
     def speak(self, entity: int, method: str, *, own: bool, others: bool) -> int:
-        """A client method is about to be called; gives the number to call it with."""
+        """A client method is about to be called; returns the number to call it with."""
         story = self.story(entity)
         assert story is not None, f"entity {entity} speaks and has no story"
         key = (entity, story.life, method)
@@ -198,17 +199,17 @@ class Judge:
         return number
 
     def check(self, broken: Broken | None) -> None:
-        """From inside game code."""
+        """Raises a violation from inside game code, and stores it."""
         if broken is not None:
             self._broken = self._broken or broken
             raise broken
 
     def tread(self, entity: int, x: float, z: float) -> None:
-        """It strides there, and may be elsewhere before the step is closed."""
+        """The entity walks there, and may move on before the step is closed."""
         self._trod.setdefault(entity, []).append((x, z))
 
     def trod(self, entity: int) -> list[tuple[float, float]]:
-        """Wherever it has been."""
+        """All places where the entity has been."""
         stays = (stay.position for story in self.stories.get(entity, ()) for stay in story.places)
         return [*self._trod.get(entity, ()), *((x, z) for x, _, z in stays)]
 
@@ -216,18 +217,18 @@ class Judge:
         return self.once.is_jumping(entity) or self.riding_and_visibility.was_upset(entity, since)
 
     def look(self, entity: int, radius: float) -> None:
-        """A client's entity sees so far from now on."""
+        """A client's entity has a new radius."""
         self.radii[entity] = radius
         self.looked[entity] = self.world.clock.now
 
     def forget_client(self, entity: int) -> None:
-        """The client of an entity is gone, and with it its area of interest and everything that was said about that."""
+        """The client of an entity is gone, and with it its area of interest and all decisions about it."""
         self.radii.pop(entity, None)
         self.once.inside.pop(Area(entity, self._cell_life(entity), 0), None)
         self.riding_and_visibility.forget_client(entity)
 
     def appeal(self, type_name: str) -> float:
-        """How much farther than others a type of entity is seen."""
+        """How much farther than others entities of a type are seen."""
         return schema()[type_name].appeal_radius
 
     def answer(self, entity: int) -> int:

@@ -9,8 +9,8 @@ engine refuses a second log-on of a player that is logged on. Some clients stop 
     detaching    without faults a body that is kept soon has no client any more
     at rest      a body has a witness if and only if its proxy has a client, with the number that the proxy expects
 
-The next client is judged as any other (`client_view.py`): it must get its own body first and everything in its area
-from the start, and messages for the client before it do not fit.
+The next client is judged as any other (`client_view.py`): it must get its own body first and then everything in its
+area; messages for the client before it do not fit.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from terrazzo.sync.protocol import LoginReply
 
 DETACH_S = 6.0
 DETACH_SWIFT_S = 1.5
-"""So long a message from a base to its body may take, without faults; over several borders."""
+"""The longest time of a message from a base to its body, without faults, over several borders."""
 SILENCE_S = 8.0
-"""After so long a silent client is given up, in worlds with such clients."""
+"""The time after which a silent client is given up, in worlds with such clients."""
 ENDS = ("client never came", "client lost", "client sent away")
-"""What a BaseApp logs before it ends a proxy because the next client did not get in."""
+"""The events that a BaseApp logs before it ends a proxy because the next client did not get in."""
 
 
 class Clients:
-    """The clients of one world: which proxies are kept, and what the game was told."""
+    """The clients of one world: which proxies are kept, and which hooks have run."""
 
     def __init__(self, world: World, life: Callable[[int], int], bases_over: set[int], shape: Shape) -> None:
         rng = world.rng("clients")
         self.keeps = rng.choice([0.0, 0.0, 0.5, 1.0])
-        """How many proxies are kept when their client is gone."""
+        """The share of proxies that are kept when their client is gone."""
         self.silent = rng.choice([0.0, 0.0, 0.3])
-        """How many clients fall silent instead of leaving."""
+        """The share of clients that stop sending instead of leaving."""
         self.counts: dict[str, int] = {}
         self.came: dict[int, int] = {}
         """How many clients each proxy has had."""
@@ -65,7 +65,7 @@ class Clients:
         """Entities with their next client on its way."""
         self._ready: set[int] = set()
         self._attached: dict[int, int] = {}
-        """Entities with a body that was told of a client, and in which life."""
+        """Entities with a body on which on_client_attached has run, and its life."""
         self._lost_at: dict[int, float] = {}
 
     @property
@@ -73,10 +73,10 @@ class Clients:
         """How long clients of this world may be silent; None: as long as usual."""
         return SILENCE_S if self.silent else None
 
-    # What players do.
+    # Players.
 
     def is_due(self, event: str, facts: dict[str, object]) -> bool:
-        """Whether a BaseApp sends a client away as it should: one that fell silent, when its player logs in again."""
+        """Whether a BaseApp is right to send a client away: a silent one, when its player logs in again."""
         return event == "client sent away" and facts.get("reason") == "SILENT" and bool(self.silent)
 
     def watch(self, app: App) -> None:
@@ -85,7 +85,7 @@ class Clients:
             self._apps.append(app)
 
     def falls_silent(self) -> bool:
-        """Whether a client that is about to leave falls silent instead."""
+        """Whether a client that is about to leave stops sending instead."""
         return bool(self.silent) and self._rng.random() < self.silent
 
     def away_s(self, entity: int) -> float:
@@ -108,7 +108,7 @@ class Clients:
         host, udp_port, ws_port = app._address
         return msgspec.json.encode(LoginReply(host=host, udp_port=udp_port, ws_port=ws_port, key=key.hex()))
 
-    # What the game is told.
+    # Hooks.
 
     def ready(self, entity: int) -> Broken | None:
         """on_client_ready."""
@@ -116,7 +116,7 @@ class Clients:
         self._lost_at.pop(entity, None)
         self.came[entity] = self.came.get(entity, 0) + 1
         if entity in self._ready:
-            return Broken("P4", f"the proxy of entity {entity} was told of a client twice", entity)
+            return Broken("P4", f"the proxy of entity {entity} got a client twice", entity)
         self._ready.add(entity)
         return None
 
@@ -129,7 +129,7 @@ class Clients:
         return None
 
     def keep(self, part: Any) -> bool:
-        """Whether the game keeps a proxy without its client; for how long is drawn."""
+        """Whether the game keeps a proxy without its client, for a time that is drawn."""
         if not self.keeps or self._rng.random() >= self.keeps:
             return False
         self._count("kept")
@@ -153,7 +153,7 @@ class Clients:
     def attached(self, entity: int) -> Broken | None:
         """on_client_attached."""
         if self._attached.get(entity) == self._life(entity):
-            return Broken("P4", f"the body of entity {entity} was told of a client twice", entity)
+            return Broken("P4", f"the body of entity {entity} got a client twice", entity)
         self._attached[entity] = self._life(entity)
         self._count("attached")
         return None
@@ -166,7 +166,7 @@ class Clients:
         return None
 
     def pulse(self, entity: int, *, has_client: bool) -> Broken | None:
-        """A body lives; what is wrong with its having a client."""
+        """A body acts; returns what is wrong with its having a client."""
         since = self._world.clock.now - self._lost_at.get(entity, inf)
         if has_client and since > self._detach_s:
             return Broken("P4", f"the body of entity {entity} has a client that was gone {since:.1f} s ago", entity)
@@ -185,7 +185,7 @@ class Clients:
                         what = f"entity {entity} has witness {number}, its proxy {base.witness}, {base.presence.value}"
                         return what, entity
                     if (self._attached.get(entity) == self._life(entity)) != bool(number):
-                        return f"entity {entity} has witness {number}, and its game was told something else", entity
+                        return f"entity {entity} has witness {number}, and its hooks have another state", entity
         return None
 
     def _count(self, what: str) -> None:

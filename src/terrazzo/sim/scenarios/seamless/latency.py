@@ -2,13 +2,13 @@
 
 *Calls.* Half of the worlds without faults are swift: all paths are short. There every call between two parts must
 arrive before its sender's resend timer could have repeated it: a call that takes longer was lost on its way, and the
-timer repaired that. So the bound is `resend_s` of the entity channel, from when the call was made. Within it a stranger
-may have to be located, and its stream renewed. A base and its own cell part always have a place for each other, or the
-place of a moment ago, from where a frame is forwarded: for these two a few ticks are enough.
+timer repaired that. So the bound is `resend_s` of the entity channel, from when the call was made. Within it an unknown
+callee may have to be located, and its stream renewed. A base and its own cell part always have each other's place, or
+the place of a moment ago, from where a frame is forwarded: for these two a few ticks are enough.
 
-*Bodies.* A body that ended gets a successor when all its peers have noted its end. A peer that is itself gone by then
-has to be located; between two questions there is a pause of two seconds. Where paths are long, up to a second each, a
-search takes four of them, and the parts that are sought may end and be made again meanwhile.
+*Bodies.* A body that ended gets a successor when all its peers have noted its end. A peer that has ended by then has to
+be located; between two requests there is a pause of two seconds. Where paths are long, up to a second each, a search
+takes four of them, and the parts that are sought may end and be made again meanwhile.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ AGAIN_SWIFT_S = 5.0
 
 
 class Latency:
-    """How long calls may take, and how long those wait for their next cell part that have lost one."""
+    """The times of calls, and the times for which bases wait for their next cell part."""
 
     def __init__(self, now: Callable[[], float], shape: Shape) -> None:
         self._now = now
         self._is_swift = shape.is_swift
         self._again_s = inf if not shape.is_peaceful else AGAIN_SWIFT_S if shape.is_swift else AGAIN_S
         self._wanted: dict[int, float] = {}
-        """Since when somebody who has lost its cell part wants another."""
+        """The entities that wait for another cell part, and since when."""
 
     def most_s(self, way: str, source: int, target: int) -> float:
         """How long a call may take."""
@@ -49,7 +49,7 @@ class Latency:
         self._wanted[entity] = self._now()
 
     def regain(self, entity: int) -> Broken | None:
-        """It has a cell part; what is wrong with that."""
+        """A base part has a cell part again; returns what is wrong with that."""
         waited_s = self._now() - self._wanted.pop(entity, inf)
         if waited_s <= self._again_s:
             return None

@@ -1,10 +1,10 @@
-"""What is judged at rest, and how long each kind may take, derived from the timers of the protocol (`sim/liveness.py`).
+"""The kinds of checks at rest, and how long each may take, derived from the timers of the protocol (`sim/liveness.py`).
 
     LINK      5 s of silence, a redial and a greeting                 a broken link is up again, and carries messages
     WAYS      the longest paths there and back, and the ticks between
-    CLIENT    what a client that owes no bytes has still to be sent, and lost datagrams
+    CLIENT    what must still be sent to a client that owes no bytes, and lost datagrams
     BACKLOG   how long the smallest budget takes for all that is near, in an app that throttles its clients
-    QUEUE     where so little may be done in a tick (`sim/limits.py`): one offload, one ghost made or deleted at a time
+    QUEUE     with narrowed limits (`sim/limits.py`): one offload, one ghost made or deleted in a tick
 
 The table in docs/simulator.md has the same rows: a test compares them.
 """
@@ -30,15 +30,15 @@ from terrazzo.wire.entity.channel import ChannelLimits
 
 
 class Kind(Enum):
-    """What is judged at rest."""
+    """The kinds of checks at rest."""
 
     KEPT = "a real that was sent is confirmed"
     ARRIVAL = "a real that has come begins"
     HELD = "nothing is held for a ghost"
     REALS = "each entity has one real, in its cell"
     GHOSTS = "each ghost is where it is needed, and is as its real"
-    HOOKS = "each cell has what its hooks told of"
-    AREAS = "areas and triggers have been told what is so"
+    HOOKS = "each cell has what follows from its hooks"
+    AREAS = "areas and triggers have the right contents"
     ONCE = "timers, controllers and teleports have ended"
     BASES = "each base has the true state of its cell part"
     CALLS = "each call is delivered or reported"
@@ -53,9 +53,9 @@ _LINKS, _CHANNEL, _LOG_ON = LinkLimits(), ChannelLimits(), LogOnLimits()
 LINK_S = _LINKS.silence_s + _LINKS.redial_s + _LINKS.greeting_s
 WAYS_S = 3.0
 QUEUE_S = 10.0
-"""Some fifty ghosts, one in each second tick."""
+"""About fifty ghosts, one in every second tick."""
 RESENDS_S = _CHANNEL.resend_s * 7
-"""1, 2 and 4 s: then its peer is looked for."""
+"""1, 2 and 4 s: then the peer is located."""
 TRAVEL_S = 15.0
 """The longest movement that the game gives a controller."""
 

@@ -1,4 +1,4 @@
-"""The hooks of migration come in pairs: by their order alone, the game has the state of each entity in each cell.
+"""The hooks of migration come in pairs: from their order alone, the game has the state of each entity in each cell.
 
     nothing ──on_ghost_created──▶ a copy ──on_ghost_destroyed──▶ nothing
     nothing ──on_created──▶ the entity
@@ -20,8 +20,8 @@ from terrazzo.sim.oracle import Broken
 from terrazzo.wire.ids import AppId, life_of
 
 
-class Told(Enum):
-    """What a cell has of an entity."""
+class HookState(Enum):
+    """The state of an entity in a cell, as it follows from the hooks."""
 
     NOTHING = "nothing"
     COPY = "a copy"
@@ -31,52 +31,52 @@ class Told(Enum):
     LEFT = "what the entity has just left"
 
 
-IS_REAL = (Told.REAL, Told.LEAVING)
-NEXT: dict[str, dict[Told, Told]] = {
-    "on_created": {Told.NOTHING: Told.REAL},
-    "on_entering_cell": {Told.NOTHING: Told.COMING},
-    "on_entered_cell": {Told.COMING: Told.REAL},
-    "on_leaving_cell": {Told.REAL: Told.LEAVING, Told.LEAVING: Told.LEAVING},  # again: it stayed, after all
-    "on_left_cell": {Told.LEAVING: Told.LEFT},
-    "on_ghost_created": {Told.NOTHING: Told.COPY, Told.LEFT: Told.COPY},
-    "on_ghost_destroyed": {Told.COPY: Told.NOTHING},
+IS_REAL = (HookState.REAL, HookState.LEAVING)
+NEXT: dict[str, dict[HookState, HookState]] = {
+    "on_created": {HookState.NOTHING: HookState.REAL},
+    "on_entering_cell": {HookState.NOTHING: HookState.COMING},
+    "on_entered_cell": {HookState.COMING: HookState.REAL},
+    "on_leaving_cell": {HookState.REAL: HookState.LEAVING, HookState.LEAVING: HookState.LEAVING},  # it had stayed
+    "on_left_cell": {HookState.LEAVING: HookState.LEFT},
+    "on_ghost_created": {HookState.NOTHING: HookState.COPY, HookState.LEFT: HookState.COPY},
+    "on_ghost_destroyed": {HookState.COPY: HookState.NOTHING},
 }
 
 
 class MigrationHooks:
-    """What the hooks have told so far."""
+    """The states of all entities, as they follow from the hooks so far."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[AppId, int], tuple[Told, int]] = {}
-        """By cell and entity: what, and of which life."""
+        self._states: dict[tuple[AppId, int], tuple[HookState, int]] = {}
+        """By cell and entity: the state, and the life."""
 
-    def hear(self, hook: str, body: Body) -> Broken | None:
-        """A hook runs on a body; what is wrong with that."""
+    def run(self, hook: str, body: Body) -> Broken | None:
+        """A hook runs on a body; returns what is wrong with that."""
         key, life = (body.core.me, body.id), life_of(body.number)
-        told, of = self._told.get(key, (Told.NOTHING, life))
-        if told in IS_REAL and of < life:
-            told = Told.NOTHING
-        following = NEXT[hook].get(told)
+        state, of = self._states.get(key, (HookState.NOTHING, life))
+        if state in IS_REAL and of < life:
+            state = HookState.NOTHING
+        following = NEXT[hook].get(state)
         if following is None:
-            return Broken("P3", f"{hook} of entity {body.id} on {body.core.me}, which had {told.value}", body.id)
-        self._told[key] = (following, life)
+            return Broken("P3", f"{hook} of entity {body.id} on {body.core.me}, which had {state.value}", body.id)
+        self._states[key] = (following, life)
         return None
 
     def is_leaving(self, body: Body) -> bool:
-        """Whether an entity has been told that it is about to leave this cell."""
-        return self._told.get((body.core.me, body.id), (Told.NOTHING, 0))[0] is Told.LEAVING
+        """Whether on_leaving_cell has run on an entity in this cell."""
+        return self._states.get((body.core.me, body.id), (HookState.NOTHING, 0))[0] is HookState.LEAVING
 
     def unrest(self, apps: Iterable[CellApp]) -> tuple[str, int] | None:
-        """A cell that has something else than its hooks told of."""
+        """A cell with other contents than follow from its hooks."""
         for app in apps:
-            heard = {entity: told for (me, entity), (told, _) in self._told.items() if me == app.me}
-            for entity in sorted(heard.keys() | app.bodies.keys()):
-                told, body = heard.get(entity, Told.NOTHING), app.bodies.get(entity)
+            states = {entity: state for (me, entity), (state, _) in self._states.items() if me == app.me}
+            for entity in sorted(states.keys() | app.bodies.keys()):
+                state, body = states.get(entity, HookState.NOTHING), app.bodies.get(entity)
                 if body is None:
-                    is_so = told is not Told.COPY  # of an end of the entity itself the game is told nothing
+                    is_so = state is not HookState.COPY  # a destroyed entity gets no hook
                 else:
-                    is_so = told in IS_REAL if body.real is not None else told is Told.COPY
+                    is_so = state in IS_REAL if body.real is not None else state is HookState.COPY
                 if not is_so:
                     what = "nothing" if body is None else "a copy" if body.real is None else "the entity"
-                    return f"{app.me} has {what} of entity {entity}, and its hooks have told of {told.value}", entity
+                    return f"{app.me} has {what} of entity {entity}, and its hooks have left {state.value}", entity
         return None

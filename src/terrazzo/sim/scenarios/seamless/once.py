@@ -1,11 +1,11 @@
-"""What must happen exactly once in the seamless scenario, in whichever cell the entity is by then.
+"""The events of the seamless scenario that must happen exactly once, in whichever cell the entity is by then.
 
     timers         each fires once, never early, without faults not late  (story 13)
     controllers    a controller that was begun ends once: done, failed, cancelled or replaced
     jumps          a teleport ends once: the entity arrived at the goal, or the teleport failed and it is where it was
     areas          for each area and proximity trigger, entering and leaving alternate, whichever entity migrates
 
-Each is recorded by entity and life: what ended with a body is over.
+Each is recorded by entity and life: it ends with the body.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from terrazzo.sim.oracle import Broken
 from terrazzo.wire.pairs.base_cell import Position
 
 EARLY_S = 1e-6
-"""Seconds pass through several clocks; they do not add up exactly."""
+"""Times are measured by several clocks; they do not add up exactly."""
 
 Own = tuple[int, int]
 """An entity and its life."""
@@ -49,7 +49,7 @@ class Once:
         self.jumps: dict[Own, TeleportGoal] = {}
         self.inside: dict[Area, set[int]] = {}
         self.counts: dict[str, int] = {}
-        """How often each thing happened: a world in which it did not proves nothing."""
+        """The number of events of each kind: a world without them proves nothing."""
         self._now = now
         self._life = life
         self._late_s = late_s
@@ -63,7 +63,7 @@ class Once:
     # Timers.
 
     def wind(self, entity: int, number: int, seconds: float) -> None:
-        """A timer was set."""
+        """A timer is set."""
         self.timers[self._own(entity), number] = self._now() + seconds
 
     def fire(self, entity: int, number: int) -> Broken | None:
@@ -81,7 +81,7 @@ class Once:
     # Controllers.
 
     def begin(self, entity: int, number: int, what: str) -> None:
-        """A controller was begun."""
+        """A controller is begun."""
         self.controllers[self._own(entity), number] = what
 
     def end(self, entity: int, number: int, how: str) -> Broken | None:
@@ -101,11 +101,11 @@ class Once:
     # Teleports.
 
     def wish(self, entity: int, wish: TeleportGoal) -> None:
-        """A teleport was asked for."""
+        """A teleport is requested."""
         self.jumps[self._own(entity)] = wish
 
     def is_jumping(self, entity: int) -> bool:
-        """Whether one is under way."""
+        """Whether a teleport is under way."""
         return self._own(entity) in self.jumps
 
     def land(
@@ -123,7 +123,7 @@ class Once:
     # Areas.
 
     def enter(self, entity: int, number: int, other: int) -> Broken | None:
-        """An entity came into an area."""
+        """An entity enters an area."""
         inside = self.inside.setdefault(Area(*self._own(entity), number), set())
         self._count("areas entered" if number == 0 else "triggers entered")
         if other in inside:
@@ -132,7 +132,7 @@ class Once:
         return None
 
     def leave(self, entity: int, number: int, other: int) -> Broken | None:
-        """An entity left an area."""
+        """An entity leaves an area."""
         inside = self.inside.setdefault(Area(*self._own(entity), number), set())
         self._count("areas left" if number == 0 else "triggers left")
         if other not in inside:
@@ -141,7 +141,7 @@ class Once:
         return None
 
     def left_behind(self, entity: int) -> Broken | None:
-        """The entity has come into another space: the game must have been told that all others have left its areas."""
+        """The entity has come into another space: the hooks must have run for all others that were in its areas."""
         for area, inside in self.inside.items():
             if area[:2] == self._own(entity) and inside:
                 what = f"entity {entity} came into another space, and {sorted(inside)} have not left area {area.number}"

@@ -1,11 +1,11 @@
-"""A player of the seamless scenario: comes, walks, acts, leaves, and comes again.
+"""A player of the seamless scenario: logs in, walks, acts, leaves, and logs in again.
 
     OUT ──its time──▶ COMING ──a body──▶ IN ──its time──▶ LEAVING ──the client is over──▶ OUT
 
 Some players now and then send false positions, or move too fast (`speed_limit.py`).
 
-When the workload has ended, each player that is out comes once more, and must get in. What was confirmed as saved is
-compared when the player comes again (`saves.py`); without faults gold, name and place are those of its last real.
+When the workload has ended, each player that is out logs in once more, and must get in. What was confirmed as saved is
+compared at the next login (`saves.py`); without faults gold, name and place are those of its last real.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from terrazzo.sync.view_events import BasePlayer, CellPlayer, Event
 
 SPEED = 14.0
 HASTY = 60.0
-"""Faster than the game allows."""
+"""The speed of a player that is too fast for the game."""
 STEP_S = 0.05
 COME_S_MAX = 25.0
 REFUSALS = ("already logged on", "no BaseApp is running", "starting")
 
 
 class Mode(Enum):
-    """Where a player is."""
+    """The state of a player."""
 
     OUT = "out"
     COMING = "coming"
@@ -40,13 +40,13 @@ class Mode(Enum):
 
 
 class Player:
-    """Somebody with an account."""
+    """A player with an account."""
 
     view_type: type[ViewJudge] = ViewJudge
     pushes = True
     """Whether its type has methods with a rate (`call_rates.py`)."""
     saved: tuple[str, ...] = ("name", "gold")
-    """Properties that must be as they were when it comes again."""
+    """Properties that must have the same values after the next login."""
 
     def __init__(self, cluster: Cluster, judge: Judge, truth: Truth, name: str) -> None:
         rng = self._rng = cluster.world.rng(f"player {name}")
@@ -74,11 +74,11 @@ class Player:
         self._clock.after(rng.uniform(0.0, 0.5), self._come)
 
     def misses(self, story: Story, since: float, lag_s: float) -> bool:
-        """Whether its client does not see an entity that has been near it since then."""
+        """Whether its client does not have an entity that has been near it since then."""
         return self.seat is not None and self._view.misses(story, self.seat.app.view, since, lag_s)
 
     def unrest(self) -> str | None:
-        """What of it is still under way."""
+        """What is still under way for it."""
         if self.mode is not Mode.IN:
             return f"{self.name} is {self.mode.value}"
         assert self.seat is not None
@@ -92,7 +92,7 @@ class Player:
 
     @property
     def is_seeing(self) -> bool:
-        """Whether its client has a body, and so a view of the world."""
+        """Whether its client has a body, and so an area."""
         return self.mode is Mode.IN and self.seat is not None and self.seat.app.view.space is not None
 
     # Coming and going.
@@ -126,20 +126,20 @@ class Player:
                 self._check_saved(event)
 
     def _check_saved(self, event: CellPlayer) -> None:
-        """What it left with is what it comes back with."""
+        """Checks that the saved values are those with which it left."""
         seen, about = event.entity, (self.name, self.entity, self._former)
         check(seen.state["name"] == self.name, "P5", f"{self.name} is called {seen.state['name']!r}", *about)
-        if self._former in (0, self.entity):  # for the first time, or to a proxy that was kept
+        if self._former in (0, self.entity):  # the first login, or one to a proxy that was kept
             return
         visits = seen.state["visits"]
-        check(visits == self.visits, "P5", f"{self.name} has come {self.visits} times, and it says {visits}", *about)
+        check(visits == self.visits, "P5", f"{self.name} has come {self.visits} times, and it has {visits}", *about)
         old, new = self._judge.story(self._former), self._judge.story(self.entity)
         assert old is not None
         assert new is not None
         for name in self.saved:
             check(old.values[name] == new.values[name], "P5", f"{self.name} came back with another {name}", *about)
         what = f"{self.name} left at {old.places[-1]}, came back at {new.places[0]}"
-        is_second = new.life > 0  # the first body has ended before the client heard of it, and the next is elsewhere
+        is_second = new.life > 0  # the first body ended before the client got it; the next may be elsewhere
         check(is_second or old.places[-1][1:] == new.places[0][1:], "P5", what, *about)
 
     def _on_step(self, now: float) -> None:
@@ -162,7 +162,7 @@ class Player:
                 self._leave(now)
 
     def _leave(self, now: float) -> None:
-        """Properly, or without a word."""
+        """Leaves properly, or vanishes."""
         assert self.seat is not None
         if self._judge.clients.falls_silent():
             self.seat.unplug()
@@ -173,7 +173,7 @@ class Player:
             self.seat.app.leave(now)
 
     def _on_over(self, error: str) -> None:
-        """Nothing but its own leaving ends a session. Who comes too early, or again too soon, is told so."""
+        """The session is over: only the player itself may end it, or a login that was too early is refused."""
         is_fine = not error if self.mode is Mode.LEAVING else any(each in error for each in REFUSALS)
         is_fine = is_fine or (self.mode is not Mode.IN and not self._judge.shape.is_peaceful)
         check(is_fine, "P4", f"{self.name} was sent away while {self.mode.value}: {error}", self.name, self.entity)
@@ -182,7 +182,7 @@ class Player:
         away_s = self._judge.clients.away_s(self.entity) if self._judge.is_working else 0.0
         self._clock.after(self._rng.choice([0.1, 0.5, 3.0]) + away_s, self._come)
 
-    # Being there.
+    # In the world.
 
     def _walk(self) -> None:
         assert self.seat is not None
@@ -198,12 +198,12 @@ class Player:
             self.seat.app.move((x, y, z), self._rng.uniform(-3.0, 3.0))
 
     def _lie(self, x: float, z: float) -> tuple[float, float]:
-        """Too far, or out of the world: the client is put back, and what it says meanwhile is not believed."""
+        """A place too far away, or outside the world: the server corrects it, and ignores positions until then."""
         far = self._cheating.choice([15.0, 40.0, 1000.0])
         return x + self._cheating.uniform(-far, far), z + self._cheating.uniform(-far, far)
 
     def _insist(self) -> None:
-        """Who lies stands by it at rest, until it is put back."""
+        """A cheating client sends its false position again at rest, until it is corrected."""
         assert self.seat is not None
         player = self.seat.app.view.player
         if self._cheats and player is not None:

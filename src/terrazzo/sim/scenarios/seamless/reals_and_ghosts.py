@@ -1,14 +1,14 @@
-"""What is true about the cell parts of the seamless scenario, and the checks of the CellApps against it (P1, P3).
+"""The true state of the cell parts of the seamless scenario, and the checks of the CellApps against it (P1, P3).
 
-The truth is recorded where it is made: each change of a real's property, each numbered step. It is compared with the
-state of a CellApp after every tick and every frame that the CellApp has received:
+The truth is recorded at its origin: each change of a real's property, each numbered step. It is compared with the state
+of a CellApp after every tick and every frame that the CellApp has received:
 
     P1   no entity has two reals; a real that is gone was sent away or destroyed; a real that arrives has every
          property, private ones too, as the former home left it
-    P3   a ghost is what its real was at the ghost's number (properties, place, space); its number never goes back; and
-         the steps that it took have the same facts: nothing left out, nothing twice
-    P4   a client loses only entities that are far away in this very cell, have ended or are withheld, and has no entity
-         that is withheld
+    P3   a ghost has the state of its real at the ghost's number (properties, place, space); its number never goes
+         back; and the steps that it took have the same facts: none left out, none twice
+    P4   a client loses only entities that are far away in this very cell, have ended or are withheld, and has no
+         entity that is withheld
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from terrazzo.wire.ids import life_of
 from terrazzo.world.rect import Rect
 
 GHOST_SLACK_M = 20.0
-"""A ghost that is farther out than this, beyond what it is needed for, should have been deleted at rest."""
+"""A ghost that is farther out than this, beyond the distance for which it is needed, must be deleted at rest."""
 NEAR_M = 0.05
-"""Whoever is so near to the edge of an area may be in it or not."""
+"""An entity so near to the edge of an area may be in it or not."""
 
 
 class Truth:
     """The judge of all CellApps of one world."""
 
     is_unique = True
-    """No property has a value twice: the judge of the clients knows by a value when it was."""
+    """Whether no property has a value twice, so that a value shows when it was set."""
 
     knows_ends = True
-    """The judge is told when the game destroys somebody."""
+    """Whether the game reports to the judge which entities it destroys."""
 
     def __init__(self, world: World, judge: Judge) -> None:
         self.apps: list[CellApp] = []
@@ -64,10 +64,10 @@ class Truth:
         self._numbers: dict[tuple[CellApp, int], int] = {}
         """The highest number that a copy of an entity has had on an app."""
 
-    # What is written down.
+    # The record.
 
     def watch(self, process: Process, app: App) -> None:
-        """A process has started: if it is a CellApp, nothing of what it does escapes."""
+        """A process has started: if it is a CellApp, all its reals and ghosts are watched."""
         if not isinstance(app, CellApp):
             return
         close_step, close_steps = app.core.close_step, app.steps.close_all
@@ -140,7 +140,7 @@ class Truth:
         body.state.listener = listen
 
     def _on_end(self, real: Real) -> None:
-        """It ends, which the game must have wanted."""
+        """A real ends; the game must have destroyed it."""
         body, life = real.body, life_of(real.body.epoch)
         may_end = not self.knows_ends or self._judge.may_end(body.id, life)
         check(may_end, "P1", f"life {life} of entity {body.id} ended on {body.core.me}, unasked", body.id)
@@ -159,10 +159,10 @@ class Truth:
         if hasty is not None:
             raise hasty
 
-    # What is judged when a client is told something.
+    # Checks when a client is served.
 
     def _look_at_ends(self, real: Real) -> None:
-        """Those whom a client is about to lose: for a reason that is to be seen in this very cell."""
+        """Checks the entities that a client is about to lose: the reason must hold in this very cell."""
         witness = witness_of(real)
         assert witness is not None
         story, own = witness.sent, real.body
@@ -174,7 +174,7 @@ class Truth:
             if EntryFlag.GONE not in flags:
                 is_so = EntryFlag.WITHHELD not in flags
                 is_so = is_so or entity in self._judge.riding_and_visibility.withheld(own.id)
-                is_so = is_so or EntryFlag.PARTED in flags  # it was withheld until its watcher took leave to jump
+                is_so = is_so or EntryFlag.PARTED in flags  # it was withheld until the client's entity began to jump
                 check(is_so, "P4", f"entity {entity} is hidden from the client of {own.id}, unasked", own.id, entity)
                 continue
             reach = witness.radius + other.kind.schema.appeal_radius - NEAR_M
@@ -182,7 +182,7 @@ class Truth:
             check(self._was_away(own, other, entry[2], reach), "P4", what, own.id, entity)
 
     def _was_away(self, own: Body, other: Body, sent: int, reach: float) -> bool:
-        """Whether one was out of another's reach at any step since the client has heard of it: it may have jumped."""
+        """Whether an entity was out of another's reach at any step since the client got it: it may have jumped."""
         story, (own_x, _, own_z) = self._story_of(other, other.number), own.position
         assert story is not None
         rows = [(each.space, each.position) for n in range(sent, other.number) if (each := story.rows.get(n))]
@@ -192,16 +192,16 @@ class Truth:
         )
 
     def _look_at_hidden(self, real: Real) -> None:
-        """Nobody who is withheld has an alias by which the client knows it."""
+        """Checks that no withheld entity has an alias at the client."""
         witness = witness_of(real)
         assert witness is not None
         story, own = witness.sent, real.body.id
         for entity in self._judge.riding_and_visibility.withheld(own):
             entry = story.get(entity)
-            what = f"the client of {own} knows of {entity}, which is withheld from it"
+            what = f"the client of {own} has {entity}, which is withheld from it"
             check(entry is None or entry[1] == 0, "P4", what, own, entity)
 
-    # What is judged at every step.
+    # Checks after every tick and frame.
 
     def _look(self, app: CellApp) -> None:
         self.holders.look(app)
@@ -251,16 +251,16 @@ class Truth:
             self._look_at_steps(app, body, story, known[1], number)
 
     def _look_at_steps(self, app: CellApp, body: Body, story: Story, low: int, high: int) -> None:
-        """A ghost has gone on from one number to another: what did it hear?"""
+        """Compares the steps that a ghost has taken between two numbers with those of the story."""
         told, kept = body.history.since(low), low
         if told is None and sum(number in story.told for number in range(low + 1, high + 1)) > history.STEPS_MAX:
-            kept = body.history.floor  # the rest has been trimmed
+            kept = body.history.floor  # earlier steps have been trimmed
             told = body.history.since(kept)
         if told is None:
             what = f"the ghost of entity {body.id} on {app.me} has skipped what is between {low} and {high}"
             check(self.allowed_skips.take(app, body.id), "P3", what, body.id)
         elif life_of(low) == life_of(high):
-            what = f"the ghost of entity {body.id} on {app.me} was told something else between {low} and {high}"
+            what = f"the ghost of entity {body.id} on {app.me} got other events between {low} and {high}"
             check(words(told) == words(story.told_between(kept, high)), "P3", what, body.id)
 
     def _story_of(self, body: Body, number: int) -> Story | None:
@@ -270,7 +270,7 @@ class Truth:
     # At rest.
 
     def real_of(self, entity: int) -> Real | None:
-        """The real of an entity, wherever it is."""
+        """The real of an entity, on any CellApp."""
         return next((app.reals[entity] for app in self.apps if entity in app.reals), None)
 
     def reals(self) -> list[Real]:
@@ -278,7 +278,7 @@ class Truth:
         return [real for app in self.apps for real in app.reals.values()]
 
     def unrest(self) -> Iterator[Problem]:
-        """What is not as it should be when nothing happens any more: the first of each kind."""
+        """The problems at rest: the first of each kind."""
         for app in self.apps:
             self._looked[app].clear()
             self._look(app)
@@ -332,7 +332,7 @@ class Truth:
 
 
 def wrong_of(ghost: Body, owner: Body) -> str | None:
-    """What a ghost has at rest beside its row, and should not."""
+    """What a ghost has at rest, beyond its row, that its real does not have."""
     if ghost.real_app != owner.core.me:
         return f"thinks that its real is on {ghost.real_app}"
     if ghost.base != owner.base:
@@ -343,5 +343,5 @@ def wrong_of(ghost: Body, owner: Body) -> str | None:
 
 
 def words(events: list[Event]) -> list[tuple[int, Told]]:
-    """What was said; under which row of its account an app counts it is its own affair."""
+    """The events without the rows of the account under which an app counts them."""
     return [(each.subject, each.told) for each in events]

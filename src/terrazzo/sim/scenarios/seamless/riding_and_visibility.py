@@ -1,4 +1,4 @@
-"""What the game of the seamless scenario decides by hand: which entities a client is shown, and which entity rides
+"""The decisions of the game in the seamless scenario: which entities it shows to a client, and which entity rides on
 which.
 
     withheld     from when the game hides an entity until it shows it, or until the entity leaves the area (P4)
@@ -7,7 +7,7 @@ which.
                  rider is where its vehicle is, at its seat
 
 How often that happens is drawn for each world from a stream of its own; in some worlds never. Each is recorded by
-entity and life: what ended with a body is over.
+entity and life: it ends with the body.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RidingAndVisibility:
         self._rides: dict[int, set[bytes]] = {}
         """All rides that an entity ever had."""
         self._upset: dict[int, float] = {}
-        """When an entity last boarded or jumped: then its riders lose it."""
+        """The last time that an entity boarded or jumped: then its riders lose it."""
 
     def rng(self, entity: int) -> Random:
         """The entity's own stream for this."""
@@ -165,11 +165,11 @@ class RidingAndVisibility:
         return self._upset.get(entity, -inf) >= since
 
     def has_ridden(self, entity: int, ride: bytes) -> bool:
-        """Whether an entity ever rode so."""
+        """Whether an entity ever had this ride."""
         return ride in self._rides.get(entity, ())
 
     def unrest(self, reals: list[Real]) -> tuple[str, int] | None:
-        """A rider that is not where it should be."""
+        """A rider that is not at its seat."""
         by_id: dict[int, Body] = {real.body.id: real.body for real in reals}
         for body in by_id.values():
             if pack_ride(body) != self._riding.get(self._own(body.id), b""):

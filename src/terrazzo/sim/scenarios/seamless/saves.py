@@ -1,4 +1,4 @@
-"""What was confirmed as saved is found by the next load, and nothing older, under all faults (P5).
+"""The next load finds what was confirmed as saved, and nothing older, under all faults (P5).
 
     BaseApp ──Save──▶ DBApp ──▶ database ──▶ Saved ──▶ BaseApp      the next log-on: database ──▶ DBApp ──▶ proxy
 
@@ -6,7 +6,7 @@ Each record that a BaseApp asks to be saved gets a number, by stored entity. The
 
     when a save is confirmed       the database has this record, or a later one
     when a player logs on again    the record that is loaded is the last confirmed one, or a later one
-    each record that is saved      values that only grow (visits, gold) are not less than in any confirmed record
+    each record that is saved      growing values (visits, gold) are not less than in any confirmed record
     when the client has its body   the visits are those of the record that was loaded, and one for each client that its
                                    proxy has had since (`kept_proxies.py` keeps proxies); the name is its own
 """
@@ -31,13 +31,13 @@ from terrazzo.wire.pairs.base_db import Save, Saved
 
 
 class Saves:
-    """Everything that was saved in one world, by the dbid of what it is a record of."""
+    """Everything that was saved in one world, by dbid."""
 
     def __init__(self, world: World, schema: Schema, growing: tuple[str, ...]) -> None:
-        """`growing`: properties that get higher values only, as far as a type has them."""
+        """`growing`: properties that only get higher values, as far as a type has them."""
         self.database: MemoryDatabase | None = None
         self.wish = world.rng("saves").choice([0.0, 0.1, 0.4])
-        """How often a base part saves itself, when it could."""
+        """How often a base part saves itself, when it can."""
         self.confirmed = 0
         self.loads = 0
         """Log-ons after a confirmed save."""
@@ -46,11 +46,11 @@ class Saves:
         self._growing = growing
         self._asked: dict[int, list[bytes]] = {}
         self._safe: dict[int, int] = {}
-        """The highest number that was confirmed."""
+        """The highest confirmed number."""
         self._least: dict[int, dict[str, int]] = {}
-        """What was confirmed of the properties that only grow."""
+        """The confirmed values of growing properties."""
         self._loaded: dict[int, bytes] = {}
-        """The record that a proxy was made of, by entity: an attempt that is refused has loaded one for nothing."""
+        """The record that a proxy was made of, by entity; a refused attempt makes no proxy."""
 
     def is_wished(self) -> bool:
         """Whether a base part saves itself now."""
@@ -86,7 +86,7 @@ class Saves:
         loaded = app.log_ons._loaded
 
         def on_loaded(attempt: Any, record: bytes | None) -> None:
-            is_claimed = bool(attempt.entity)  # else the player is logged on, and the attempt is refused
+            is_claimed = bool(attempt.entity)  # otherwise the player is logged on, and the attempt is refused
             if record is not None and attempt.account is not None and is_claimed:
                 self._on_load(attempt.account.name, attempt.account.dbid, record)
                 self._loaded[attempt.entity] = record
@@ -94,7 +94,7 @@ class Saves:
 
         vars(app.log_ons)["_loaded"] = on_loaded
 
-    # What is judged.
+    # Checks.
 
     def _on_save(self, save: Save) -> int:
         records = self._asked.setdefault(save.dbid, [])
@@ -125,7 +125,8 @@ class Saves:
         self.loads += safe >= 0
 
     def check_visit(self, name: str, seen: Seen, came: int) -> Broken | None:
-        """A player's client has its body, and `came` clients have come to its proxy; what is wrong with what it has."""
+        """A player's client has its body, and its proxy has had `came` clients; returns what is wrong with its
+        values."""
         record, visits, called = self._loaded.get(seen.id), seen.state["visits"], seen.state["name"]
         if record is None:
             return Broken("P5", f"{name} has a body, and was never loaded", name)
@@ -137,7 +138,7 @@ class Saves:
         return Broken("P5", what, name)
 
     def _number_of(self, dbid: int, record: bytes) -> int:
-        """The latest save that had this record; -1 for what was there before."""
+        """The latest save that had this record; -1 for a record from before."""
         records = self._asked.get(dbid, [])
         return next((number for number in range(len(records) - 1, -1, -1) if records[number] == record), -1)
 

@@ -1,7 +1,8 @@
 """The seamless scenario: whole clusters with real clients, cells that change, and a faulty network.
 
-Players and creatures live on three to six cells in an awkward tree. They walk along borders and around corners, jump
-between spaces, call each other and change all the time, while cells are added and retired and borders move. Some paths
+Players and creatures live on three to six cells of very different shapes. They walk along borders and around corners,
+jump between spaces, call each other and change all the time, while cells are added and retired and borders move. Some
+paths
 between apps are much longer than others, so that messages on two paths overtake each other; with faults, paths lag,
 clog, break and are narrow, and apps stop for a while. No app crashes: crashes belong to the scenarios of recovery.
 
@@ -29,14 +30,14 @@ from terrazzo.sim.world import FaultLevel, World
 
 
 class Seamless(Torn):
-    """One cluster and those who live in it."""
+    """One cluster and its entities."""
 
     name = "seamless"
     paths = "seamless paths"
     player_type: type[Player] = Player
     growing = ("visits", "gold")
     walkers: Collection[str] = ("Avatar",)
-    """The types that nobody but their clients moves."""
+    """The types that only their clients move."""
 
     def __init__(self, world: World, shape: Shape, mutation: str | None) -> None:
         super().__init__(world, shape, mutation)
@@ -73,7 +74,7 @@ class Seamless(Torn):
         yield from (Problem(kind, each[0], each[1:]) for kind, each in found.items() if each is not None)
 
     def _kind_of(self, player: Player) -> Kind:
-        """Of what kind it is when a player is not at rest."""
+        """The kind of problem when a player is not at rest."""
         if not player.is_seeing:
             return Kind.PLAYERS
         real = self.truth.real_of(player.entity)
@@ -100,5 +101,5 @@ def seamless(world: World, mutation: str | None) -> Seamless:
 def skeleton(world: World, mutation: str | None) -> Seamless:
     """See the module."""
     if world.level is not FaultLevel.NONE:
-        raise UsageError("the skeleton scenario knows no faults: run it with --faults none, or run seamless")
+        raise UsageError("the skeleton scenario has no faults: run it with --faults none, or run seamless")
     return Seamless(world, hastened(world, small(world.rng("skeleton"))), mutation)

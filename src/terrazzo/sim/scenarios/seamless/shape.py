@@ -13,16 +13,16 @@ from terrazzo.game import Space
 from terrazzo.sim.world import FaultLevel, World
 
 CELLS_MIN = 3
-"""With fewer cells nobody is near two borders."""
+"""With fewer cells no entity is near two borders."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One world."""
+    """The shape of one world."""
 
     duration_s: float
     is_peaceful: bool
-    """Nothing goes wrong around the apps: what only faults may cause is a failure."""
+    """A world without faults: effects that only faults may cause are failures."""
     cells: int
     """CellApps that share the spaces at first."""
     spares: int
@@ -30,35 +30,35 @@ class Shape:
     bases: int
     players: int
     population: dict[str, int]
-    """How many of each type of entity that nobody plays."""
+    """The number of entities of each type without a client."""
     reaches: dict[str, float]
-    """Each space is so wide to each side of its middle."""
+    """The distance from the middle of each space to its edges."""
     area_radius_m: float
     ghost_m: float
     margin_m: float
     has_jumps: bool
     ground_s: float
-    """Between two changes of the ground; 0: it stays as it is."""
+    """The time between two changes of the ground; 0: it does not change."""
     pulse_s: float
-    """The longest time between two deeds of an entity."""
+    """The longest time between two acts of an entity."""
     client_bits_s: float
     fault_rate: float = 1.0
     fault_stretch: float = 1.0
     is_swift: bool = False
-    """All ways are short (`latency.py`)."""
+    """Whether all paths are short (`latency.py`)."""
 
     @property
     def spaces(self) -> list[Space]:
-        """For the game."""
+        """The spaces of the game."""
         return [Space(name, (-reach, -reach, reach, reach)) for name, reach in self.reaches.items()]
 
     def radius(self, value: int) -> float:
-        """One of several areas."""
+        """One of several radii."""
         return (self.area_radius_m, self.area_radius_m * 0.6, self.ghost_m, 5.0)[value % 4]
 
 
 def small(rng: Random) -> Shape:
-    """A quiet ground, four cells, some players and creatures."""
+    """A world with four cells that do not change, some players and creatures."""
     radius = rng.uniform(8.0, 40.0)
     return Shape(
         duration_s=rng.uniform(10.0, 20.0),
@@ -80,7 +80,7 @@ def small(rng: Random) -> Shape:
 
 
 def large(rng: Random, level: FaultLevel) -> Shape:
-    """Everything at once."""
+    """A world with all features."""
     radius = rng.uniform(8.0, 30.0)
     return Shape(
         duration_s=rng.uniform(11.0, 22.0),
@@ -109,11 +109,11 @@ def large(rng: Random, level: FaultLevel) -> Shape:
 
 
 def hastened(world: World, shape: Shape) -> Shape:
-    """Half of the worlds without faults have short ways."""
+    """Half of the worlds without faults get short paths."""
     return replace(shape, is_swift=shape.is_peaceful and world.rng("haste").random() < 0.5)
 
 
 def thrifty(world: World, shape: Shape) -> Shape:
-    """In a quarter of the worlds clients get so few bytes that their budgets bind (`byte_budget.py`)."""
+    """In a quarter of the worlds clients get so few bytes that their budgets are used up (`byte_budget.py`)."""
     bits_s = world.rng("thrift").choice([0.0] * 6 + [1_500.0, 3_000.0])
     return replace(shape, client_bits_s=bits_s or shape.client_bits_s)

@@ -1,21 +1,21 @@
 """An entity that is near a client for long enough is in its view (P4): a bound on how late an entity appears.
 
-Judged in worlds without faults. The bound is the sum of what the protocol may take, by its own timers:
+Judged in worlds without faults. The bound is the sum of the longest times of the protocol, by its own timers:
 
-    LOOK_S            so seldom a standing entity is looked at for new ghosts (`cell/ghosts/placement.py`)
-    WANT_S            so long a witness waits for a client that does not want what was announced (`cell/client/sent.py`)
+    LOOK_S            between two checks whether a standing entity needs new ghosts (`cell/ghosts/placement.py`)
+    WANT_S            a witness waits so long for the client to want what was announced (`cell/client/sent.py`)
     HOPS              ticks of the apps on the way: made, announced, wanted, described
     GAP_S             an early creation is held so long (`cell/ghosts/receiver.py`); only where paths differ in length
     WAYS              messages one after the other, each over the longest path of this world: the first link between two
                       CellApps, for the real and for its ghost (3 each), then cell, base and client, three times
 
-In a world with short paths that is 5 s. Where a check makes one ghost, or three (`sim/limits.py`), each ghost that may
-be needed has to wait for its turn. Not judged where other limits decide: with CellApps that have less time than they
-need, and with a budget of bytes that is too small for the entities around.
+In a world with short paths that is 5 s. Where a check makes only one ghost, or three (`sim/limits.py`), the bound grows
+with the number of ghosts. Not judged where other limits decide: with CellApps that have less time than they need, and
+with a budget of bytes that is too small for the entities around.
 
-Two entities are near each other while they are within the radius at each moment, wherever both go meanwhile. A cell has
-the place of a ghost later than its real has it: so each two places are compared that are no more than LAG_TICKS apart,
-and where paths are long, a gap and a path more.
+Two entities are near each other while they are within the radius at each moment, wherever both go meanwhile. A ghost
+has a place later than its real: so each two places are compared that are no more than LAG_TICKS apart, and where paths
+are long, a gap and a path more.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ EVERY_S = 0.5
 HOPS = 10
 WAYS = 12
 LAG_TICKS = 5
-"""The real's step, the way, the ghost's CellApp; and the round in which areas are looked at."""
+"""The real's step, the path, the ghost's CellApp; and the round in which areas are computed."""
 BITS_S_MIN = 60_000.0
 """A client with less may have to wait for descriptions."""
 
 
 class Sightings:
-    """Looks at what each client sees, again and again."""
+    """Compares the view of each client with its surroundings, again and again."""
 
     def __init__(self, world: World, judge: Judge, truth: Truth, players: Sequence[Player]) -> None:
         self.judged = 0
-        """How often a client was compared with what is near it."""
+        """The number of comparisons."""
         self._world = world
         self._judge = judge
         self._truth = truth
         self._players = players
 
     def begin(self) -> None:
-        """From now on."""
+        """Begins to compare."""
         self._world.clock.after(EVERY_S, self._look)
 
     def late_s(self) -> float:

@@ -1,10 +1,10 @@
-"""An entity that its client alone moves goes no faster than the game allows, whatever positions the client sends (P7).
+"""An entity that only its client moves goes no faster than the game allows, whatever positions the client sends (P7).
 
-Some players cheat now and then: they send positions far away, or outside the world. The engine allows so much time of
-walking at top speed (`_speed/movers`), and the rest of it travels along when the real goes to another cell. The judge
-computes the same from outside, over all the places where an entity was, one after the other: if each cell began anew, a
-border would be the place to cheat. The server moves an entity that rides, jumps or alights: then the judge begins anew.
-At rest a client is where its real is: a client that insists on a false position is put back.
+Some players cheat now and then: they send positions far away, or outside the world. The engine allows a limited time of
+walking at top speed (`_speed/movers`), and the unused part of it is sent along when the real migrates. The judge
+computes the same from outside, over all places of an entity in order: if each cell began anew, a client could cheat at
+borders. The server moves an entity that rides, jumps or alights: then the judge begins anew. At rest a client has its
+entity where the real is: a client that repeats a false position is corrected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SLACK_S = 0.3
 
 
 class Walk(NamedTuple):
-    """How far one has come."""
+    """The walk of one entity: its last place, and the allowance that is left."""
 
     life: int
     space: int
@@ -33,18 +33,18 @@ class Walk(NamedTuple):
 
 
 class SpeedLimit:
-    """The walks of all."""
+    """The walks of all entities."""
 
     def __init__(self, now: Callable[[], float], is_carried: Callable[[int, float], bool]) -> None:
-        """`is_carried`: whether the server has moved an entity since then, or does so now."""
+        """`is_carried`: whether the server has moved an entity since a time, or does so now."""
         self.walkers: Collection[str] = ()
-        """The types that nobody but their clients moves: others are not judged."""
+        """The types that only their clients move: others are not judged."""
         self._now = now
         self._is_carried = is_carried
         self._walks: dict[int, Walk] = {}
 
     def step(self, body: Body) -> Broken | None:
-        """A real has closed a step; what is wrong with where it is."""
+        """A real has closed a step; returns what is wrong with its place."""
         if body.kind.schema.name not in self.walkers:
             return None
         now, life, top_speed = self._now(), life_of(body.epoch), body.core.game.policy.top_speed

@@ -1,4 +1,4 @@
-"""Timers of chosen numbers: what entities do with them, and how they are judged (P1).
+"""Timers of chosen numbers: the workload of entities, and the checks (P1).
 
 An entity has a few timer numbers of its own. It sets a timer of one of them, once or repeating, sets it again before it
 is due, and cancels it. How often is drawn for each world from a stream of its own; in some worlds never. The rules:
@@ -10,9 +10,9 @@ is due, and cancels it. How often is drawn for each world from a stream of its o
     set again   the former timer of that number is gone
     cancelled   the timer does not fire any more
 
-A timer travels as the seconds that are left, so the time between packing and arrival is added to it. An engine that
+A timer is sent as the seconds that are left, so the time between packing and arrival is added to it. An engine that
 made up for that time would be right as well: `low` is without those times, `high` is with them, and the timer must fire
-between the two. Ticks that come late, under faults, need no allowance: the judge counts rounds, not seconds.
+between the two. Late ticks, under faults, need no allowance: the judge counts rounds, not seconds.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from terrazzo.sim.world import World
 from terrazzo.wire.ids import life_of
 
 EDGE_S = 1e-6
-"""Seconds pass through several clocks; they do not add up exactly."""
+"""Times are measured by several clocks; they do not add up exactly."""
 NUMBERS = 4
-"""So few that numbers are used again all the time."""
+"""The timer numbers of an entity: few, so that they are used again all the time."""
 
 
 @dataclass
 class Timer:
-    """When one is due, at the earliest and at the latest."""
+    """The earliest and the latest time at which a timer is due."""
 
     low: float
     high: float
     repeat: float
 
     def fire(self, now: float) -> None:
-        """It has fired, and repeats: due again after its period."""
+        """The timer has fired and repeats: it is due again after its period."""
         self.high = self.high + self.repeat if self.high + self.repeat > now else now + self.repeat
         self.low = min(self.low + self.repeat if self.low + self.repeat > now else now + self.repeat, self.high)
 
@@ -54,7 +54,7 @@ class TimerJudge:
 
     def __init__(self, world: World, life: Callable[[int], int]) -> None:
         self.often = world.rng("timers").choice([0.0, 0.1, 0.4])
-        """How often an entity does something with a timer, each time it lives."""
+        """How often an entity does something with a timer, each time it acts."""
         self.counts: dict[str, int] = {}
         self._world = world
         self._life = life
@@ -63,7 +63,7 @@ class TimerJudge:
         self._packed_at: dict[int, float] = {}
 
     def watch(self, app: App) -> None:
-        """Sees when reals are packed, when they arrive, and each round of timers."""
+        """Watches when reals are packed, when they arrive, and each round of timers."""
         if not isinstance(app, CellApp):
             return
         pack, settle, run = app.offloads._pack, app.core.register_real, app.clockwork.run
@@ -89,14 +89,14 @@ class TimerJudge:
             timer.high += now - self._packed_at.get(body.id, now)
 
     def _look(self, real: Real) -> None:
-        """After a round nothing of a real is due."""
+        """Checks that after a round no timer of a real is due."""
         body, now = real.body, self._world.clock.now
         for number, timer in self._timers.get((body.id, life_of(body.epoch)), {}).items():
             if timer.high < now - EDGE_S and not real.is_destroyed:
                 what = f"timer {number} of entity {body.id} was due {now - timer.high:.3f} s ago and has not fired"
                 raise Broken("P1", what, body.id)
 
-    # What entities do.
+    # The workload.
 
     def rng(self, entity: int) -> Random:
         """The entity's own stream for this."""
@@ -105,7 +105,7 @@ class TimerJudge:
         return self._rngs[entity]
 
     def act(self, being: Any) -> None:
-        """An entity lives: perhaps it sets a timer, sets one again, or cancels one."""
+        """An entity acts: it may set a timer, set one again, or cancel one."""
         rng = self.rng(being.id)
         if not self.often or rng.random() >= self.often:
             return
@@ -122,7 +122,7 @@ class TimerJudge:
         mine[number] = Timer(due, due, repeat)
 
     def fire(self, entity: int, number: int) -> Broken | None:
-        """A timer fires; what is wrong with that."""
+        """A timer fires; returns what is wrong with that."""
         mine, now = self._timers.get((entity, self._life(entity)), {}), self._world.clock.now
         timer = mine.get(number)
         if timer is None:

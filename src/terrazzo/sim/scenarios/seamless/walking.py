@@ -1,11 +1,11 @@
-"""How the entities of the seamless scenario walk: where the engine has the most to do.
+"""The walks of the entities of the seamless scenario, along borders and around corners.
 
     ROAM     anywhere                                     CORNER   around a point where cells meet
     HUG      along a border, a little to either side      SWAY     to and fro across a border, the same two points
     REST     nowhere
 
-The borders are read each time a new goal is chosen, since they move. A `Gait` gives goals; each entity walks with
-strides of a length of its own, so that one stride may cross a border, or a whole cell.
+The borders are read each time that a new goal is chosen, since they move. A `Gait` chooses goals; each entity walks in
+strides of its own length, so that one stride may cross a border, or a whole cell.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from random import Random
 from typing import NamedTuple, Protocol
 
 EDGE_M = 0.5
-"""Nobody goes nearer to the end of a space."""
+"""No entity goes nearer to the end of a space."""
 
 
 class Border(NamedTuple):
@@ -35,16 +35,16 @@ class Border(NamedTuple):
 
 
 class Ground(Protocol):
-    """What walkers must know of the spaces."""
+    """The spaces, as walkers use them."""
 
     def borders(self, space: str) -> list[Border]:
         """The lines between cells, within the bounds."""
 
     def reach(self, space: str) -> float:
-        """The space is so wide to each side of its middle."""
+        """The distance from the middle of the space to its edges."""
 
     def entry(self, rng: Random) -> tuple[str, tuple[float, float, float]]:
-        """A place for somebody new."""
+        """A place for a new entity."""
 
 
 class Mode(Enum):
@@ -58,7 +58,7 @@ class Mode(Enum):
 
 
 class Gait:
-    """The way of one walker."""
+    """The goals of one walker."""
 
     def __init__(self, ground: Ground, rng: Random) -> None:
         self._ground = ground
@@ -71,7 +71,7 @@ class Gait:
         self._goal: tuple[str, float, float] | None = None
 
     def stride(self, space: str, x: float, z: float, length: float) -> tuple[float, float]:
-        """Where the next stride leads."""
+        """The end of the next stride."""
         if self._goal is None or self._goal[0] != space:
             self._goal = (space, *self.goal(space))
         _, goal_x, goal_z = self._goal
@@ -82,7 +82,7 @@ class Gait:
         return x + (goal_x - x) / away * length, z + (goal_z - z) / away * length
 
     def goal(self, space: str) -> tuple[float, float]:
-        """Where to go next."""
+        """The next goal."""
         rng, reach = self._rng, self._ground.reach(space) - EDGE_M
         if self._goals_left <= 0:
             self._change(space)

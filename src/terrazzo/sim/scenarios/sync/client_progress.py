@@ -1,16 +1,16 @@
 """The progress of one client of the sync scenario in the story of one entity, and whether the next fact fits (P4).
 
-Of each property the client has one of the values that it had, and gets only newer ones. Facts may be missing between
-only for a reason that is in the schema:
+For each property the client has one of the values that the property had, and gets only newer ones. Facts may be missing
+in between only for a reason that is in the schema:
 
-    nothing                  none missing: it gets the very next fact of all that are so, in the order of the story
+    (none of these)          no fact is missing: the client gets all such facts, in the order of the story
     latest-only              values that were replaced; but no fact of an earlier step is sent after it, and none of a
                              later one before. (Not judged for a share of a value: a value that is sent whole because
                              of a hidden change is sent later than this audience saw it change.)
     level of detail          facts of a time when the entity was too far away; judged by the places (`client_view.py`)
     not reliable             facts that were lost
 
-and in one case in the engine: the history no longer had what the client missed
+and for one reason in the engine: the history no longer had what the client missed
 (`sim/scenarios/seamless/history_gaps.py`). Only the facts of those numbers may be missing then.
 """
 
@@ -26,29 +26,29 @@ from terrazzo.sim.scenarios.seamless.entity_story import Fact, Span, Story, Trac
 
 
 class Manner(NamedTuple):
-    """How a property, or a client method, is told to other clients or the own one."""
+    """How a property, or a client method, is sent to one audience: to other clients or the own one."""
 
     is_latest: bool = False
     is_reliable: bool = True
     within_m: float | None = None
-    """Only from so near, as the level or the method says."""
+    """The distance up to which it is sent, by its level of detail or by the method."""
     hysteresis_m: float = 0.0
     is_share: bool = False
-    """This audience sees less of it than there is."""
+    """This audience gets only a share of the value."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing of it may be missing."""
+        """Whether no fact of it may be missing."""
         return not self.is_latest and self.is_reliable and self.within_m is None
 
     @property
     def may_repeat(self) -> bool:
-        """Told whole when anything in it has changed, which may be nothing that this audience sees."""
+        """Whether the value is sent whole when anything in it has changed, also something hidden from this audience."""
         return self.is_share and (self.is_latest or not self.is_reliable)
 
 
 def manners_of(schema: EntitySchema, *, is_own: bool) -> dict[str, Manner]:
-    """By property and client method; nothing is too far away from its own client."""
+    """The manners by property and client method; for the own client no distance is too far."""
     levels = {each.label: each for each in schema.detail_levels}
     found = {}
     for prop in schema.client_properties:
@@ -63,13 +63,13 @@ def manners_of(schema: EntitySchema, *, is_own: bool) -> dict[str, Manner]:
 
 
 class Wrong(Enum):
-    """What can be wrong with a word."""
+    """What can be wrong with a fact that a client gets."""
 
     NEVER = "was never so"
-    AGAIN = "is not newer than what it has heard"
+    AGAIN = "is not newer than what it has got"
     SKIPPED = "comes before what was due"
     TOO_EARLY = "is of a later step than what is still due"
-    TOO_LATE = "is of an earlier step than what it has heard"
+    TOO_LATE = "is of an earlier step than what it has got"
 
 
 class ClientProgress:
@@ -78,25 +78,26 @@ class ClientProgress:
     def __init__(self, story: Story, track: Track, manners: dict[str, Manner], at: int, sure: int) -> None:
         self.story = story
         self.begin = self.at = at
-        """So many facts of the story are behind it."""
+        """The number of facts of the story before the description."""
         self.has: dict[str, int] = {}
-        """Which value of each property it has, which call it heard last, by place in the story."""
+        """The value of each property that it has, and the last call of each method that it got, by place in the
+        story."""
         self.open: set[str] = set()
-        """Properties with a level of which nothing came since the description, which perhaps had nothing of them."""
+        """Properties with a level of detail without a fact since the description, which may have had an older value."""
         self.track = track
         self.manners = manners
         self._excused: set[Span] = set()
-        """Of these places history had nothing any more."""
+        """The places in the story that the history no longer had."""
         self._sure = sure
-        """Calls before this place may have been before the description."""
+        """Calls before this place may have been made before the description."""
 
     @property
     def facts(self) -> list[Fact]:
-        """Everything that there is to hear."""
+        """All facts of the story."""
         return self.track.facts
 
     def excuse(self, spans: list[Span]) -> None:
-        """What stands between two places of the story may be missing."""
+        """Allows the facts between two places of the story to be missing."""
         self._excused.update(spans)
 
     def is_excused(self, place: int) -> bool:
@@ -104,7 +105,7 @@ class ClientProgress:
         return any(low <= place < high for low, high in self._excused)
 
     def hear(self, fact: Fact) -> Wrong | None:
-        """The next word; what is wrong with it."""
+        """Takes the next fact; returns what is wrong with it."""
         name = fact[0]
         manner, place = self.manners[name], self.track.place(fact)
         if place is None:
@@ -126,7 +127,7 @@ class ClientProgress:
         return None
 
     def due(self) -> int | None:
-        """The first fact that must still come."""
+        """The first fact that must still arrive."""
         for place in range(self.at, len(self.facts)):
             name, value = self.facts[place]
             is_due = self.manners[name].is_complete and (place >= self._sure or isinstance(value, bytes))
@@ -135,7 +136,7 @@ class ClientProgress:
         return None
 
     def _misplaced(self, place: int) -> Wrong | None:
-        """Whether what only the latest counts of stands at the wrong place among the rest; steps are compared."""
+        """Whether a latest-only fact is at the wrong place among the others; their steps are compared."""
         if self.track is not self.story.others:
             return None
         marks = list(self.story.marks.values())

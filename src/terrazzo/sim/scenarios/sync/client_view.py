@@ -1,13 +1,15 @@
 """The checks of what one client of the sync scenario is sent of properties and calls (P4).
 
-    a description      has every property as it was at that number; of those with a level perhaps an earlier value
+    a description      has every property as it was at that number; a property with a level may have an earlier value
     a fact             fits the client's progress (`client_progress.py`); a change runs one callback, with the old value
     from near only     arrives only at clients that were near lately (or before a long time without facts of that
                        entity), and none is missing for a client that was near all the time; judged without faults,
                        since then no place is long out of date
-    at rest            each property is what its flags and level allow: as it is, or as it was seen last, or the default
+    at rest            each property has a value that its flags and level allow: the present one, the last one that the
+                       client got, or the default
 
-Which entities are in the area, where, and why they leave is judged as in `sim/scenarios/seamless/client_view.py`.
+The contents of the area, the places, and the reasons for leaving are judged as in
+`sim/scenarios/seamless/client_view.py`.
 """
 
 from __future__ import annotations
@@ -36,9 +38,9 @@ from terrazzo.sync.view import View
 from terrazzo.sync.view_events import Called, CellLost, CellPlayer, Changed, Entered, Event, Seen
 
 FAR_M = 2.0
-"""Somebody may move so far while the news of it is on its way, for what is asked of the last few seconds."""
+"""An entity may move so far while its place is on the way to the client."""
 TOGETHER_S = 1.0
-"""What is told together comes within this time."""
+"""Messages that were sent together arrive within this time."""
 
 
 class SyncView(ViewJudge):
@@ -51,35 +53,35 @@ class SyncView(ViewJudge):
         self._progress: dict[int, ClientProgress] = {}
         self._described_at: dict[int, float] = {}
         self._told_at: dict[tuple[int, str], float] = {}
-        """When it heard of a property, or method, of an entity."""
+        """The time of the last fact of a property, or method, of an entity."""
         self._heard_at: dict[int, float] = {}
-        """When it heard of an entity."""
+        """The time of the last message about an entity."""
         self._silent: dict[int, tuple[float, float]] = {}
-        """When it heard of an entity after a longer silence, and since when it had not."""
+        """The time of the first message about an entity after a longer pause, and of the one before the pause."""
         self._values: dict[tuple[int, str], bytes] = {}
-        """Every property of every entity as its client has it."""
+        """Every property of every entity as this client has it."""
         self._known: dict[tuple[int, str], set[bytes]] = {}
-        """Every value of an entity's property that it has had."""
+        """Every value that this client has had of an entity's property."""
 
     def on_event(self, event: Event, view: View) -> None:
         """See ViewJudge."""
         if isinstance(event, Changed):
             self._check_callback(event)
         if isinstance(event, Called) and view.space is None and not event.method.is_reliable:
-            return  # by the next body, of which the client has not heard yet: what may be lost may also be early
+            return  # sent by the next body, before the client has it: unreliable messages may come early
         super().on_event(event, view)
         if isinstance(event, CellLost):
-            self._progress.clear()  # with the next body the story of the others begins anew, wherever that cell is
+            self._progress.clear()  # with the next body all other entities are described anew
         if isinstance(event, (CellPlayer, Entered)):
             layout = event.entity.state.layout
             self._values |= {(event.entity.id, name): encoded(event.entity, name) for name in layout.names}
 
     def _check_callback(self, event: Changed) -> None:
-        """The game's code was told this change, once, with what was there before."""
+        """Checks that the callback of this change ran once, with the old value."""
         seen, name = event.entity, event.name
         calls, self._sync.callbacks = self._sync.callbacks, []
         exact, args = event.applied.callback(name)
-        what = f"{self.name} was told {name} of {seen}, and its part was called with {calls}"
+        what = f"{self.name} got {name} of {seen}, and its part was called with {calls}"
         check(len(calls) == 1 and calls[0][0] == seen.id, "P4", what, self.name, seen.id)
         before = self._values.get((seen.id, name))
         if calls[0][1] != f"set_{name}":
@@ -106,7 +108,7 @@ class SyncView(ViewJudge):
         progress = ClientProgress(story, story.others, manners_of(seen.schema, is_own=False), mark, mark)
         before = self._progress.get(seen.id)
         if before is not None and before.story is story:
-            what = f"{self.name} was shown {seen} as of fact {mark}, having heard {before.at}"
+            what = f"{self.name} was shown {seen} as of fact {mark} after {before.at}"
             check(mark >= before.at, "P4", what, self.name, seen.id)
         for name, value in values(seen, story.others).items():
             self._describe(seen, progress, name, value, mark)
@@ -124,14 +126,14 @@ class SyncView(ViewJudge):
         what = f"{self.name} was shown {seen} at {seen.number} with a {name} that it had not: {place}, not {current}"
         check(place == current or is_stale, "P4", what, self.name, seen.id)
         if place is not None and place > mark:
-            place = 0  # the same value came back later; the client has an earlier one
+            place = 0  # the property got the same value again later; the client has the earlier one
         progress.has[name] = -1 if place is None else place
         if progress.manners[name].within_m is not None:
             progress.open.add(name)
         known.add(value)
         self._told_at[seen.id, name] = self._judge.world.clock.now
 
-    # Words.
+    # Facts.
 
     def _follow(self, seen: Seen, fact: Fact, words: str, *, is_own: bool) -> None:
         progress, name = self._progress[seen.id], fact[0]
@@ -141,10 +143,10 @@ class SyncView(ViewJudge):
         progress.excuse(self._judge.gaps.spans(self._own, progress.story))
         wrong = progress.hear(fact)
         if wrong is Wrong.AGAIN and not manner.is_reliable:
-            wrong = None  # what is caught up takes the reliable way, on which something newer may overtake it
+            wrong = None  # facts that are caught up are sent reliably, and a newer unreliable one may overtake them
         due = progress.due()
         after = "nothing" if due is None else f"{progress.facts[due][0]} (fact {due})"
-        what = f"{self.name} was told {words} of {seen}"
+        what = f"{self.name} got {words} of {seen}"
         if wrong is not None:
             text = f"{what}, which {wrong.value}: had fact {has}, {after} is due"
             check(False, "P4", text, self.name, seen.id)
@@ -157,8 +159,9 @@ class SyncView(ViewJudge):
         self.heard += 1
 
     def _hear_of(self, entity: int) -> float:
-        """Something is told of an entity; since when at the least that may have been on its way. While nothing is told
-        of it, because others come first, the client has it at the level that was."""
+        """A message about an entity has come. Returns the earliest time at which the place that decided its level may
+        have held: while no message about an entity is sent, since others are more urgent, the client keeps it at the
+        former level."""
         now = self._judge.world.clock.now
         last, self._heard_at[entity] = self._heard_at.get(entity, now), now
         if now > last + TOGETHER_S:
@@ -167,7 +170,7 @@ class SyncView(ViewJudge):
         return since if now <= at + TOGETHER_S else now
 
     def _check_near(self, seen: Seen, manner: Manner, lately_s: float, what: str) -> None:
-        """Whether somebody was near enough to hear this."""
+        """Checks that the entity was near enough for this fact to be sent."""
         assert manner.within_m is not None
         story, own = self._progress[seen.id].story, self._progress[self._own].story
         most = manner.within_m + manner.hysteresis_m + FAR_M
@@ -175,7 +178,7 @@ class SyncView(ViewJudge):
         check(is_near, "P4", f"{what} from farther away than {manner.within_m:.1f} m", self.name, seen.id)
 
     def _check_missed(self, seen: Seen, fact: Fact, manner: Manner, lately_s: float, has: int, what: str) -> None:
-        """Whether somebody who missed something was far enough for that."""
+        """Checks that an entity with a missing fact was too far away for it."""
         assert manner.within_m is not None
         progress, own = self._progress[seen.id], self._progress[self._own].story
         skipped = range(has, progress.has[fact[0]] - 1)
@@ -187,7 +190,7 @@ class SyncView(ViewJudge):
             check(was_far, "P4", text, self.name, seen.id)
 
     def _ever(self, story: Story, own: Story, lately_s: float, holds: Callable[[float], bool]) -> bool:
-        """Whether something held of how far the two were from each other in that time."""
+        """Whether the distance between the two has met a condition at some moment of that time."""
         since = self._judge.world.clock.now - lately_s
         mine = own.stays(since)
         return any(
@@ -204,7 +207,7 @@ class SyncView(ViewJudge):
         progress.excuse(self._judge.gaps.spans(self._own, progress.story))
         due = progress.due()
         if due is not None:
-            return f"{self.name} has not heard {progress.facts[due][0]} of {seen} (fact {due})"
+            return f"{self.name} has not got {progress.facts[due][0]} of {seen} (fact {due})"
         for name in seen.state.layout.names:
             problem = self._wrong_value(seen, name, progress, away)
             if problem is not None:
@@ -212,7 +215,7 @@ class SyncView(ViewJudge):
         return None
 
     def _wrong_value(self, seen: Seen, name: str, progress: ClientProgress, away: float) -> str | None:
-        """Of one property at rest."""
+        """What is wrong with one property at rest."""
         value, track = encoded(seen, name), progress.track
         if not track.has(name):
             base = self._sync.bases.get(seen.id)
@@ -237,7 +240,8 @@ class SyncView(ViewJudge):
         return "has an old"
 
     def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
-        """As far as its type is told. What others stand on is followed at any distance, and so are they."""
+        """What is wrong with its place, up to the distance to which its type is sent. Vehicles and their riders are
+        sent at any distance."""
         vehicle, reach = vehicle_of(seen, view), seen.schema.volatile.position
         if vehicle is None and reach is not None and self._away(real, view) > reach - NEAR_M:
             return None
@@ -248,7 +252,8 @@ class SyncView(ViewJudge):
         return None
 
     def _away(self, real: Real, view: View) -> float:
-        """How far a real is from the client's own one: where that is, the client knows not exactly if it rides."""
+        """The distance of a real from the client's own one. The true place of the own one is used, since the client has
+        no exact place of it while it rides."""
         assert view.player is not None
         own = self._judge.story(view.player.id)
         assert own is not None

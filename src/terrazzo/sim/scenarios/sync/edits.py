@@ -2,7 +2,7 @@
 
     set      the whole property, an element, a field          slice    elements added, removed, replaced
 
-An edit is drawn first and tried on a copy: so its result is new for every audience that sees any part of the property,
+An edit is drawn and tried on a copy first: so its result is new for every audience that gets any part of the property,
 and a value shows when it was set (`sim/scenarios/seamless/entity_story.py`).
 """
 
@@ -30,7 +30,7 @@ LENGTH_MAX = 6
 
 
 class Edit(NamedTuple):
-    """What is to be done where; `bounds` for a slice."""
+    """One change: its path, and `bounds` for a slice."""
 
     path: tuple[int | str, ...]
     new: Any
@@ -45,7 +45,7 @@ class Editor:
         self._unique = unique
 
     def edit(self, part: Any, prop: Property, is_new: Callable[[Property, Any], bool]) -> bool:
-        """One edit of a part's property; False when none was found that leads to something new."""
+        """Makes one edit of a part's property; False when none was found that leads to a new value."""
         before = prop.codec.encode(getattr(part, prop.name))
         for _ in range(TRIES):
             copy = _Holder(prop.codec.decode(before))
@@ -102,7 +102,7 @@ class Editor:
 
 
 class _Holder:
-    """Something that has a value, as a part has a property."""
+    """An object with one value, as a part has a property."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

@@ -1,11 +1,10 @@
 """The entity types of the sync scenario: drawn from the seed, so that no two worlds have the same schema.
 
 What is drawn for each type: its properties with their types (numbers, texts, vectors; records; arrays of all of these,
-records with arrays inside), flags, levels of detail, latest-only and unreliable ones; fields that fewer may see than
-see their record; how its place is told; and the client methods, heard from near only, of which only the latest counts,
-that may be lost.
+records with arrays inside), flags, levels of detail, latest-only and unreliable ones; fields with fewer receivers than
+their record; how its place is sent; and the client methods: with a distance, latest-only, unreliable.
 
-Every record has a number that everybody may see. So two values that the game makes differ for every audience.
+Every record has a number that every receiver gets. So two values that the game makes differ for every audience.
 """
 
 from __future__ import annotations
@@ -49,12 +48,12 @@ CELL_FLAGS = (
 )  # fmt: skip
 LEVELS = ("near", "middle")
 CALLS = ("on_told", "on_near", "on_last", "on_loose")
-"""The client methods: one that everybody hears, and three of which something may be missing."""
+"""The client methods: one that all clients get, and three of which calls may be missing."""
 
 
 @dataclass(frozen=True)
 class Taste:
-    """How much of what is special a world has."""
+    """How often each feature of properties is used in a world."""
 
     details: float
     latest: float
@@ -64,7 +63,7 @@ class Taste:
 
 
 def draw_taste(rng: Random, radius_m: float) -> Taste:
-    """Some worlds have none of a thing, some much of it."""
+    """Draws the shares: some worlds do not use a feature at all, some use it often."""
     details, latest, unreliable, hidden = (rng.choice([0.0, 0.2, 0.6]) for _ in range(4))
     return Taste(details, latest, unreliable, hidden, radius_m)
 
@@ -78,7 +77,7 @@ class TypeMaker:
         self._records = 0
 
     def player(self) -> type[EntityType]:
-        """The type of those whom clients play."""
+        """The type of players."""
         fixed = {
             "name": (Text, prop(ALL_CLIENTS, saved=True, unique=True, database_length=40)),
             "visits": (UInt32, prop(BASE_AND_CLIENT, saved=True)),
@@ -87,7 +86,7 @@ class TypeMaker:
         return self._entity("Avatar", {**fixed, **drawn})
 
     def thing(self, name: str) -> type[EntityType]:
-        """A type that nobody plays."""
+        """A type without a client of its own."""
         return self._entity(name, {})
 
     def _entity(self, name: str, members: dict[str, tuple[Any, Any]]) -> type[EntityType]:

@@ -1,4 +1,4 @@
-"""What the entities of the sync scenario do: they change all the time, and walk and jump as in
+"""The behaviour of the entities of the sync scenario: they change all the time, and walk and jump as in
 `sim/scenarios/seamless/game.py`.
 
 Each pulse is a few edits (`edits.py`), some of them of one property in one tick, client calls between them, and a step.
@@ -33,18 +33,18 @@ Callback = tuple[int, str, tuple[Any, ...]]
 
 
 class SyncJudge(Judge):
-    """Knows the types of its world, and who may have missed something."""
+    """Has the types of its world, and which clients may have missed something."""
 
     def __init__(self, world: World, ground: Ground, shape: Shape, schema: Schema) -> None:
         super().__init__(world, ground, shape)
         self.schema = schema
         self.bases: dict[int, Any] = {}
-        """The base parts of those who are played."""
+        """The base parts of players."""
         self.lost_messages = LostMessages(lambda: world.clock.now)
         self.serving: Real | None = None
-        """The entity of the client that is being told something."""
+        """The entity of the client that is being served."""
         self.callbacks: list[Callback] = []
-        """What the client parts were told since somebody last looked."""
+        """The callbacks of client parts since the last look."""
         self.edits = 0
         self._had: dict[tuple[int, str], set[bytes]] = {}
 
@@ -53,7 +53,7 @@ class SyncJudge(Judge):
         return self.schema[type_name].appeal_radius
 
     def editor(self, entity: int) -> Editor:
-        """For the entity's own stream."""
+        """The editor with the entity's own stream."""
         return Editor(self.rng(entity), self.unique)
 
     def is_new(self, entity: int) -> Callable[[Property, Any], bool]:
@@ -81,7 +81,7 @@ class Thing(Being):
     declared: EntitySchema
 
     def live(self) -> None:
-        """A few edits and calls; a step; rarely a jump, or the end of this life."""
+        """Makes a few edits and calls, a step, and rarely a jump, or the end of this life."""
         rng = self.judge.rng(self.id)
         for _ in range(rng.choice([0, 1, 1, 2, 4])):
             self.edit()
@@ -93,7 +93,7 @@ class Thing(Being):
             self.jump()
 
     def rest(self) -> None:
-        """One change more of something that is surely told: with it comes what was lost of the rest."""
+        """Makes one more change of a reliable property: lost values of unreliable ones are sent with it."""
         judge = self.judge
         for prop in self.declared.cell_properties:
             is_sure = prop.is_reliable and prop.detail_level is None and not prop.send_latest_only
@@ -102,7 +102,7 @@ class Thing(Being):
                 return
 
     def edit(self) -> None:
-        """One property, once or several times in this tick."""
+        """Edits one property, once or several times in this tick."""
         judge, rng = self.judge, self.judge.rng(self.id)
         mine = [each for each in self.declared.cell_properties if each.name not in FIXED]
         prop = rng.choice(mine)
@@ -110,7 +110,7 @@ class Thing(Being):
             judge.edits += judge.editor(self.id).edit(self, prop, judge.is_new(self.id))
 
     def speak(self) -> None:
-        """Some clients are called."""
+        """Calls some clients."""
         rng = self.judge.rng(self.id)
         method, own, others = rng.choice(CALLS), *rng.choice([(True, True), (False, True), (True, False)])
         target = self.everyone if own and others else self.others if others else self.client
@@ -128,12 +128,12 @@ class PlayerCell(Thing):
     """The body of a player: its client walks, and makes it change."""
 
     def live(self) -> None:
-        """Its own pulse."""
+        """Acts by its own timer."""
         self.edit()
 
     @exposed
     def do(self, number: UInt32, deed: UInt32, value: UInt32) -> None:
-        """One of several things; the client chooses."""
+        """Does one of several things; the client chooses."""
         self.judge.check(self.judge.calls.hear("do", self.caller, self.id, number))
         if deed % 10 < 6:
             self.edit()
@@ -151,25 +151,25 @@ class PlayerCell(Thing):
 
     @exposed(to=ALL_CLIENTS)
     def poke(self, number: UInt32, source: Int32) -> None:
-        """Another player's client calls."""
+        """Called by another player's client."""
         self.judge.check(self.judge.calls.hear("poke", self.caller, self.id, number))
         self.edit()
 
 
 class PlayerBase(PlayedHome):
-    """The part of a player that stays; it changes, too."""
+    """The base part of a player; it changes, too."""
 
     judge: SyncJudge
     declared: EntitySchema
 
     def on_client_ready(self) -> None:
-        """Into the world."""
+        """Asks for a body."""
         self.judge.bases[self.id] = self
         super().on_client_ready()
 
     @exposed
     def ask(self, number: UInt32) -> None:
-        """From the own client; answered."""
+        """Called by the own client; answered."""
         judge = self.judge
         judge.check(judge.calls.hear("ask", self.id, self.id, number))
         for prop in self.declared.base_properties:
@@ -181,11 +181,11 @@ class PlayerBase(PlayedHome):
 
 
 class PlayerClient(Client):
-    """What a player's program hears."""
+    """The client methods of a player."""
 
     @remote
     def on_noted(self, number: UInt32) -> None:
-        """From the own base part."""
+        """Called by the own base part."""
 
 
 class Cast:

@@ -1,4 +1,4 @@
-"""Which unreliable messages about which entity have not reached which client (P4).
+"""Records which unreliable messages about which entity have not reached which client (P4).
 
     cell ──ClientUpdates──▶ BaseApp ──datagram──▶ client's view
               │ from a former home of the cell part, or           │ sent before a name began, or after it
@@ -26,28 +26,28 @@ from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates
 
 
 class LostMessages:
-    """What the clients of one world have not been told of unreliable properties."""
+    """The lost unreliable messages of one world."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._lost: dict[tuple[int, int], float] = {}
-        """By client (its own entity) and entity: when something was lost last."""
+        """By client (its own entity) and entity: the time of the last loss."""
         self._sent: dict[int, dict[bytes, tuple[int, float]]] = {}
-        """By client: what has been sent and has not come, about which entity, and when it was sent."""
+        """By client: the messages that were sent and have not arrived, with the entity and the time of sending."""
 
     def lost_at(self, own: int, entity: int) -> float:
-        """When something about an entity was lost last on its way to this client."""
+        """The time of the last loss of a message about an entity to this client."""
         sent = self._sent.get(own, {}).values()
         return max([self._lost.get((own, entity), -inf), *(at for other, at in sent if other == entity)])
 
     def count(self) -> int:
-        """Of how many pairs of client and entity something was lost."""
+        """The number of pairs of client and entity with a loss."""
         return len({*self._lost, *((own, entity) for own, sent in self._sent.items() for entity, _ in sent.values())})
 
-    # What BaseApps do.
+    # BaseApps.
 
     def watch_base(self, app: BaseApp) -> None:
-        """Notes what a BaseApp drops, and what it sends."""
+        """Notes the messages that a BaseApp drops, and those that it sends."""
         handler = app._handlers[ClientUpdates]
         watched: set[ProxyEntity] = set()
 
@@ -89,10 +89,10 @@ class LostMessages:
         for entity in _entities(proxy, messages):
             self._lost[proxy.id, entity] = self._now()
 
-    # What clients do.
+    # Clients.
 
     def watch_view(self, view: View) -> None:
-        """Notes what reaches a client."""
+        """Notes the messages that reach a client."""
         on_loose = view._actions[ToClient.LOOSE]
 
         def heard(number: int, body: bytes) -> Iterator[Any]:
@@ -105,7 +105,8 @@ class LostMessages:
 
 
 def _entities(proxy: ProxyEntity, messages: Iterable[bytes]) -> Iterator[int]:
-    """What changes and calls are about, as far as the client has been shown it; places are told again anyway."""
+    """The entities of changes and calls, as far as the client has them; places are left out, since they are
+    repeated."""
     for message in messages:
         if message and message[0] != ToClient.PLACES:
             alias = take_alias(message[1:])[0]

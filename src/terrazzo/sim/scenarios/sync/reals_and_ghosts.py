@@ -1,5 +1,5 @@
-"""What is true about the cell parts of the sync scenario, as in `sim/scenarios/seamless/reals_and_ghosts.py`; and which
-clients may have missed facts because the history did not reach back to what they had
+"""The checks of the cell parts of the sync scenario, as in `sim/scenarios/seamless/reals_and_ghosts.py`; and which
+clients may have missed facts because the history did not reach back to the number that they had
 (`sim/scenarios/seamless/history_gaps.py`).
 """
 
@@ -45,7 +45,8 @@ class SyncTruth(Truth):
 
 
 def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
-    """What is told to all in every case is told again only to who has missed what history no longer has."""
+    """Notes a gap when a plain property is sent again: that is only done for a client that has missed steps which the
+    history no longer has."""
     event_of_now = kind.event_of_now
 
     def noted(body: Body, subject: int) -> Event:

@@ -1,4 +1,4 @@
-"""The sync scenario: properties that travel, in worlds of which no two have the same schema.
+"""The sync scenario: how properties are sent, in worlds of which no two have the same schema.
 
 It is the seamless scenario (`sim/scenarios/seamless/scenario.py`: the same ground, walks, players, faults, and the
 judges of reals and ghosts) with other entities and another judge of clients. `__init__.py` lists the modules.
@@ -22,7 +22,7 @@ from terrazzo.sim.world import FaultLevel, World
 
 
 class SyncPlayer(Player):
-    """Somebody with an account."""
+    """A player with an account."""
 
     view_type = SyncView
     saved = ("name",)
@@ -37,12 +37,12 @@ class SyncPlayer(Player):
 
 
 class Sync(Seamless):
-    """One cluster, its schema, and those who live in it."""
+    """One cluster, its schema, and its entities."""
 
     name = "sync"
     truth_type = SyncTruth
     player_type = SyncPlayer
-    walkers = ()  # here they stride by themselves, too
+    walkers = ()  # here players also walk by themselves
 
     def _judge(self, world: World) -> Judge:
         self._cast = Cast(world, self.shape)
@@ -54,7 +54,7 @@ class Sync(Seamless):
 
 
 def shape_of(rng: Random, level: FaultLevel) -> Shape:
-    """As in the seamless scenario, but with types of its own."""
+    """The shape as in the seamless scenario, but with types of its own."""
     kinds = rng.randrange(1, 4)
     population = {f"Thing{number}": rng.randrange(2, 6) for number in range(1, kinds + 1)}
     return replace(large(rng, level), population=population)
