@@ -35,6 +35,7 @@ from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from terrazzo.runtime.cluster import Cluster
 from terrazzo.runtime.config import Apps, Config, Listen, Login, Strangers
+from terrazzo.runtime.cpuload import used_s
 from terrazzo.runtime.crowd import Crowd, Rates, percentile
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.launcher import LocalLauncher
@@ -109,20 +110,6 @@ def fit(points: list[tuple[float, float]]) -> Fit:
     return Fit(mean_y - slope * mean_x, slope)
 
 
-def cpu_s(pid: int) -> float:
-    """The processor seconds of all threads of a process."""
-    folder = Path(f"/proc/{pid}/task")
-    try:
-        return sum(int((each / "schedstat").read_text().split()[0]) for each in folder.iterdir()) / 1e9
-    except (OSError, IndexError, ValueError):
-        pass
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError as problem:
-        raise UsageError(f"cannot read the processor time of process {pid}: {problem}") from None
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 class Stage:
     """The cluster with the stand-in, and crowds that come into it."""
 
@@ -176,11 +163,11 @@ class Stage:
         await asyncio.sleep(SETTLE_S)
         for crowd in self._crowds:
             crowd.take_gaps()
-        before, samples, used, at = self._totals(), self._samples(), cpu_s(self.base_pid), time.monotonic()
+        before, samples, used, at = self._totals(), self._samples(), used_s(self.base_pid), time.monotonic()
         await asyncio.sleep(self._seconds)
         after, then = self._totals(), self._samples()
         span = time.monotonic() - at
-        base_share = (cpu_s(self.base_pid) - used) / span
+        base_share = (used_s(self.base_pid) - used) / span
         rates = Rates(list(zip(samples, then, strict=True)))
         ticks_s = (after.updates - before.updates) / (after.at - before.at)
         gaps = sorted(sum((crowd.take_gaps() for crowd in self._crowds), start=Counter[int]()).items())

@@ -14,6 +14,7 @@ COMMANDS = {
     "check": ("terrazzo.cli.defs", "check"),
     "run": ("terrazzo.cli.run", "run"),
     "bots": ("terrazzo.cli.run", "bots"),
+    "crowd": ("terrazzo.cli.crowd", "crowd"),
     "account": ("terrazzo.cli.account", "account"),
     "refusals": ("terrazzo.cli.refusals", "refusals"),
     "attack": ("terrazzo.cli.attack", "attack"),

@@ -138,7 +138,7 @@ def bots(
         if data is not None or (address is None and key is None):
             orders = _bots_here(find_world(data, game), count, name)
         else:
-            host, port, key = _find_login(address, key)
+            host, port, key = find_login(address, key)
             orders = Bots(count=count, host=host, udp_port=port, public_key=key, name=name, password=password)
         run_loop(_run_bots(orders, loaded))
     except UsageError as problem:
@@ -152,7 +152,8 @@ def _bots_here(folder: DataFolder, count: int, name: str) -> Bots:
     return Bots(count=count, host=host, udp_port=port, public_key=key, name=name, password=password)
 
 
-def _find_login(address: str | None, key: str | None) -> tuple[str, int, str]:
+def find_login(address: str | None, key: str | None) -> tuple[str, int, str]:
+    """Host, port and public key of a world elsewhere, as the options name them."""
     if address is None or key is None:
         raise UsageError("choose the world: with --data FOLDER, or with both --address HOST:PORT and --key HEX")
     host, _, port = address.rpartition(":")

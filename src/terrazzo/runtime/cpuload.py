@@ -1,4 +1,4 @@
-"""The load of this process, measured: the share of one core that it has used.
+"""The load of this process, measured: the share of one core that it has used; and the time that another has used.
 
 All threads count, so a DBApp that hashes passwords on a second core can be above 1. With `terrazzo run --single` all
 apps share one process, and each of them reports the load of that process.
@@ -6,8 +6,12 @@ apps share one process, and each of them reports the load of that process.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+from terrazzo.errors import UsageError
 
 WINDOW_S = 0.5
 """The shortest time over which the load is measured; a shorter one would show noise."""
@@ -29,3 +33,17 @@ class CpuLoad:
             self._last = (used - self._used) / (at - self._at)
             self._used, self._at = used, at
         return self._last
+
+
+def used_s(pid: int) -> float:
+    """The processor seconds of all threads of a process."""
+    folder = Path(f"/proc/{pid}/task")
+    try:
+        return sum(int((each / "schedstat").read_text().split()[0]) for each in folder.iterdir()) / 1e9
+    except (OSError, IndexError, ValueError):
+        pass
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError as problem:
+        raise UsageError(f"cannot read the processor time of process {pid}: {problem}") from None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
