@@ -14,7 +14,7 @@ from terrazzo.game import load_game
 from terrazzo.sync.protocol import ToServer, decode_released, decode_want, encode_base_player
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import Changed, Entered, Left, Violation
-from terrazzo.wire.entity.messages import Frame
+from terrazzo.wire.entity.messages import Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
@@ -39,6 +39,7 @@ class BaseSide(ClusterApp):
         super().__init__(me, host)
         self.switchboard = Switchboard(me, host, self.outbox, self)
         self.on(Frame, self.switchboard.on_message)
+        self.on(Frames, self.switchboard.on_message)
         self.on(ClientUpdates, self._on_updates)
         self.seen = View(ClientGame.of(game).methods)
         player = game.player

@@ -48,7 +48,7 @@ from terrazzo.sync.protocol import (
     encode_leave,
     with_alias,
 )
-from terrazzo.wire.entity.messages import Astray, Frame
+from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY
@@ -144,6 +144,7 @@ class StandIn(ClusterApp):
         self._changes = _changes(self._schema)
         self._tails = [_tail(number) for number in range(TAILS)]
         self.on(Frame, self._switchboard.on_message)
+        self.on(Frames, self._switchboard.on_message)
         self.on(Astray, self._switchboard.on_message)
         self.on(Moves, self._on_moves)
         self.on(SpaceTree, self._on_space_tree)
