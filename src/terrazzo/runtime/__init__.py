@@ -1,10 +1,10 @@
-"""Where the engine meets the machine: the only package with sockets, clocks and an event loop.
+"""The only package with sockets, clocks and an event loop.
 
-The state machines of `wire` know nothing of any of this; the shells here move their bytes and tell them the time, as
-`sim` does with a virtual clock and a hostile network.
+The state machines of `wire` use none of them: the shells here carry their bytes and pass them the time, as `sim` does
+with a virtual clock and a hostile network.
 
-    loop.py        which event loop
-    shell.py       what drives an endpoint of the client channel, whatever carries it
+    loop.py        the event loop
+    shell.py       drives an endpoint of the client channel, over any transport
       udp.py         over datagrams
       websocket.py   over WebSocket
     framing.py     frames in a stream of bytes
@@ -15,16 +15,16 @@ The state machines of `wire` know nothing of any of this; the shells here move t
 A cluster of processes, from the command to the app and back:
 
     config.py      the settings, one TOML file
-    datafolder.py  what stays on disk: database, key, logs, where the cluster is
+    datafolder.py  the files of a cluster: database, key, logs, its addresses
     logs.py        one line for each event
-    cluster.py     what runs, how far it is, in which order it ends
-    launcher.py    how it comes to run: processes of this machine, or all in one
-    orders.py      what launcher, processes and tools say to each other
+    cluster.py     starts the members, follows their progress, ends them in order
+    launcher.py    runs members as processes of this machine, or all in one process
+    orders.py      the messages between launcher, processes and tools
     process.py     one process
     members.py     each app with its driver, from start to end
-      entrances.py   those that clients talk to
+      entrances.py   the apps with doors for clients
       doors.py       their sockets
-      storethreads.py  who writes for DBApp
-    players.py     what drives a client: over UDP, over WebSocket
+      storethreads.py  the threads that write for DBApp
+    players.py     drives a client: over UDP, over WebSocket
     bots.py        many of them
 """

@@ -1,21 +1,21 @@
-"""A cluster on its way: starts its members, knows how far each is, ends them in order.
+"""A run of a cluster: starts its members, follows their progress, ends them in order.
 
     start all apps ──▶ every one READY, and the game's on_ready has run: the world is ready ──▶ bots ──▶ … ──▶ stop()
                  │                                                                             └─▶ ended, exit code 0
-                 └── not yet after patience_s: says what is missing, and waits on
+                 └── not yet after patience_s: prints what is missing, and waits on
       any member ends by itself, or fails ─────────────────────────────────────▶ named, with the end of its log;
                                                                                  the rest ends in order; exit code 1
       bots end by themselves, or fail ─────────────────────────────────────────▶ named; the world goes on without them
 
 The order of an end, each stage when the one before is gone or has had its time (then it is killed):
 
-    1  bots                                   they say goodbye, so that nobody has to send them away
-    2  console, LoginApps, BaseApps           nobody comes in any more; the BaseApps save everything through the others
+    1  bots                                   they log off by themselves
+    2  console, LoginApps, BaseApps           no client gets in any more; the BaseApps save everything
     3  CellApps
     4  managers
     5  DBApp                                  last, when everything is written
 
-What members do about it themselves says `members.py`. A second stop() kills what is left.
+`members.py` describes how each member ends. A second stop() kills the members that are left.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ STAGES = (
     ("db_app",),
 )
 STAGE_S = 5.0
-"""A member ends within five seconds; what is there after that is killed."""
+"""A member must end within this time; otherwise it is killed."""
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ class _Running:
 
     @property
     def has_fallen(self) -> bool:
-        """It has failed, or ended by itself."""
+        """Whether it has failed, or ended by itself."""
         return self.step is Step.FAILED or not self.is_up
 
 
@@ -90,7 +90,7 @@ class Cluster:
         json_log: bool = False,
         with_console: bool = False,
     ) -> None:
-        """`say` takes lines for people, `complain` what went wrong."""
+        """`say` prints lines for people, `complain` prints failures."""
         self.is_ready = False
         self._game_path = str(Path(game_path).resolve())
         self._game = game
@@ -111,7 +111,7 @@ class Cluster:
         self._began_at = time.monotonic()
 
     def stop(self) -> None:
-        """Asks for the end in order; asked twice, at once."""
+        """Ends the cluster in order; a second call ends it at once."""
         self._stops += 1
         self._stopping.set()
         self._changed.set()
@@ -121,7 +121,7 @@ class Cluster:
                     member.launched.kill()
 
     async def run(self) -> int:
-        """From start to end; gives the exit code."""
+        """Runs the cluster from start to end; returns the exit code."""
         self._data.make_key()
         with tempfile.TemporaryDirectory(prefix="terrazzo-") as sockets:
             try:
@@ -178,7 +178,7 @@ class Cluster:
     # The life.
 
     async def _watch(self, sockets: str) -> None:
-        """Until it is to end, by wish or because a member did."""
+        """Waits until the cluster is to end, by request or because a member has ended."""
         patience = asyncio.get_running_loop().call_later(self._config.launch.patience_s, self._say_what_is_missing)
         try:
             while not self._stopping.is_set():
@@ -222,7 +222,7 @@ class Cluster:
             self._write_file(sockets)
 
     def _say_other_ports(self) -> None:
-        """A port that another program has is not taken from it: where the world is instead."""
+        """Prints the ports that were taken instead of usual ports that other programs have."""
         listen, login = self._config.listen, self._login()
         pages = [each.report.text for each in self._members if each.order.kind == CONSOLE and each.report is not None]
         found = [
@@ -277,7 +277,7 @@ class Cluster:
     # The end.
 
     async def _part_with_bots(self) -> None:
-        """The failure of bots is told, and the world goes on without them."""
+        """Reports the failure of bots; the world goes on without them."""
         if self._stopping.is_set():
             return
         for member in [each for each in self._members if each.order.kind == BOTS and each.has_fallen]:
@@ -335,6 +335,6 @@ class Cluster:
             self._fail(member, f"{how} while the cluster was ending.")
 
     def _fail(self, member: _Running, what: str, *, separator: str = " ") -> None:
-        """A member has not ended as it should: reported, and for all members but bots a failure of the cluster."""
+        """Reports that a member has not ended in order; except for bots, that is a failure of the cluster."""
         self._complain(f"{member.order.name}{separator}{what}")
         self._failed = self._failed or member.order.kind != BOTS

@@ -1,7 +1,7 @@
-"""The settings of a cluster: one TOML file, typed; what is not known is an error and not silence.
+"""The settings of a cluster: one TOML file, typed; an unknown setting is an error.
 
-The structs say what there is and what is taken when a file says nothing. DEFAULT_TOML says the same to people; a test
-holds the two together. `terrazzo run --print-config` prints it.
+The structs define the settings and their defaults. DEFAULT_TOML has the same with explanations; a test compares the
+two. `terrazzo run --print-config` prints it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 DEFAULT_TOML = """\
-# Terrazzo: the settings of a local cluster. Every line is optional; what stands here is what is taken without it.
+# Terrazzo: the settings of a local cluster. Every line is optional; the values here are the defaults.
 
-tick_hz = 10.0               # how often each app works, and says what it has to say
+tick_hz = 10.0               # ticks a second: how often each app works and sends
 
-[apps]                       # how many of each; the options of `terrazzo run` go before these
+[apps]                       # how many of each; the options of `terrazzo run` override these
 cells = 4
 bases = 1
-bots = 0                     # players without a person, who wander about
+bots = 0                     # players without a person, which wander about
 
-[listen]                     # where clients come in
+[listen]                     # the addresses for clients
 host = "127.0.0.1"           # a numeric address of this machine; "0.0.0.0" for all of them
-public_host = ""             # what clients are told to connect to; "" is `host`, or where they found the login
-login_udp_port = 0           # 0 is the usual port, 7310; while another program has it, another one, and that is said
+public_host = ""             # the address that clients connect to; "" is `host`, or the address of their login
+login_udp_port = 0           # 0: the usual port, 7310; if another program has it, another port is taken and printed
 login_ws_port = 0            # 7310
 base_udp_port = 0            # 7320, of the first BaseApp; the others take the ports after it
 base_ws_port = 0             # 7320
@@ -47,21 +47,21 @@ folder = ""                  # the database, the key of the cluster, logs; "" is
 [login]
 attempts_per_s = 1.0         # from one address, once its burst is used up
 attempts_burst = 20
-players_max = 10000          # who comes then is told that the game is full
+players_max = 10000          # further players are refused: the game is full
 
 [strangers]                  # connections and sessions without a login; IPv6 addresses count by their /64
-total_max = 1024             # at one time, at each door; then the address that has the most loses its oldest one
-address_max = 256            # of one address; then its own oldest one is closed
-address_per_s = 100.0        # that one address may open, once its burst is used up
+total_max = 1024             # at one time, at each door; above that, the address with the most loses its oldest one
+address_max = 256            # of one address; above that, its own oldest one is closed
+address_per_s = 100.0        # new ones of one address, once its burst is used up
 address_burst = 200
 login_s = 10.0               # how long a connection may be without a login
 
 [cell]
 offload_margin_m = 3.0       # how far over a border a body may be before the next cell takes it; 0: at once
-client_kbit_s = 20.0         # what is sent to one client in the long run; what is far away waits for what is near
+client_kbit_s = 20.0         # the most that is sent to one client in the long run; near entities come first
 
 [launch]
-patience_s = 20.0            # if the world is not ready by then, it is said what is missing
+patience_s = 20.0            # if the world is not ready by then, a line with what is missing is printed
 """
 
 
@@ -70,7 +70,7 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Apps(_Part, frozen=True, kw_only=True):
-    """How many of each."""
+    """How many apps of each kind."""
 
     cells: Count = 4
     bases: Count = 1
@@ -78,7 +78,7 @@ class Apps(_Part, frozen=True, kw_only=True):
 
 
 class Listen(_Part, frozen=True, kw_only=True):
-    """Where clients come in."""
+    """The addresses for clients."""
 
     host: str = "127.0.0.1"
     public_host: str = ""
@@ -90,13 +90,13 @@ class Listen(_Part, frozen=True, kw_only=True):
 
     @property
     def told_host(self) -> str:
-        """What clients are told; empty: the address at which they found the login."""
+        """The address that clients get; empty: the address of their login."""
         is_everywhere = self.host in ("0.0.0.0", "::", "")
         return self.public_host or ("" if is_everywhere else self.host)
 
     @property
     def near_host(self) -> str:
-        """What reaches it from this machine."""
+        """The address by which this machine reaches the listener."""
         return near_host(self.host)
 
 
@@ -108,7 +108,7 @@ class ConsolePart(_Part, frozen=True, kw_only=True):
 
     @property
     def needs_token(self) -> bool:
-        """Whether others than this machine reach the map."""
+        """Whether other machines can reach the map."""
         try:
             return not ip_address(self.host).is_loopback
         except ValueError:
@@ -116,13 +116,13 @@ class ConsolePart(_Part, frozen=True, kw_only=True):
 
 
 class Data(_Part, frozen=True, kw_only=True):
-    """What stays."""
+    """The data folder."""
 
     folder: str = ""
 
 
 class Login(_Part, frozen=True, kw_only=True):
-    """How often one address may try, and how many may be in."""
+    """The rate of attempts of one address, and the number of players."""
 
     attempts_per_s: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     attempts_burst: Annotated[int, msgspec.Meta(ge=1)] = 20
@@ -130,7 +130,7 @@ class Login(_Part, frozen=True, kw_only=True):
 
 
 class Strangers(_Part, frozen=True, kw_only=True):
-    """What connections and sessions without a login may cost; players that are in do not count."""
+    """The limits of connections and sessions without a login; players that have logged in do not count."""
 
     total_max: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1024
     address_max: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 256
@@ -140,7 +140,7 @@ class Strangers(_Part, frozen=True, kw_only=True):
 
 
 class CellPart(_Part, frozen=True, kw_only=True):
-    """What CellApps are told."""
+    """The settings of CellApps."""
 
     offload_margin_m: Annotated[float, msgspec.Meta(ge=0)] = 3.0
     client_kbit_s: Annotated[float, msgspec.Meta(ge=1, le=100_000)] = 20.0
@@ -153,7 +153,7 @@ class Launch(_Part, frozen=True, kw_only=True):
 
 
 class Config(_Part, frozen=True, kw_only=True):
-    """Everything."""
+    """All settings."""
 
     tick_hz: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 10.0
     apps: Apps = Apps()
@@ -172,7 +172,7 @@ class Config(_Part, frozen=True, kw_only=True):
 
 
 def near_host(host: str) -> str:
-    """What reaches a listener from this machine."""
+    """The address by which this machine reaches a listener."""
     return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
@@ -181,7 +181,7 @@ class _Loads(Protocol):
 
 
 def read_config(path: Path | None) -> Config:
-    """The settings of a file, or those without one; UsageError in one sentence for what is wrong."""
+    """The settings of a file, or the defaults without one; UsageError in one sentence for a mistake."""
     if path is None:
         return Config()
     try:

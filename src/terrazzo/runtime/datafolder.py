@@ -1,14 +1,15 @@
-"""The folder of a cluster's data: what it is made of, who may use it, and the key of the cluster.
+"""The folder of a cluster's data: its files, its lock, and the key of the cluster.
 
 It belongs to one game, and without --data it lies beside that game's package (`default_folder`).
 
 world.sqlite        everything that is saved
-cluster.key         the private key by which clients know the cluster, hex, for its owner's eyes only
-console.token       what opens the console's map from elsewhere, for its owner's eyes only
+cluster.key         the private key by which clients recognise the cluster, hex; only its owner may read it
+console.token       gives access to the console's map from other machines; only its owner may read it
 lock                held by the launcher that runs with this folder, until its process ends
 game                the name of the game that this world belongs to
 logs/NAME.log       of each app
-run/cluster.json    while a cluster runs: where it is, for other tools (`orders.ClusterFile`); true while `lock` is held
+run/cluster.json    the addresses of the running cluster, for other tools (`orders.ClusterFile`); valid while `lock` is
+                    held
 """
 
 from __future__ import annotations
@@ -30,13 +31,13 @@ TOKEN_CHARS = 32
 
 
 def name_of(game: str | Path) -> str:
-    """What the game at a path is called: its package, folder or file."""
+    """The name of the game at a path: of its package, folder or file."""
     path = Path(game).resolve()
     return path.stem if path.suffix == ".py" else path.name
 
 
 def default_folder(game: str | Path) -> Path:
-    """Where the data of a game is, unless another place is named: beside it."""
+    """The data folder of a game, unless another one is named: beside the game."""
     return Path(game).resolve().with_name(f"{name_of(game)}-data")
 
 
@@ -54,7 +55,7 @@ class DataFolder:
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Makes what is missing and takes the folder for this process."""
+        """Makes what is missing and takes the lock for this process."""
         try:
             for folder in (self.root, self.logs, self.cluster_file.parent):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -71,7 +72,7 @@ class DataFolder:
         self._lock = lock
 
     def belong_to(self, game: str | Path) -> None:
-        """Notes at the first start which game this is the world of; UsageError when it is another one's."""
+        """Notes the game at the first start; UsageError when the folder belongs to another game."""
         name = name_of(game)
         try:
             owner = self._game_file.read_text(encoding="utf-8").strip()
@@ -85,7 +86,7 @@ class DataFolder:
             )
 
     def tighten(self) -> str:
-        """Closes to others what is open to them; a sentence if something was, or cannot be closed."""
+        """Removes access of other users; returns a sentence if there was any, or if it cannot be removed."""
         try:
             changed = tighten(self.root)
         except OSError as problem:
@@ -95,7 +96,7 @@ class DataFolder:
         return f"Others could read in {self.root}: {names}{more}. Now they cannot." if changed else ""
 
     def release(self) -> None:
-        """Leaves the folder to others."""
+        """Releases the lock."""
         self.cluster_file.unlink(missing_ok=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -124,7 +125,7 @@ class DataFolder:
         return key
 
     def console_token(self) -> str:
-        """What opens the console's map from elsewhere; made when it is asked for the first time."""
+        """The token for the console's map from other machines; made when it is needed first."""
         try:
             made = os.open(self.token_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
@@ -137,15 +138,15 @@ class DataFolder:
         return self.console_token()
 
     def public_key(self) -> str:
-        """What clients must know, hex."""
+        """The public key that clients need, hex."""
         return public_key(self.read_key()).hex()
 
     def bots_password(self) -> str:
-        """What bots of this cluster log in with: only the owner of the folder can read the key that it is made of."""
+        """The password of this cluster's bots: it is derived from the key, which only the folder's owner can read."""
         return sha256(b"bots " + self.read_key()).hexdigest()
 
     def write_cluster(self, cluster: ClusterFile) -> None:
-        """Tells other tools; they see the old file or the new one, never half of one."""
+        """Writes the file for other tools; they read the old file or the new one, never half of one."""
         fresh = self.cluster_file.with_suffix(".new")
         fresh.write_bytes(msgspec.json.format(msgspec.json.encode(cluster), indent=1))
         fresh.replace(self.cluster_file)
@@ -165,12 +166,12 @@ class DataFolder:
         return cluster
 
     def forget_dead_cluster(self) -> None:
-        """Removes what a launcher that was killed has left behind, unless another one is running meanwhile."""
+        """Removes the file of a launcher that was killed, unless another one is running meanwhile."""
         if not self.is_in_use():
             self.cluster_file.unlink(missing_ok=True)
 
     def is_in_use(self) -> bool:
-        """Whether a launcher holds the lock, which it loses with its process, however that ends."""
+        """Whether a launcher holds the lock; it is released whenever its process ends."""
         try:
             lock = os.open(self.root / "lock", os.O_RDWR | os.O_CLOEXEC)
         except OSError:

@@ -1,5 +1,5 @@
-"""The members that clients talk to: LoginApp and BaseApp, with their doors. What all members have in common, and the
-others, are in `members.py`."""
+"""The members with doors for clients: LoginApp and BaseApp. The common part of all members, and the other ones, are in
+`members.py`."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class _Both:
         self._boxes = (doors.by_udp, doors.by_ws)
 
     def events(self) -> list[Event]:
-        """What has happened at both."""
+        """The events of both."""
         return [event for box in self._boxes for event in box.events()]
 
 
 class BaseMember(EntranceMember):
-    """BaseApp. One of them runs the game's `on_ready`, and says when that has been done."""
+    """BaseApp. One of them runs the game's `on_ready`, and reports when that is done."""
 
     _has_populated = False
 

@@ -3,8 +3,8 @@
     0  u32  length
     4  …    the frame
 
-The first frame of a connection has a limit of its own: it is a greeting, and who has not been greeted yet shall not
-make us hold much. A length over the limit is seen before any of its bytes are kept.
+The first frame of a connection, a greeting, has a smaller limit, so that a peer that is not accepted yet can occupy
+little memory. A length over the limit is refused before any of the frame's bytes are stored.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ GREETING_BYTES_MAX = 1024
 
 
 def frame_header(size: int) -> bytes:
-    """What stands before a frame of this size."""
+    """The header of a frame of this size."""
     return size.to_bytes(HEADER_BYTES, "little")
 
 
 class Frames:
-    """Cuts what comes of one connection into frames."""
+    """Cuts the bytes of one connection into frames."""
 
     def __init__(self, first_bytes_max: int = GREETING_BYTES_MAX, bytes_max: int = BUNDLE_MAX) -> None:
         self.held_bytes = 0
         self._limit = first_bytes_max
         self._bytes_max = bytes_max
-        self._held: list[bytes] = []  # the beginning of a frame; joined once, when all of it is there
+        self._held: list[bytes] = []  # the beginning of a frame; joined once, when it is complete
         self._wanted = 0
 
     def cut(self, data: bytes) -> list[bytes]:

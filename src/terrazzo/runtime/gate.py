@@ -1,20 +1,20 @@
-"""The gate before a web server: how many connections there are, from where, and for how long without a login.
+"""The gate in front of a web server: limits its connections, by address, and their time without a login.
 
     accepted ──rate, room──▶ a stranger ──vouch──▶ in ──────▶ closed
         │                        │ too late, too many bytes, too many strangers
         └──▶ refused             └──▶ cut
 
-Everything here happens before the web server has read a request, so half a request costs what a connection costs, and
-no more. The rules:
+All of this happens before the web server has read a request, so half a request costs no more than a connection. The
+rules:
 
-- A connection is a stranger (`wire.client.strangers`) until the server vouches for it: a session has logged in, a page
-  looks at the console. A stranger gives way to newer ones as said there, is cut after `login_s`, and when it has sent
-  more than `stranger_bytes_max`.
-- One source opens so many connections a second.
-- Strangers have at most half of the files that the process may open, and all connections together leave FILES_KEPT for
-  links, logs and the database: so there is room for connections that are in, and for the cluster itself.
+- A connection is a stranger (`wire.client.strangers`) until the server vouches for it: a session has logged in, or a
+  page shows the console. A stranger is replaced by newer ones as described there. It is cut after `login_s`, or when it
+  has sent more than `stranger_bytes_max`.
+- The number of new connections of one source a second is limited.
+- Strangers use at most half of the files that the process may open, and all connections together leave FILES_KEPT for
+  links, logs and the database: so there is room for logged-in connections, and for the cluster itself.
 
-What is refused is counted by reason.
+Refused connections are counted by reason.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.sentences import Sentence
 
 FILES_KEPT = 128
-"""Of the files that a process may open, those that are not for connections of clients."""
+"""The files that a process may open, without those for connections of clients."""
 FILES_WANTED = 65_536
-"""As many as the process asks for, if it may."""
+"""The number of open files that the process requests from the system."""
 OF_CLIENTS = ("aiohttp.websocket", "aiohttp.internal")
 """Loggers that repeat what a client has sent: subprotocols that the server does not speak, up to 8 KiB of them."""
 
@@ -56,7 +56,7 @@ class Cut(Sentence):
 
 
 class GateLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many, how often, how long."""
+    """The limits of connections."""
 
     connections_max: int = 10_000
     strangers_max: int = 1024
@@ -91,16 +91,16 @@ class Gate:
         return lambda: GatedConnection(self, factory)
 
     def vouch(self, transport: asyncio.BaseTransport | None) -> None:
-        """This connection is in: it stays for as long as both ends want."""
+        """Marks a connection as logged in: it stays until one of the two ends closes it."""
         connection = None if transport is None else self._open.get(transport)
         if connection is not None:
             self._strangers.remove(connection)
             connection.set_free()
 
     def make_logger(self) -> logging.Logger:
-        """The logger of the web server: what clients send wrongly is counted and not logged, since clients could fill
-        the disk with it. Our own errors are logged, the 1st, 2nd, 4th, 8th …: a request that causes one can be sent
-        again and again. The web server's loggers of its own warn of what a client sent, so they are silent."""
+        """The logger of the web server. Errors of clients are counted and not logged, since clients could fill the disk
+        with them. Of the server's own errors the 1st, 2nd, 4th, 8th … is logged, since a request that causes one can be
+        sent again and again. The web server's internal loggers repeat what a client sent, so they are disabled."""
         for name in OF_CLIENTS:
             logging.getLogger(name).disabled = True
         logger = logging.Logger("terrazzo.http")
@@ -117,7 +117,7 @@ class Gate:
     # For connections.
 
     def enter(self, connection: GatedConnection, transport: asyncio.Transport) -> bool:
-        """A connection was accepted; False: it is refused."""
+        """Called for an accepted connection; False: it is refused."""
         peer = transport.get_extra_info("peername")
         source = subscriber(str(peer[0])) if peer else ""
         if len(self._open) >= self._connections_max:
@@ -134,13 +134,13 @@ class Gate:
         return True
 
     def leave(self, connection: GatedConnection, transport: asyncio.BaseTransport) -> None:
-        """It is closed."""
+        """Called when a connection is closed."""
         self._open.pop(transport, None)
         self._strangers.remove(connection)
 
 
 class GatedConnection(asyncio.Protocol):
-    """One connection: passes everything on to the server's own protocol while it may stay."""
+    """One connection: passes everything on to the server's own protocol, until it is cut."""
 
     def __init__(self, gate: Gate, factory: Callable[[], asyncio.Protocol]) -> None:
         self._gate = gate
@@ -151,18 +151,18 @@ class GatedConnection(asyncio.Protocol):
         self._bytes_left: int | None = None
 
     def begin(self, seconds: float, bytes_max: int) -> None:
-        """What it may cost until it is in."""
+        """Sets the time and the bytes that it may use as a stranger."""
         self._bytes_left = bytes_max
         self._deadline = asyncio.get_running_loop().call_later(seconds, self.cut, Cut.LATE)
 
     def set_free(self) -> None:
-        """It is in."""
+        """Ends these limits."""
         self._bytes_left = None
         if self._deadline is not None:
             self._deadline.cancel()
 
     def cut(self, why: Cut) -> None:
-        """Closes it at once."""
+        """Closes the connection at once."""
         self._gate.refused[why] += 1
         if self._transport is not None:
             self._transport.abort()
@@ -216,7 +216,7 @@ GATE: web.AppKey[Gate] = web.AppKey("gate", Gate)
 
 
 def vouch_for(request: web.Request) -> None:
-    """The connection of this request is in, where its server has a gate."""
+    """Vouches for the connection of this request, if its server has a gate."""
     gate = request.app.get(GATE)
     if gate is not None:
         gate.vouch(request.transport)
@@ -231,5 +231,5 @@ def files_for_connections() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
         except (OSError, ValueError):
-            pass  # it stays as it is
+            pass  # the limit stays as it is
     return max(soft - FILES_KEPT, FILES_KEPT) if soft != resource.RLIM_INFINITY else FILES_WANTED

@@ -1,4 +1,4 @@
-"""Launchers: how the members of a cluster come to run somewhere. `cluster.py` decides what runs and when it ends.
+"""Launchers: they run the members of a cluster. `cluster.py` decides which members run and when they end.
 
     LocalLauncher     each member is a process of this machine (`process.py`)
     SingleLauncher    all members share this process and its event loop, for debugging
@@ -31,23 +31,23 @@ class Launched(Protocol):
 
     @property
     def pid(self) -> int:
-        """The process it is in."""
+        """The id of its process."""
 
     def stop(self) -> None:
-        """Asks for the end in order."""
+        """Asks the member to end in order."""
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Ends the member at once."""
 
     async def wait(self) -> str:
-        """Until it has ended; how, in words, unless it ended by itself and well. May be called again."""
+        """Waits for its end; returns what went wrong, or nothing if it ended in order. May be called again."""
 
 
 class Launcher(Protocol):
     """Starts members."""
 
     async def launch(self, order: Order, hear: Hear) -> Launched:
-        """Starts one; `hear` gets its reports, all of them before `wait` returns."""
+        """Starts a member; `hear` is called with its reports, all of them before `wait` returns."""
 
 
 class LocalProcess:
@@ -89,7 +89,7 @@ class LocalProcess:
 
 
 class LocalLauncher:
-    """Processes of this machine. They are in sessions of their own: Ctrl-C is the launcher's to hear."""
+    """Processes of this machine. They are in sessions of their own, so that only the launcher gets Ctrl-C."""
 
     def __init__(self, modules: Mapping[str, str] | None = None) -> None:
         """`modules`: by kind, modules that run in place of `terrazzo.runtime.process` (stand-ins of benchmarks)."""
@@ -138,7 +138,7 @@ class SharedMember:
 
 
 class SingleLauncher:
-    """Everything in this process, with the game loaded once."""
+    """All members in this process, with the game loaded once."""
 
     def __init__(self, game: LoadedGame) -> None:
         self._game = game

@@ -1,17 +1,19 @@
-"""What could not be saved before the cluster ended: kept in a file beside the database, taken in by the next start.
+"""Leftovers: records that could not be saved before the cluster ended. They are kept in a file, and the next start of
+DBApp takes them in.
 
-    BaseApp, at its end ──▶ unsaved-APP-ID.json ──▶ the next start of DBApp, before any player is let in
-                                                      ├─ taken in, or already there ──▶ the file is deleted
-                                                      ├─ the database has something newer ──▶ unsaved-….json.refused
+    BaseApp, at its end ──▶ unsaved-APP-ID.json ──▶ the next start of DBApp, before any player can log in
+                                                      ├─ taken in, or already stored ──▶ the file is deleted
+                                                      ├─ the database has newer records ──▶ unsaved-….json.refused
                                                       └─ the database does not work ──▶ no start; the file stays
 
 The rules:
 
 - *Whole or not at all.* A file is written under another name, flushed and then renamed. All records of a file are taken
   in by one transaction, which also notes the file's name: a file that is found again after a crash changes nothing.
-- *Never over something newer.* With each record stand the digests of all records that the database can hold if the
-  entity was not saved since. Any other record is newer, and stays.
-- *A full disk* has room for it: RESERVE_BYTES are set aside in the file `reserve` at each start, and given up for this.
+- *Never over newer records.* Each record has the digests of all records that the database can have if the entity was
+  not saved since. Any other record is newer, and stays.
+- *A full disk* has room for the file: RESERVE_BYTES are set aside in the file `reserve` at each start, and freed for
+  it.
 """
 
 from __future__ import annotations
@@ -31,27 +33,27 @@ from terrazzo.runtime.links import Log
 
 RESERVE_BYTES = 4 << 20
 NAMED_MAX = 20
-"""So many entities are named in a message; the log has all of them."""
+"""The most entities that are named in a message; the log has all of them."""
 
 
 class _File(msgspec.Struct, frozen=True):
-    """What a file holds."""
+    """The content of a file."""
 
     entities: list[Unsaved]
 
 
 def set_reserve_aside(folder: Path) -> None:
-    """Sees to it that there is room for what cannot be saved. A disk that is full already has none."""
+    """Reserves room for leftovers on the disk. A disk that is full already has none."""
     path = folder / "reserve"
     if path.exists() and path.stat().st_size >= RESERVE_BYTES:
         return
     with suppress(OSError), path.open("wb") as file:
-        file.write(os.urandom(RESERVE_BYTES))  # no file system can make this smaller
+        file.write(os.urandom(RESERVE_BYTES))  # no file system can compress this
         os.fsync(file.fileno())
 
 
 def keep_unsaved(folder: Path, app: str, unsaved: Sequence[Unsaved]) -> str:
-    """Writes the file; gives a sentence for the operator."""
+    """Writes the file; returns a sentence for the operator."""
     names = ", ".join(each.label for each in unsaved[:NAMED_MAX])
     more = f" and {len(unsaved) - NAMED_MAX} more" if len(unsaved) > NAMED_MAX else ""
     what = f"could not save {names}{more}"
@@ -88,8 +90,8 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def take_in(folder: Path, database: Database, log: Log) -> None:
-    """Takes in every file that is there; UsageError when one cannot be: without it, players would find an old state,
-    and what they do from there on would be newer than the file."""
+    """Takes in every file; UsageError when one cannot be taken in: without it, players would get an old state, and what
+    is saved of them from then on would be newer than the file."""
     for path in sorted(folder.glob("unsaved-*.json")):
         entities = _read(path)
         leftovers = tuple(Leftover(*each[:4]) for each in entities)

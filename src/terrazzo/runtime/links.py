@@ -1,18 +1,18 @@
 """Connections between apps, over TCP or, on one machine, unix sockets: the real `Transport` under
 `cluster.links.Links`.
 
-`Links` decides who is dialled, greeted, heard and given up; this moves its frames (`framing.py`) and tells it what
-becomes of connections. It reports from the event loop only, never from inside a call of `Links`.
+`Links` decides which peers are dialled, greeted, accepted and given up; this module carries its frames (`framing.py`)
+and reports what happens to connections. It reports from the event loop only, never from inside a call of `Links`.
 
     dial ──back-off──▶ connecting ──▶ open ──close──▶ closing ──peer has closed, or CLOSE_S──▶ gone
                            └──────────────┴──fails, ends, is cut──▶ gone, and reported
 
-- *Back-off.* A slot whose dial failed is dialled later the next time, twice as late after each failure, up to
-  BACKOFF_S_MAX, with some randomness so that a restarted app is not dialled by everybody at once.
-- *Bounds.* Who has not greeted may send one short frame. A peer that does not read is cut when more than
-  `write_bytes_max` waits for it. There are at most `connections_max` connections that others dialled.
-- *Closing* says that nothing more will come, and waits (CLOSE_S at most) for the peer to say the same; what comes
-  meanwhile is read and dropped. To close at once would not do: a socket closed with unread bytes in it resets the
+- *Back-off.* After a failed dial, the next dial of that slot waits, twice as long after each failure, up to
+  BACKOFF_S_MAX, with some randomness so that the peers of a restarted app do not all dial it at once.
+- *Bounds.* A peer that has not greeted may send one short frame. A peer that does not read is cut when more than
+  `write_bytes_max` waits for it. There are at most `connections_max` connections that peers have dialled.
+- *Closing.* The writing side is shut down first; then the transport waits (CLOSE_S at most) for the peer to do the
+  same, and drops what it receives meanwhile. The reason: a socket that is closed with unread bytes in it resets the
   connection, and what was written last is lost.
 - *Garbage* ends its connection, and nothing else.
 """
@@ -40,21 +40,21 @@ CLOSE_S = 3.0
 
 
 class TcpPlace(NamedTuple):
-    """Where an app listens: an address and a port; port 0 takes any that is free."""
+    """The address and port of an app; with port 0 any free port is taken."""
 
     host: str
     port: int
 
 
 class UnixPlace(NamedTuple):
-    """Where an app of this machine listens: the path of its socket."""
+    """The path of the socket of an app of this machine."""
 
     path: str
 
 
 Place = TcpPlace | UnixPlace
 Places = Callable[[AppId], Place | None]
-"""Where the present life of an app's slot listens; None when nobody knows."""
+"""Returns the place at which the present incarnation of an app's slot listens; None if it is not known."""
 
 
 class Log(Protocol):
@@ -64,7 +64,7 @@ class Log(Protocol):
 
 
 class Hearer(Protocol):
-    """Who is told what becomes of connections: `Links`, or somebody before it."""
+    """Gets the events of connections: `Links`, or an object in front of it."""
 
     def on_accepted(self, number: int) -> None: ...
     def on_opened(self, number: int) -> None: ...
@@ -74,14 +74,14 @@ class Hearer(Protocol):
 
 @dataclass(frozen=True)
 class TransportLimits:
-    """How much of everything."""
+    """The bounds of a transport."""
 
     write_bytes_max: int = 64 << 20
     connections_max: int = 1024
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: the loop calls it, it calls its owner."""
+    """One connection: the event loop calls it, and it calls its owner."""
 
     def __init__(self, owner: LinkTransport, number: int, dialled: bool) -> None:
         self.number = number
@@ -138,10 +138,10 @@ class LinkTransport:
     # For the driver.
 
     async def listen(self, place: Place) -> Place:
-        """Accepts connections there; gives the place with the port that was taken."""
+        """Accepts connections at a place; returns the place with the port that was taken."""
         if isinstance(place, UnixPlace):
             server = await self._loop.create_unix_server(self._accept, place.path)
-            os.chmod(place.path, 0o600)  # whoever may connect may claim to be an app
+            os.chmod(place.path, 0o600)  # any process that can connect can pretend to be an app
             self._unix.append((place.path, os.stat(place.path).st_ino))
             self._servers.append(server)
             return place
@@ -150,13 +150,13 @@ class LinkTransport:
         return TcpPlace(place.host, server.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Ends everything in order: what was written leaves, unless a peer does not take it. Reports nothing more."""
+        """Ends all connections after what was written, unless a peer does not read. Reports nothing more."""
         self._stopped = True
         for server in self._servers:
             server.close()
         for path, inode in self._unix:
             with suppress(OSError):
-                if os.stat(path).st_ino == inode:  # not a successor's
+                if os.stat(path).st_ino == inode:  # not the socket of the next incarnation
                     Path(path).unlink()
         for number in [*self._dials, *self._connections]:
             self.close(number)
@@ -164,7 +164,7 @@ class LinkTransport:
         for server in self._servers:
             await server.wait_closed()
 
-    # Transport: what the links need.
+    # Transport: called by the links.
 
     def dial(self, peer: AppId) -> int:
         """Begins a connection; see `cluster.links.Transport`."""
@@ -175,7 +175,7 @@ class LinkTransport:
         return number
 
     def write(self, number: int, data: bytes) -> None:
-        """Sends one frame; into a connection that is gone, nowhere."""
+        """Sends one frame; on a connection that is gone it is dropped."""
         connection = self._connections.get(number)
         if connection is None or connection.is_closing or connection.transport is None:
             return
@@ -201,7 +201,7 @@ class LinkTransport:
     # For the connections.
 
     def on_made(self, connection: _Connection) -> None:
-        """A connection stands, dialled by either side."""
+        """A connection is open, dialled by either side."""
         self._connections[connection.number] = connection
         self._gone.clear()
         if connection.dialled:
@@ -214,12 +214,12 @@ class LinkTransport:
             self.hearer.on_accepted(connection.number)
 
     def on_frame(self, connection: _Connection, frame: bytes) -> None:
-        """A frame has come; of a connection that is closing, also because of the one before, nobody wants to know."""
+        """A frame has come; it is dropped if the connection is closing, also if the frame before it closed it."""
         if not connection.is_closing:
             self.hearer.on_data(connection.number, frame)
 
     def on_lost(self, connection: _Connection) -> None:
-        """A connection has ended; may be told twice."""
+        """A connection has ended; may be called twice."""
         if self._connections.pop(connection.number, None) is None:
             return
         if connection.deadline is not None:
@@ -254,7 +254,7 @@ class LinkTransport:
         del self._dials[number]
         connection = self._connections.get(number)
         if was_cancelled and connection is not None:
-            # It was closed in the moment in which it stood; the loop then drops it, uvloop without telling anybody.
+            # It was closed in the moment in which it opened; the loop then drops it, uvloop without any callback.
             self._abort(connection)
             self.on_lost(connection)
         self._check_gone()

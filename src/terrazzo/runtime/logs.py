@@ -1,4 +1,4 @@
-"""Logs: the standard library's logging, one line for each event; for people, a fact of several lines stands below it.
+"""Logs: the standard library's logging, one line for each event; a fact of several lines is printed below the line.
 
     2026-11-15T20:03:11.123 cell_app-2 spaces ready spaces="['plaza']" cells=4
     2026-11-15T20:03:12.456 cell_app-2 game error what="Avatar 7 in plaza, hit" error="KeyError: 3"
@@ -7,8 +7,8 @@
           …
     {"time":"2026-11-15T20:03:11.123","app":"cell_app-2","event":"spaces ready","facts":{"spaces":["plaza"],"cells":4}}
 
-Each app has a file of its own, which is turned over before it grows without end. Apps know no levels: an event with a
-fact `error` is an error, and errors also go to the launcher's stderr.
+Each app has a file of its own, which is rotated, so that its size is bounded. Apps use no levels: an event with a fact
+`error` is an error, and errors also go to the launcher's stderr.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FILES_KEPT = 2
 
 
 def plain(value: object) -> Any:
-    """A fact as JSON can hold it: what is not plain data is its own text."""
+    """A fact as JSON can hold it: of an object that is not plain data, its text."""
     if value is None or type(value) in (str, int, float, bool):
         return value
     if type(value) in (list, tuple):
@@ -38,7 +38,7 @@ def plain(value: object) -> Any:
 
 
 def _printable(text: str) -> str:
-    """Lines without whatever else could move the cursor of a terminal."""
+    """The text without characters, other than line breaks, that move the cursor of a terminal."""
     return "\n".join(
         line if line.isprintable() else json.dumps(line, ensure_ascii=False)[1:-1] for line in text.split("\n")
     )
@@ -50,7 +50,7 @@ def _word(text: str) -> str:
 
 
 class LineFormatter(logging.Formatter):
-    """One line for people; what has several lines itself, as a traceback does, comes below."""
+    """One line for people; a fact of several lines, as a traceback, is printed below it."""
 
     def format(self, record: logging.LogRecord) -> str:
         facts = {key: str(value) for key, value in getattr(record, "facts", {}).items()}
@@ -101,7 +101,7 @@ class AppLog:
         self._logger.log(level, "%s", event, extra={"facts": facts})
 
     def close(self) -> None:
-        """Gives up the file."""
+        """Closes the file."""
         for handler in list(self._logger.handlers):
             self._logger.removeHandler(handler)
             handler.close()

@@ -1,4 +1,4 @@
-"""Which event loop: uvloop where it is installed, asyncio's own otherwise. Everything here runs on either.
+"""The event loop: uvloop where it is installed, asyncio's own otherwise. Everything here runs on either.
 
 On Windows it must be the selector loop: the default there cannot watch a datagram socket.
 """
@@ -15,7 +15,7 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 def loop_factory() -> LoopFactory:
-    """What makes the fastest event loop there is."""
+    """The factory of the fastest event loop that is installed."""
     try:
         import uvloop
     except ImportError:

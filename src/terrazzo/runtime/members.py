@@ -2,19 +2,20 @@
 
     start() ── doors open, app made, ticking ──▶ WAITING for others ──▶ READY ── stop() ──▶ ending ──▶ run() returns
 
-A member says with every change how far it is (`Report`): what it waits for, in words, until it has what it needs to
-work. How it comes down depends on what others need of it:
+A member reports every change of its progress (`Report`): in words, what it waits for, until it has what it needs to
+work. How it ends depends on what other members need of it:
 
-    BaseApp       tells its clients, takes cell parts down, saves everything; then it ends
-    LoginApp      ends at once: what was asked of it is asked again elsewhere
+    BaseApp       logs its clients off, ends cell parts, saves everything; then it ends
+    LoginApp      ends at once: clients repeat their requests at another one
     CellApps, managers, DBApp
-                  end when no BaseApp is linked with them any more, since it is they who save; DBApp also when nothing
-                  is waiting to be written
-    all           within END_S, whatever the others do; one that is not done by then fails, and says what is undone
+                  end when no BaseApp is linked with them any more, since BaseApps still save; DBApp also waits until
+                  everything is written
+    all           within END_S, even if the others do not end; a member that is not done by then fails, and reports
+                  what is not done
 
-So the order of an end is right even when every process is told to stop in the same moment, as happens when the launcher
-dies. A member is the same in a process of its own and in one with all the others. Those with doors for clients are in
-`entrances.py`.
+So the order of an end is right even when all processes are stopped at the same moment, as happens when the launcher
+is killed. A member is the same in a process of its own and in one with all the others. The members with doors for
+clients are in `entrances.py`.
 """
 
 from __future__ import annotations
@@ -44,30 +45,30 @@ from terrazzo.runtime.orders import Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
 from terrazzo.wire.ids import AppKind
 
-if TYPE_CHECKING:  # what it is made of takes longer to import than all the rest
+if TYPE_CHECKING:  # its own imports take longer than all others
     from terrazzo.runtime.doors import Doors
 
 END_S = 3.8
-"""How long an end in order may take; what is not done by then is reported and left."""
+"""How long an end in order may take; what is not done by then is reported."""
 
 Tell = Callable[[Report], None]
 
 
 class Member(Protocol):
-    """What runs in a process; made with (order, game, log, tell)."""
+    """A member of a cluster; made with (order, game, log, tell)."""
 
     async def start(self) -> None:
-        """Begins; when that cannot be, gives up everything and raises, a UsageError if one sentence says it all."""
+        """Begins; when that fails, releases everything and raises: a UsageError if one sentence explains it."""
 
     def stop(self) -> None:
-        """Asks for the end in order."""
+        """Asks the member to end in order."""
 
     async def run(self) -> None:
-        """Until the end; raises what broke it."""
+        """Waits until the end; raises what broke the member."""
 
 
 class AppMember:
-    """What all apps have in common."""
+    """The common part of all apps."""
 
     def __init__(self, order: Order, game: LoadedGame, log: Log, tell: Tell) -> None:
         self.order = order
@@ -93,7 +94,7 @@ class AppMember:
             await self.run()
             raise
         if self._end_by is not None and self.driver is not None:
-            self.driver.call(self._begin_end)  # told to stop before it had begun
+            self.driver.call(self._begin_end)  # stop() came before it had begun
 
     async def _start(self) -> None:
         await self._open()
@@ -161,25 +162,25 @@ class AppMember:
         assert self.driver is not None
         return any(peer.kind is AppKind.BASE_APP for peer in self.driver.links.peers)
 
-    # What each kind of app says for itself.
+    # Overridden by each kind of app.
 
     async def _open(self) -> None:
-        """What the app needs before it is made."""
+        """Opens what the app needs before it is made."""
 
     def _make(self, host: Host) -> ClusterApp:
         """The app."""
         raise NotImplementedError
 
     def _words(self) -> str:
-        """What people should know of it once it has started."""
+        """A text for people, once it has started."""
         return ""
 
     def _missing(self) -> str:
-        """What it waits for before it can work; nothing: it is ready."""
+        """What it waits for before it can work; empty: it is ready."""
         return ""
 
     def _begin_end(self) -> None:
-        """The app is told that it will end."""
+        """Begins the end of the app."""
 
     def _may_end(self) -> bool:
         """Whether nothing would be lost."""

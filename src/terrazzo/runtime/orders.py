@@ -1,6 +1,6 @@
-"""What a launcher, the processes it starts and other tools say to each other.
+"""The messages between a launcher, the processes that it starts, and other tools.
 
-launcher ── Order (one JSON line) ──▶ stdin of the process; its end is the word to stop
+launcher ── Order (one JSON line) ──▶ stdin of the process; the end of stdin asks the process to stop
 launcher ◀── Report (JSON lines) ──── stdout of the process
 launcher ── ClusterFile ──▶ run/cluster.json in the data folder, for the console, bots and tests
 """
@@ -18,7 +18,7 @@ from terrazzo.wire.ids import AppId, AppKind
 BOTS = "bots"
 CONSOLE = "console"
 WS_PATH = "/play"
-"""Where the WebSockets of LoginApps and BaseApps are."""
+"""The path of the WebSockets of LoginApps and BaseApps."""
 
 
 class Bots(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +33,7 @@ class Bots(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process is to be."""
+    """The description of one process."""
 
     kind: str
     """An AppKind in small letters, or BOTS."""
@@ -43,34 +43,34 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     config: Config
     data: str
     sockets: str
-    """The folder in which the apps listen for each other."""
+    """The folder of the sockets of all apps."""
     json_log: bool = False
     bots: Bots | None = None
     login_url: str = ""
-    """Where a page logs in, for the console."""
+    """The address at which a page logs in, for the console."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name for people."""
         return f"{self.kind}-{self.index}"
 
     @property
     def id(self) -> AppId:
-        """What its peers call it."""
+        """Its id for its peers."""
         return AppId(AppKind[self.kind.upper()], self.index, self.incarnation)
 
     def place_of(self, peer: AppId) -> UnixPlace:
-        """Where a peer listens."""
+        """The socket of a peer."""
         return place_in(self.sockets, peer)
 
 
 def place_in(sockets: str, app: AppId) -> UnixPlace:
-    """Where an app listens, in the folder of a cluster's sockets."""
+    """The socket of an app, in the folder of a cluster's sockets."""
     return UnixPlace(f"{sockets}/{app.kind.name.lower()}-{app.index}")
 
 
 class Step(Enum):
-    """How far a process is."""
+    """The progress of a process."""
 
     STARTED = "started"
     WAITING = "waiting"
@@ -79,7 +79,7 @@ class Step(Enum):
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A process says how far it is."""
+    """A report of a process on its progress."""
 
     step: Step
     text: str = ""
@@ -103,7 +103,7 @@ class RunningApp(msgspec.Struct, frozen=True):
 
 
 class ClusterFile(msgspec.Struct, frozen=True):
-    """A running cluster, as others find it."""
+    """A running cluster, for other tools."""
 
     game: str
     pid: int
@@ -115,5 +115,5 @@ class ClusterFile(msgspec.Struct, frozen=True):
 
     @property
     def login(self) -> RunningApp:
-        """The door."""
+        """The LoginApp."""
         return next(each for each in self.apps if each.name.startswith("login_app-"))

@@ -1,8 +1,8 @@
 """The ports of a world that its settings leave open: the same at each start, so that pages and clients find it again.
 
-A setting of 0 means the usual port. While another program has that one, the world takes the port STRIDE further on, and
-so on, TRIES times; then any that is free. So a second world on the same machine has ports of its own that stay the
-same, too. What was taken instead is told at the start (`cluster.py`). A port that a setting names is taken, or nothing.
+A setting of 0 means the usual port. If another program has that one, the world takes the port STRIDE further on, and so
+on, TRIES times; then any free port. So a second world on the same machine also keeps its ports. A port other than the
+usual one is printed at the start (`cluster.py`). If a setting names a port, only that port is tried.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 CONSOLE = 7300
 LOGIN = 7310
 BASE = 7320
-"""Of the first BaseApp; the others have the ports after it."""
+"""The port of the first BaseApp; the others have the ports after it."""
 
 STRIDE = 100
 TRIES = 10
@@ -30,7 +30,7 @@ def candidates(setting: int, usual: int) -> list[int]:
 
 
 def first_free(ports: list[int], listen: Callable[[int], T]) -> T:
-    """What `listen` gives for the first port that no other program has; raises the OSError of the last one."""
+    """The result of `listen` for the first port that no other program has; raises the OSError of the last one."""
     for port in ports[:-1]:
         try:
             return listen(port)
@@ -41,5 +41,5 @@ def first_free(ports: list[int], listen: Callable[[int], T]) -> T:
 
 
 def is_taken(problem: OSError) -> bool:
-    """Whether another port may do where this one does not."""
+    """Whether the problem is of this port, so that another one may work."""
     return problem.errno in (errno.EADDRINUSE, errno.EACCES)

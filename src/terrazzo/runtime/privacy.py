@@ -1,9 +1,9 @@
-"""What a cluster writes is for its owner only: folders 0700, files 0600.
+"""Only the owner may read the files of a cluster: folders are 0700, files 0600.
 
-New files get that from the umask, which `terrazzo run` sets and its processes inherit. A data folder that an older
-version made, or that was copied carelessly, is tightened at each start: it holds password hashes and what players said.
-Only what a cluster makes itself is touched, since a data folder may lie in a folder with other things; links are left
-alone.
+New files get these modes from the umask, which `terrazzo run` sets and its processes inherit. A data folder of an older
+version, or a careless copy, is corrected at each start: it has password hashes, and chat of players in its logs. Only
+files that a cluster makes itself are changed, since a data folder may lie in a folder with other things; links are not
+followed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ OURS = (
 
 
 def set_umask() -> None:
-    """What this process and its children make is for their owner only."""
+    """New files of this process and its children are for their owner only."""
     os.umask(UMASK)
 
 
 def tighten(root: Path) -> list[Path]:
-    """Closes what others may read or write; what was changed. Raises OSError when that cannot be done."""
+    """Removes the access of other users; returns what was changed. Raises OSError when that cannot be done."""
     found = {each for pattern in OURS for each in ([root] if pattern == "." else root.glob(pattern))}
     changed = []
     for path in sorted(found):

@@ -1,9 +1,9 @@
-"""One process of a cluster: `python -m terrazzo.runtime.process NAME`, started by a launcher and by nobody else.
+"""One process of a cluster: `python -m terrazzo.runtime.process NAME`, started by a launcher only.
 
-Its order is the first line on its stdin; the end of stdin is the word to stop, as SIGTERM is. So a process never
-outlives its launcher, however that ended: a thread waits for the end of stdin, and if the process is not gone
-HARD_END_S later (a game's code that never returns), the thread ends it. What the process reports goes to the stdout it
-was given; what a game prints goes to stderr.
+Its order is the first line on its stdin; the end of stdin asks it to stop, as SIGTERM does. So a process never outlives
+its launcher, however that ended: a thread waits for the end of stdin, and if the process has not ended HARD_END_S later
+(a game's code that never returns), the thread ends it. Reports go to the stdout of the process; what a game prints goes
+to stderr.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MEMBERS = {
     "bots": "terrazzo.runtime.bots:BotsMember",
     "console": "terrazzo.console.member:ConsoleMember",
 }
-"""Kind → where its member is; imported when it is wanted."""
+"""Kind → module and class of its member; imported when needed."""
 
 
 def make_member(order: Order, game: LoadedGame, log: Log, tell: Tell) -> Member:
@@ -54,7 +54,7 @@ def make_member(order: Order, game: LoadedGame, log: Log, tell: Tell) -> Member:
 
 
 async def live(member: Member, log: Log, tell: Tell) -> bool:
-    """The whole life of a member; False, and said why, when it did not end as it was asked to."""
+    """Runs a member from start to end; False, with a report, when it did not end in order."""
     try:
         await member.start()
         await member.run()
@@ -70,16 +70,16 @@ async def live(member: Member, log: Log, tell: Tell) -> bool:
 
 
 def main() -> int:
-    """Reads the order, lives it; gives the exit code."""
-    with open(0, "rb", buffering=0, closefd=False) as stdin:  # unbuffered: what follows the line stays unread
+    """Reads the order and runs its member; returns the exit code."""
+    with open(0, "rb", buffering=0, closefd=False) as stdin:  # unbuffered: only the line is read
         order = msgspec.json.decode(stdin.readline(), type=Order)
     launcher = os.getppid()
     reports = os.dup(1)
     os.dup2(2, 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher hears it, and stops us in its order
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher gets it, and stops its members in order
 
     def tell(report: Report) -> None:
-        with suppress(OSError):  # the launcher is gone; the end of stdin says so, too
+        with suppress(OSError):  # the launcher is gone: stdin ends as well
             os.write(reports, msgspec.json.encode(report) + b"\n")
 
     log = AppLog(order.name, DataFolder(order.data).logs, as_json=order.json_log)
@@ -91,7 +91,7 @@ def main() -> int:
     calm_collector()
     is_well = run(_live_until_told(order, game, log, tell))
     if os.getppid() != launcher:
-        with suppress(OSError):  # the launcher can no longer tidy up: the last one out does, when the folder is empty
+        with suppress(OSError):  # without its launcher, the last process removes the folder, when it is empty
             DataFolder(order.data).forget_dead_cluster()
             os.rmdir(order.sockets)
     return 0 if is_well else 1

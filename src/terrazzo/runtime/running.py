@@ -1,8 +1,8 @@
-"""The worlds that run on this machine: how `terrazzo bots` and `terrazzo account` find one without being told where.
+"""The worlds that run on this machine: how `terrazzo bots` and `terrazzo account` find one without an option.
 
-A launcher notes the data folder of its world in a folder of the user's own, one small file for each world, and takes
-the file away at its end. A note is a hint, no more: what counts is the cluster.json in the data folder and the process
-that holds its lock, so a note that a killed launcher has left is taken away by the first reader.
+A launcher notes the data folder of its world in a folder of the user, one small file for each world, and removes the
+file at its end. A note is only a hint: a world runs if its data folder has a cluster.json and a process holds its lock.
+The first reader removes the note of a launcher that was killed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from terrazzo.runtime.datafolder import DataFolder, default_folder
 
 
 def find_world(data: Path | None, game: Path | None = None) -> DataFolder:
-    """The data folder of the world that is meant: the one named, that of the game, or the only one that runs."""
+    """The data folder to use: the one named, that of the game, or that of the only world that runs."""
     if data is not None:
         return DataFolder(data)
     found = [each for each, its_game in running() if game is None or its_game == game.resolve()]
@@ -43,14 +43,14 @@ def running() -> list[tuple[DataFolder, Path]]:
             if not folder.is_in_use():
                 note.unlink(missing_ok=True)
                 continue
-            with suppress(UsageError):  # it is starting: its cluster.json is not there yet
+            with suppress(UsageError):  # it is starting, and has no cluster.json yet
                 found.append((folder, Path(folder.read_cluster().game)))
     return found
 
 
 @contextmanager
 def noted(folder: DataFolder) -> Iterator[None]:
-    """While this lasts, others find the world. Where no note can be written they need --data, and that is all."""
+    """Keeps the note while the context lasts. If it cannot be written, tools need --data to find the world."""
     note = _notes() / f"{sha256(str(folder.root).encode()).hexdigest()[:32]}.world"
     with suppress(OSError):
         note.parent.mkdir(mode=0o700, exist_ok=True)
@@ -68,7 +68,7 @@ def _notes() -> Path:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Others may write into the folder around it: it counts only if it is this user's alone."""
+    """Whether the folder belongs to this user alone: other users may write into the folder around it."""
     try:
         found = folder.lstat()
     except OSError:

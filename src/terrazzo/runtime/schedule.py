@@ -1,9 +1,9 @@
 """When the next tick is due.
 
-Tick n is due at start + n · tick_s, whatever happened to those before it: nothing drifts. After a hold-up (a long tick,
-a machine that stood still) missed ticks are made up for, one after the other with the network heard in between, but
-never more than `late_max` in a row: then all that are still missing are given up, and the next tick is again one of
-the grid, in the future. A process that cannot keep up thus gets slower instead of falling ever further behind.
+Tick n is due at start + n · tick_s, whatever happened to the ticks before it, so ticks do not drift. After a delay (a
+long tick, a suspended machine) missed ticks are made up for, one after the other with reading from the network in
+between, but never more than `late_max` in a row: then all that are still missing are skipped, and the next tick is the
+next of the grid. So a process that cannot keep up has fewer ticks, instead of ever later ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Schedule:
         return self._start + self._number * self._tick_s
 
     def advance(self, now: float) -> int:
-        """A tick has been made; gives how many are given up."""
+        """Called after a tick; returns how many ticks are skipped."""
         self._number += 1
         if now < self.due_at:
             self._late_in_row = 0

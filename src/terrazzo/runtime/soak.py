@@ -25,7 +25,7 @@ SAMPLES_MIN = 3
 
 @dataclass(frozen=True)
 class Plan:
-    """How long, and how often memory is looked at."""
+    """The length of a soak, and the time between two samples of memory."""
 
     minutes: float
     every_s: float = 60.0
@@ -34,14 +34,14 @@ class Plan:
 
 @dataclass
 class Soaked:
-    """What was seen: the minute of each row, and the resident KiB of each process in it."""
+    """The samples: the minute of each row, and the resident KiB of each process in it."""
 
     minutes: list[float] = field(default_factory=list)
     kib: dict[str, list[int]] = field(default_factory=dict)
     exit_code: int = 0
 
     def add(self, minute: float, row: dict[str, int]) -> None:
-        """One row; a process that came later has fewer samples, the last of which belongs to this row."""
+        """Adds one row; a process that was started later has fewer samples, the last of which is of this row."""
         self.minutes.append(round(minute, 3))
         for name, kib in row.items():
             self.kib.setdefault(name, []).append(kib)
@@ -81,7 +81,7 @@ def resident_kib(pid: int) -> int:
 async def soak(
     cluster: Cluster, folder: DataFolder, plan: Plan, tell: Callable[[float, dict[str, int]], None]
 ) -> Soaked:
-    """Runs a cluster that has not been started yet; `tell` is given each row."""
+    """Runs a cluster that has not been started yet; `tell` is called with each row."""
     soaked = Soaked()
     running = asyncio.create_task(cluster.run())
     try:

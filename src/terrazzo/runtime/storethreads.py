@@ -1,7 +1,7 @@
-"""The threads that work for DBApp: one for each lane of its `StoreQueue`, asleep until there is something to do.
+"""The threads that work for DBApp: one for each lane of its `StoreQueue`; each sleeps until there is work.
 
-What a thread raises (nothing should be) is a broken invariant: the process must end, since what was submitted would
-never be answered. `error` holds it, and whoever drives the app looks.
+An exception in a thread is a broken invariant: the process must end, since submitted work would never be answered.
+`error` has the exception, and the driver of the app checks it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PASSWORDS_S = 0.2
 
 
 class StoreThreads:
-    """A store over a blocking database, with somebody who works."""
+    """A store over a blocking database, with its threads."""
 
     def __init__(self, database: Database, passwords: Passwords) -> None:
         self.error: BaseException | None = None
@@ -28,7 +28,7 @@ class StoreThreads:
             thread.start()
 
     def close(self) -> None:
-        """Ends the threads, then the database: after all that is to be written. Nobody waits for passwords any more."""
+        """Ends the threads, then the database, after everything is written. Pending password checks are dropped."""
         self._is_closing = True
         for lane in Lane:
             self._wake(lane)

@@ -1,1 +1,1 @@
-"""How a change travels to those who may see it: the words between a server and its client, and a client's view."""
+"""The messages between a server and its clients, a client's view, and how the engine runs a game's code."""

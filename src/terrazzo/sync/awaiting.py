@@ -1,4 +1,4 @@
-"""Awaited calls: game methods that wait for what another entity gives back. One `Awaiting` for each CellApp or BaseApp.
+"""Awaited calls: game methods that wait for the result of another entity's method. One `Awaiting` for each app.
 
     async def weigh(self, other: Ref) -> None:
         try:
@@ -8,37 +8,38 @@
 
     caller                                    callee
       ask() ── CallCell(question 7) ────────▶   runs the method, plain or async
-      the task stops at its await                 │ result, or what it raised
+      the task stops at its await                 │ result, or its exception
       on_answer() ◀── Answer(7, values) ──────────┘
       the task goes on
 
-There is no event loop: a **task** is one run of an `async def` of the game, and it is driven from here, at the places
-of the tick where game code runs. It goes on
+There is no event loop: a **task** is one run of an `async def` of the game, and `Awaiting` drives it, at the places of
+the tick where game code runs. A task goes on
 
     with its answer        when the answer is taken from the mail: in order with the calls of the same entity
-    CallTimeout            in the tick in which its time is over; what comes later is counted and dropped
+    CallTimeout            in the tick in which its time is over; a later answer is counted and dropped
     CallUndelivered        in the next tick, when the callee is gone
-    CallRaised             as an answer: what the callee's method raised, in words
-    EntityMoved            when the entity that waits leaves its cell, before it is packed: what it changes then goes
-                           along, and so it can leave a note for `on_entered_cell` in a property. The object that waits
-                           stays behind, so the method ends here in any case; the call that it made goes on
+    CallRaised             when the answer is an exception of the callee's method; it has the text of the exception
+    EntityMoved            when the entity that waits leaves its cell, before it is packed: changes that it makes then
+                           are packed with it, so it can leave a note for `on_entered_cell` in a property. The object
+                           that waits stays in this process, so the method ends here in any case; the call that it
+                           made goes on
     EntityGone             likewise, when the entity is being destroyed
 
-A task that catches EntityMoved or EntityGone and waits again is closed. So is one that is begun meanwhile, over and
-over, by a method that ends. Nothing of a task migrates, and nothing waits for ever. A caller that waited for
-the method of an entity that moved gets CallRaised.
+A task that catches EntityMoved or EntityGone and waits again is closed. So are tasks that a method begins while it
+ends, after ENDINGS_MAX rounds. A task never migrates, and no task waits for ever. A caller that waited for the method
+of an entity that moved gets CallRaised.
 
-A call asks for an answer only where it is made inside of an `async def`, and the method is declared to return
-something: then it gives a `Reply`, at once, so that several calls can be under way before the first is awaited. In
-plain code it gives None, and what is not delivered comes back as `on_call_failed`, as ever.
+A call asks for an answer only if it is made inside an `async def`, and the method is declared with a result: then it
+returns a `Reply`, at once, so that several calls can be under way before the first is awaited. In plain code it returns
+None, and an undelivered call comes back as `on_call_failed`, as without awaiting.
 
-**Numbers.** A question bears the version of the asking part's mailbox: so no two homes and no two lives of an entity
-ask under the same number, and an answer that comes to a later home is known to be late.
+**Numbers.** The number of a question includes the version of the asking part's mailbox: so no two homes and no two
+lives of an entity use the same number, and an answer that arrives at a later home is recognised as late.
 
     life, 7 bits · moves, 32 bits · serial of this app, 24 bits, never 0
 
-Each part of it begins again after its last: no question is waited for that long. A number that is waited for is not
-given again.
+Each of the three wraps around after its last value: no question is open that long. The number of an open question is
+not used for another one.
 """
 
 from __future__ import annotations
@@ -58,23 +59,23 @@ from terrazzo.wire.schedule import Schedule
 REPLIES_MAX = 256
 """Answers that one part can wait for at a time."""
 ERROR_MAX = 1000
-"""Characters of what is told of an error."""
+"""Characters of the text of an error."""
 ENDINGS_MAX = 8
-"""Rounds in which methods that end may begin others of the same part."""
+"""Rounds in which ending methods may begin others of the same part."""
 SERIAL_BITS = 24
 _VERSION_BITS = 39
 
 Run = Callable[..., Any]
-"""Runs game code of a part: the part, what it is for the report, function, arguments."""
+"""Runs game code of a part: the part, a description for reports, function, arguments."""
 Done = Callable[[Any, Exception | None], None]
-"""Hears what a method has come to: its result, or what it raised."""
+"""Called at the end of a method with its result, or its exception."""
 
 
 class Called(Protocol):
-    """Who has methods that clients call."""
+    """An entity with methods that clients call."""
 
     caller: int
-    """Whose client it was, while code runs on its behalf; else 0."""
+    """The entity of the client on behalf of which code runs; otherwise 0."""
 
 
 class Reply:
@@ -129,10 +130,10 @@ class Task:
         self.done = done
         self.called = called
         self.caller = 0 if called is None else called.caller
-        """Whoever it was when the method was called is so for the whole of it."""
+        """The caller at the time of the call stays the caller for the whole run."""
 
     def step(self, problem: Exception | None) -> object:
-        """Runs on until it waits again, on behalf of its caller; gives what it waits for."""
+        """Runs until it waits again, on behalf of its caller; returns what it waits for."""
         called, before = self.called, 0
         if called is not None:
             before, called.caller = called.caller, self.caller
@@ -148,11 +149,11 @@ class Awaiting:
 
     def __init__(self, host: Host, run: Run, called: Callable[[PartId], Called] | None = None) -> None:
         self.current: Task | None = None
-        """Whose code runs now."""
+        """The task that runs now."""
         self._host = host
         self._run = run
         self._called = called
-        """Finds the part whose code is about to run, where clients call parts."""
+        """Returns the part that is about to run, in apps where clients call parts."""
         self._tasks: dict[PartId, dict[Task, None]] = {}
         self._replies: dict[PartId, dict[int, Reply]] = {}
         self._timeouts: Schedule[Reply] = Schedule(lambda reply: reply.is_settled)
@@ -162,14 +163,14 @@ class Awaiting:
         self._asked = 0
 
     def __len__(self) -> int:
-        """How many tasks wait."""
+        """The number of waiting tasks."""
         return sum(len(tasks) for tasks in self._tasks.values())
 
     # Asking.
 
     def ask(self, part: PartId, version: int, to: PartId, method: Method, timeout_s: float) -> Reply | None:
-        """A call is about to be made: what can be awaited, and bears the number of the question; None when no answer is
-        wanted."""
+        """Called before a call is sent. Returns what can be awaited, with the number of the question; None when no
+        answer is wanted."""
         if self.current is None or self.current.part != part or not method.returns:
             return None
         replies = self._replies.setdefault(part, {})
@@ -181,7 +182,7 @@ class Awaiting:
         return reply
 
     def _draw(self, version: int, replies: dict[int, Reply]) -> int:
-        """A number for a question of a part, which waits for these."""
+        """A new number for a question of a part; `replies` are its open ones."""
         home = (version & (1 << _VERSION_BITS) - 1) << SERIAL_BITS
         while True:
             self._asked += 1
@@ -190,12 +191,12 @@ class Awaiting:
                 return number
 
     def withdraw(self, reply: Reply | None) -> None:
-        """The call could not be made: nothing is waited for."""
+        """The call could not be sent: drops the open question."""
         if reply is not None:
             self._settle(reply)
 
     def on_answer(self, part: PartId, source: PartId, answer: Answer) -> bool:
-        """An answer has come, and whoever waits for it goes on at once; False when nobody does."""
+        """An answer has come: the waiting task goes on at once; False when no task waits for it."""
         reply = self._replies.get(part, {}).get(answer.question)
         if reply is None or reply.to != source:
             return False
@@ -212,7 +213,7 @@ class Awaiting:
         return True
 
     def fail(self, part: PartId, question: int, problem: CallFailed) -> bool:
-        """There will be no answer: whoever waits goes on in the next tick. False when nobody asked that."""
+        """There will be no answer: the waiting task goes on in the next tick. False when there is no such question."""
         reply = self._replies.get(part, {}).get(question)
         if reply is None:
             return False
@@ -222,7 +223,7 @@ class Awaiting:
         return True
 
     def run(self) -> None:
-        """Once a tick: what failed, and what comes too late."""
+        """Once a tick: goes on with tasks of failed questions, and of those with their time over."""
         failed, self._failed = self._failed, []
         for reply in self._timeouts.take(self._host.now):
             reply.problem = CallTimeout(f"{reply}: no answer in time")
@@ -246,7 +247,7 @@ class Awaiting:
     # Running.
 
     def call(self, part: PartId, what: str, function: Callable[..., Any], args: list[Any], done: Done) -> None:
-        """Runs a method whose result somebody wants to know."""
+        """Runs a method with a result that was asked for."""
 
         def whole() -> None:
             try:
@@ -262,7 +263,7 @@ class Awaiting:
         self._run(part, what, whole)
 
     def begin(self, part: PartId, what: str, coroutine: Coroutine[Any, Any, Any], done: Done | None = None) -> None:
-        """An `async def` of the game was called: it runs until it first waits."""
+        """Runs a new task, of an `async def` of the game, until it first waits."""
         if part == self._closing:
             coroutine.close()
             self._host.log("game error", what=f"{part}, {what}", error="its entity ends: nothing can wait any more")
@@ -272,13 +273,13 @@ class Awaiting:
         self._run(part, what, self._resume, task)
 
     def _resume(self, task: Task, problem: Exception | None = None) -> None:
-        """Goes on with a task, inside of game code: what it raises is for whoever reports that."""
+        """Goes on with a task, inside of game code; its exceptions are reported as those of game code."""
         before, self.current = self.current, task
         try:
             awaited = task.step(problem)
         except StopIteration as end:
             self._end(task, end.value, None)
-        except (EntityMoved, EntityGone) as end:  # that is how it is to end
+        except (EntityMoved, EntityGone) as end:  # the expected end
             self._end(task, None, end)
         except BaseException as end:
             self._end(task, None, _told(end))
@@ -310,8 +311,7 @@ class Awaiting:
             task.done(result, problem)
 
     def end(self, part: PartId, problem: type[EntityMoved | EntityGone], why: str) -> None:
-        """A part leaves, or ends: so does everything that waits here for its sake. What the game's code does meanwhile
-        may begin more of it."""
+        """A part leaves, or ends: ends all its tasks here. The game's code may begin further tasks meanwhile."""
         for _ in range(ENDINGS_MAX):
             if part not in self._tasks:
                 break
@@ -321,7 +321,7 @@ class Awaiting:
         self.drop(part)
 
     def drop(self, part: PartId) -> None:
-        """Nothing waits for the sake of this part any more; what did is closed, and begins nothing."""
+        """Closes all tasks of a part; they run no more code and begin no others."""
         before, self._closing = self._closing, part
         for task in self._tasks.pop(part, {}):
             self._run(part, task.what, task.coroutine.close)
@@ -331,12 +331,12 @@ class Awaiting:
 
 
 def _told(problem: BaseException) -> Exception:
-    """What a method raised, for its caller: of `SystemExit` and its like the words."""
+    """The exception of a method as its caller gets it: of `SystemExit` and the like only the text."""
     return problem if isinstance(problem, Exception) else UsageError(words_of(problem))
 
 
 def answering(method: Method, question: int, send: Callable[[Answer], None]) -> Done:
-    """What becomes of a method whose result was asked for: it is sent. What is too long to be sent is an error."""
+    """Sends the result of a method that was asked for; a result that is too long to be sent is an error."""
 
     def done(result: Any, problem: Exception | None) -> None:
         try:
@@ -352,5 +352,5 @@ def answering(method: Method, question: int, send: Callable[[Answer], None]) -> 
 
 
 def refusal(question: int, why: str) -> Answer:
-    """The answer to a call that came to nothing."""
+    """The answer to a call that has failed."""
     return Answer(question, b"", why[:ERROR_MAX])

@@ -1,12 +1,12 @@
-"""Which callback of a game's part a change of a property becomes.
+"""The callback of a game's part for each kind of change of a property.
 
-    set_<prop>(old)                  it has a new value
-    set_nested_<prop>(path, old)     one thing inside it has; the path leads there: field names and list indexes
-    set_slice_<prop>(path, old)      some elements of a list inside it were replaced; the path ends with (start, end),
-                                     which is where the new ones are now; old is a list of those that were there
+    set_<prop>(old)                  the property has a new value
+    set_nested_<prop>(path, old)     one child inside it has a new value; the path has field names and list indexes
+    set_slice_<prop>(path, old)      elements of a list inside it were replaced; the path ends with (start, end), the
+                                     position of the new elements; old is the list of the former ones
 
-A part without the second or third hears of such a change by the first, with the whole value as it was before: a game
-that does not care what exactly has changed writes one callback. What is inside a component is told as
+If a part does not have the second or third, the first is called for such a change, with the whole value before it: a
+game that does not need the details writes one callback. A property of a component has the callback
 set_<component>_<prop>, and so on.
 """
 
@@ -19,11 +19,11 @@ from terrazzo._speed.values import WHOLE, RecordValue, install_element, install_
 from terrazzo.schema.changes import Applied
 
 Callback = tuple[str, Callable[..., Any], tuple[Any, ...]]
-"""Its name, itself, and its arguments."""
+"""The name of a callback, the method, and its arguments."""
 
 
 def find_callback(part: object, prop: str, applied: Applied, value: Any) -> Callback | None:
-    """What to call for a change of `prop`, which has the value `value` now; None: the part does not care."""
+    """The callback for a change of `prop`, which has the value `value` now; None: the part has none."""
     prop = prop.replace(".", "_")
     name, args = applied.callback(prop)
     function = getattr(part, name, None)
@@ -36,7 +36,7 @@ def find_callback(part: object, prop: str, applied: Applied, value: Any) -> Call
 
 
 def value_before(value: Any, path: tuple[Any, ...], old: Any) -> Any:
-    """A free copy of `value` in which the place that `path` leads to is as it was."""
+    """A free copy of `value` with the former content at `path`."""
     step, rest = path[0], path[1:]
     if isinstance(step, tuple):
         copy, (start, end) = value.copy(), step

@@ -1,10 +1,10 @@
-"""Methods that are called somewhere else, as attributes: `self.base.note("x")`, `self.client.health.on_hurt(3)`.
+"""Remote methods of parts as attributes: `self.base.note("x")`, `self.client.health.on_hurt(3)`.
 
 The arguments are checked and encoded where the call is made, so a mistake raises in the code that makes it. A method
-that is declared to give something back also takes `timeout=`, the seconds for which its answer is waited for where the
-call is awaited (`sync/awaiting.py`); an argument of that name can still be given by its position.
+that is declared with a result also takes `timeout=`, the seconds to wait for its answer if the call is awaited
+(`sync/awaiting.py`); an argument of that name can still be given by its position.
 
-Cell and base parts have the same: what differs is where a call goes (`Send`).
+Cell and base parts use the same classes; they differ in how a call is sent (`Send`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
 
 TIMEOUT_S = 5.0
-"""How long an answer is waited for, unless the call says otherwise."""
+"""How long an answer is waited for, without a `timeout`."""
 CALLED_MAX = 1000
 
 Send = Callable[[int, Method, bytes, float], Any]
-"""What to do with a call: internal index, method, encoded arguments, seconds to wait for its answer. Gives what can be
-awaited, or None."""
+"""Sends a call: internal index, method, encoded arguments, seconds to wait for its answer. Returns what can be awaited,
+or None."""
 
 
 class Calls:
@@ -40,7 +40,7 @@ class Calls:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
-            raise AttributeError(name)  # Python itself asks for these
+            raise AttributeError(name)  # Python itself looks these up
         if self._component is None and any(name == each for each, _ in self._schema.components):
             return Calls(self._schema, self._side, self._send, name)
         index, method = self._schema.find_method(self._side, name, self._component)
@@ -71,7 +71,7 @@ def send_call(send: Send, index: int, method: Method, args: tuple[Any, ...], nam
 
 
 class NoResult:
-    """What the call of a method gives that declares no result: nothing, and least of all something to wait for."""
+    """Returned by calls of methods without a declared result: awaiting it is an error."""
 
     __slots__ = ("_method",)
 
@@ -90,7 +90,7 @@ class NoResult:
 
 
 def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side]:
-    """The part that a Ref names, and what it is; only cell and base parts can be called."""
+    """The part that a Ref names, with its type and side; only cell and base parts can be called."""
     if not isinstance(target, Ref):
         raise UsageError(f"ref: target is a Ref, which an entity gives as self.me, not {shown(target)}")
     entity = EntityId(entity_id(target.id, "ref: target, the id of a Ref,"))
@@ -105,7 +105,7 @@ def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side
 
 
 class Callees:
-    """What the entities are that were called lately: they may be gone when a report has to name their methods."""
+    """The types of entities that were called lately: an entity may be gone when a report has to name its method."""
 
     def __init__(self) -> None:
         self._schemas: dict[int, EntitySchema] = {}
@@ -118,7 +118,7 @@ class Callees:
                 del self._schemas[next(iter(self._schemas))]
 
     def method_name(self, to: PartId, index: int, otherwise: EntitySchema | None = None) -> str:
-        """The name of a method, if it is known of what type the entity was."""
+        """The name of a method, if the type of the entity is known."""
         side = Side.BASE if to.part is Part.BASE else Side.CELL
         schema = self._schemas.get(to.entity, otherwise)
         methods = () if schema is None else schema.methods(side)

@@ -1,9 +1,10 @@
-"""Running a game's own code, and work of the engine on values that a game made: what fails is confined to the entity.
+"""Runs a game's own code, and work of the engine on values of a game; a failure is confined to the entity.
 
     run_game_code    a method, hook or callback of the game raises: reported as "game error"
-    words_of         what is told of an exception, in text that can be logged and sent whatever the exception is
+    words_of         a text of an exception that can be logged and sent, for any exception
 
-`KeyboardInterrupt` alone passes: it is the operator's. `SystemExit` is not: a game's `quit()` ends its call, no more.
+Only `KeyboardInterrupt` passes, since it comes from the operator. `SystemExit` does not pass: a game's `quit()` only
+ends its call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from terrazzo.cluster.app import Host
 from terrazzo.errors import printable
 
 WORDS_MAX = 2000
-"""Characters of what is told of an exception."""
+"""Characters of the text of an exception."""
 
 
 def run_game_code(host: Host, what: str, function: Callable[..., Any], *args: Any) -> Any:
@@ -31,7 +32,7 @@ def run_game_code(host: Host, what: str, function: Callable[..., Any], *args: An
 
 
 def try_game_code(host: Host, what: str, function: Callable[..., Any], *args: Any) -> str:
-    """Runs it for what it does; what it raised, in words, or nothing when it went well."""
+    """Runs a function of the game; returns the text of its exception, or an empty text."""
     try:
         function(*args)
     except KeyboardInterrupt:

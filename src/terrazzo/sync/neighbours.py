@@ -1,22 +1,23 @@
-"""The others in a client's view: who has which alias, and what is to be answered to the server.
+"""The other entities in a client's view: their aliases, and the answers of the client to the server.
 
-    announced by an alias ──described──► there: changes, calls, places ──leave, space, cell lost──► gone
-            └───────────── leave, space, cell lost: it never was there for the game ──────────────────┘
+    announced by an alias ──described──► in the view: changes, calls, places ──leave, space, cell lost──► gone
+            └───────────── leave, space, cell lost: the game never gets it ────────────────────────────────┘
 
-The rules, each of which a server that breaks it hears of as a violation (`sync.view`):
+The rules; the client answers a message that breaks one with a violation (`sync.view`):
 
-- What is announced is not there yet, and its alias is nobody's: whose it was has left, and the client has said so. Or
-  it was told of by another body's eyes: after `cell lost` the aliases begin anew, whatever is still to be said of them.
-- What is described is announced, and not described yet; what changes or is called is described; what leaves is
-  announced.
+- An announcement is of an entity that is not in the view, by an alias that is free: its former entity has left, and the
+  client has released it. After `cell lost` all aliases are free at once, also those that are still to be released.
+- A description is of an announced entity that has not been described; a change or a call is of a described one; a leave
+  is of an announced one.
 
-To every announcement the client answers `want`, to the end of every alias `released`.
+The client answers every announcement with `want`, and the end of every alias with `released`.
 
-**Memory.** What has left may come back. The client keeps its values, with the number of its description, and wants it
-with this number: then only what may have changed since need come. While an entity is announced its memory is kept with
-the announcement, so that the description is sure to meet what it was asked for on top of. Memory ends with the body:
-what is remembered is later than its number says, since changes came after the description, and only the eyes that told
-them know not to go back behind that. Those of the next body may be somewhere else, and see an older copy.
+**Memory.** An entity that has left may come back. The client keeps its values, with the number of its description, and
+wants it with this number: then the server need only send what may have changed since. While an entity is announced, its
+memory is kept with the announcement, so that the description is applied to the values for which it was requested.
+Memory ends with the body. The reason: the remembered values are later than their number, since changes came after the
+description; only the witness that sent these changes is sure not to send older values. The witness of the next body may
+be in another cell, with an older ghost.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from terrazzo.sync.turns import Turns
 from terrazzo.sync.view_events import Entered, Fault, Left, Refused, Seen, check_audience
 
 REMEMBERED_MAX = 256
-"""Of those that left; the oldest give way."""
+"""The most entities that are remembered; the oldest are dropped."""
 
 
 class _Remembered(NamedTuple):
-    """What is known of an entity that left."""
+    """The memory of an entity that left."""
 
     schema: EntitySchema
     number: int
@@ -60,22 +61,22 @@ class _Announced(NamedTuple):
 
 
 class Neighbours:
-    """All entities but the own one."""
+    """All entities of a view, without the own one."""
 
     def __init__(self, turns: Turns) -> None:
         self.others: dict[int, Seen] = {}
-        """Those that are there, by id, in the order in which they entered."""
+        """The described entities by id, in the order in which they entered."""
         self.by_alias: dict[int, Seen] = {}
-        """The same."""
+        """The same by alias."""
         self._announced: dict[int, _Announced] = {}  # by alias
         self._remembered: dict[int, _Remembered] = {}
         self._wants: dict[int, int] = {}
         self._released: list[int] = []
-        self._resting: set[int] = set()  # of the released, those that nobody may have until that is said
+        self._resting: set[int] = set()  # the released aliases that no entity may have until the client has sent that
         self._turns = turns
 
     def answers(self) -> list[bytes]:
-        """What the client has to say since the last time; reliable messages."""
+        """The client's answers since the last call; reliable messages."""
         wants, self._wants = list(self._wants.items()), {}
         released, self._released = self._released, []
         self._resting.clear()
@@ -85,7 +86,7 @@ class Neighbours:
         ]
 
     def find(self, alias: int) -> Seen:
-        """Who is there by this alias; somebody must be."""
+        """The described entity with this alias; there must be one."""
         seen = self.by_alias.get(alias)
         if seen is None and alias in self._announced:
             entity = self._announced[alias].entity
@@ -95,7 +96,7 @@ class Neighbours:
         return seen
 
     def announce(self, entity: int, alias: int, schema: EntitySchema) -> None:
-        """An entity is in the area, by this alias."""
+        """An entity has entered the area, with this alias."""
         if entity in self.others or any(each.entity == entity for each in self._announced.values()):
             raise Refused(Fault.ENTERED_TWICE, f"entity {entity} is announced, but is there already", entity)
         if alias == OWN or alias in self.by_alias or alias in self._announced or alias in self._resting:
@@ -107,7 +108,7 @@ class Neighbours:
         self._wants[entity] = 0 if remembered is None else remembered.number
 
     def describe(self, alias: int, data: bytes) -> Entered:
-        """What an announced entity is like: number, place, some properties."""
+        """An announced entity is described: number, place, some properties."""
         if alias == OWN or alias in self.by_alias:
             raise Refused(Fault.ENTERED_TWICE, f"alias {alias} is described, but is there already")
         if alias not in self._announced:
@@ -127,20 +128,20 @@ class Neighbours:
         return Entered(seen)
 
     def leave(self, alias: int) -> Iterator[Left]:
-        """Whoever has the alias is gone."""
+        """The entity with this alias has left."""
         if alias not in self.by_alias and alias not in self._announced:
             raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} leaves, but is nobody's")
         self._turns.end()
         yield from self._forget(alias)
 
     def forget_all(self) -> Iterator[Left]:
-        """Nobody else is there any more."""
+        """All other entities have left."""
         self._turns.end()
         for alias in [*(each.alias for each in self.others.values()), *self._announced]:
             yield from self._forget(alias)
 
     def begin_anew(self) -> None:
-        """The next body's eyes know nothing of the aliases that were given before, nor of what was told then."""
+        """The next body has a new witness: all aliases are free, and nothing is remembered."""
         self._resting.clear()
         self._remembered.clear()
 

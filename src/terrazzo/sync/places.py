@@ -1,6 +1,6 @@
-"""Reading PLACES messages: where the entities in a client's area are. `_speed/sight.py` writes them and draws them.
+"""Reads PLACES messages: the places of entities in a client's area. `_speed/sight.py` writes them, and has a drawing.
 
-Reading is total: any bytes give places or a DecodeError. An alias that nobody has is not this module's business.
+Reading is total: any bytes give places or a DecodeError. Aliases are not checked here.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _STEP = pi / 128
 
 
 class PackedPlace(NamedTuple):
-    """Where one entity is."""
+    """The place of one entity."""
 
     alias: int
     position: tuple[float, float, float]
     angles: tuple[float, ...]
-    """Yaw, pitch, roll, as far as they are told."""
+    """Yaw, pitch, roll, as far as they are in the message."""
 
 
 class Places(NamedTuple):

@@ -1,60 +1,61 @@
 """The messages between a BaseApp and its client, as bytes inside the messages of the client channel.
 
-A message is one byte that says what it is, then its body; its length is known from the channel. Little-endian. The
-numbers of entity methods and properties, and of the two kinds of nested change, are those of `schema.indexes`; the rest
-are small ones of our own.
+A message is one byte for its kind, then its body; the channel delivers its length. Little-endian. The numbers of entity
+methods and properties, and of the two kinds of nested change, are those of `schema.indexes`; the others are below them.
 
     entity    int32
     place     float32 x, y, z, yaw, pitch, roll (radians); all finite
     alias     a short name for an entity at this one client: 0 its own, 1 … 254 in one byte, 255 … 65535 as the byte 255
               and a uint16
-    number    uint64: how far the entity's story goes that the message brings (`cell/core/history.py`)
+    number    uint64: the number of the last step of the entity that the message includes (`cell/core/history.py`)
 
     server → client
      4  cell lost       nothing                                       the own entity has no body; all others are gone
-     5  base player     entity, uint16 type, the base player row      the client's own entity, first of all
-     6  cell player     uint32 space, place, the cell player row      it has a body now
+     5  base player     entity, uint16 type, the base player row      the client's own entity; always the first message
+     6  cell player     uint32 space, place, the cell player row      the own entity has a body now
      7  space           uint32 space, place                           its body is in another space; all others are gone
-     8  announce        entity, alias, uint16 type                    another entity is in the area, by this name
-     9  describe        alias, number, place, some properties         what it is like: now it is there for the game
-    12  leave           alias                                         it is not there any more
-    20  moved           place                                         the server put the own entity somewhere
-    21  places          see `sync.places`           unreliable        where entities in the area are
-    22  place           alias, place                                  where one is whose position is not volatile
+     8  announce        entity, alias, uint16 type                    another entity is in the area, by this alias
+     9  describe        alias, number, place, some properties         its state: now the game gets the entity
+    12  leave           alias                                         it is not in the area any more
+    20  moved           place                                         the server has moved the own entity
+    21  places          see `sync.places`           unreliable        the places of entities in the area
+    22  place           alias, place                                  the place of one without a volatile position
     23  loose           uint8 turn, a message       unreliable        a change or a call that may be lost
-    24  rides           alias, entity, place                          it stands on that entity, the place being relative
-                                                                      to it; on 0: on nothing any more, and here
+    24  rides           alias, entity, place                          it rides on that entity, at this relative place;
+                                                                      entity 0: it rides no longer, and is at this place
     25  renew           alias, uint8 turn                             loose messages about it of earlier turns are void
-    54  logged off      uint8 reason, text                            the last word
+    54  logged off      uint8 reason, text                            the last message
     56  nested change   alias, external form
     57  slice change    alias, external form
     59… method          alias, [uint8 sub id], arguments
    158… property        alias, value
 
     client → server
-     2  move            place                       unreliable        where the own entity is
-     3  want            (entity, number)*                             describe these; number: what is remembered of it
-     4  released        (uint16 alias)*                               these names may be given to others
-     9  ready           nothing                                       base player was understood: let the world in
+     2  move            place                       unreliable        the place of the own entity
+     3  want            (entity, number)*                             asks for descriptions; number: of the remembered
+     one
+     4  released        (uint16 alias)*                               these aliases may be given to other entities
+     9  ready           nothing                                       base player was read: the server may send all
+     others
     11  bye             nothing
     12… cell method     entity, [uint8 sub id], arguments
    134… base method     entity, [uint8 sub id], arguments
 
-**The life of another entity at a client.** It is announced; the client wants it at once; it is described, and there;
-it changes and is called; it leaves, and the client releases its alias. Until then the alias is given to nobody else:
-what is unreliable may come late. `space` and `cell lost` end all aliases at once; the client releases each of them.
-After `space` they rest until it has; after `cell lost` they begin anew with the next cell player. What is unreliable
-and yet later than that is known by its turn (`sync.turns`).
+**The life of another entity at a client.** It is announced; the client wants it at once; it is described, and the game
+gets it; it changes and is called; it leaves, and the client releases its alias. Until then the alias is given to no
+other entity, since unreliable messages may come late. `space` and `cell lost` end all aliases at once; the client
+releases each of them. After `space` an alias is not used until it is released; after `cell lost` all aliases are free
+with the next cell player. An unreliable message that comes even later is recognised by its turn (`sync.turns`).
 
-**Loose messages.** What may be lost may come too late as well, or too soon: about somebody that left, or that is not
-described yet. In a loose message that is no fault. It has one of 59… or 158… in it, or 56 for a whole property: a
-change inside a value would mean something else if one before it was lost.
+**Loose messages.** An unreliable message may also come too late, or too soon: about an entity that has left, or that is
+not described yet. In a loose message that is no violation. It has one of 59… or 158… in it, or 56 for a whole property;
+a change inside a value is never sent so, since its meaning depends on the changes before it.
 
-A client may remember what it was told of one that left: it wants it with the number of its last description, and gets
-those properties only that may have changed since. 0 remembers nothing, and gets all. The server may always send all.
+A client may remember an entity that left: it wants it with the number of its last description, and then gets only the
+properties that may have changed since. With 0 it remembers nothing, and gets all. The server may always send all.
 
-A change or a call is made of what is the same for everybody (`Told`: message id and body) and of whose it is, which is
-put between the two: `with_alias` for a client, `with_entity` for a server.
+A change or a call consists of a part that is the same for all clients (`Told`: message id and body) and of the entity,
+which is put between the two: `with_alias` for a client, `with_entity` for a server.
 
 The login exchange with a LoginApp is JSON, one message each way: `LoginRequest` and `LoginReply`.
 
@@ -93,7 +94,7 @@ Direction = tuple[float, float, float]
 
 
 class ToClient(IntEnum):
-    """What a server says."""
+    """The messages of a server."""
 
     CELL_LOST = 4
     BASE_PLAYER = 5
@@ -114,7 +115,7 @@ class ToClient(IntEnum):
 
 
 class ToServer(IntEnum):
-    """What a client says."""
+    """The messages of a client."""
 
     MOVE = 2
     WANT = 3
@@ -132,7 +133,7 @@ class LoginRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """LoginApp → client: an error in one sentence, or where to go and what to show there."""
+    """LoginApp → client: an error in one sentence, or the address of a BaseApp and the key for it."""
 
     error: str = ""
     host: str = ""
@@ -148,9 +149,9 @@ SHORT_MAX = 254
 """The highest alias of one byte."""
 ALIAS_MAX = 0xFFFF
 NUMBER_MAX = 2**63 - 1
-"""Of an entity's steps: they are kept as int64."""
+"""The highest number of a step: numbers are stored as int64."""
 WANTS_MAX = 80
-"""In one message: what a client says at once stays within a packet."""
+"""In one message, so that it fits into a packet."""
 RELEASED_MAX = 400
 """In one message."""
 
@@ -169,14 +170,14 @@ _ANNOUNCE, _DESCRIBE = int(ToClient.ANNOUNCE), int(ToClient.DESCRIBE)
 
 
 class Told(NamedTuple):
-    """A change or a call, without whose it is: the same for every client."""
+    """A change or a call, without the entity: the same for every client."""
 
     message_id: int
     body: bytes
 
 
 def encode_alias(alias: int) -> bytes:
-    """One byte where that is enough."""
+    """An alias, in one byte if that is enough."""
     return _SHORT[alias] if alias <= SHORT_MAX else b"\xff" + alias.to_bytes(2, "little")
 
 
@@ -193,7 +194,7 @@ def take_alias(data: bytes) -> tuple[int, bytes]:
 
 
 def with_alias(alias: int, told: Told) -> bytes:
-    """The message for a client that knows the entity by this alias."""
+    """The message for a client at which the entity has this alias."""
     return bytes([told.message_id]) + encode_alias(alias) + told.body
 
 
@@ -252,17 +253,17 @@ def encode_renew(alias: int, turn: int) -> bytes:
 
 
 def encode_moved(position: Position, direction: Direction) -> bytes:
-    """The server put the own entity here."""
+    """The server has moved the own entity to this place."""
     return bytes([ToClient.MOVED]) + _PLACE.pack(*position, *direction)
 
 
 def encode_place(position: Position, direction: Direction) -> Told:
-    """An entity whose position is not volatile is here."""
+    """The place of an entity without a volatile position."""
     return Told(ToClient.PLACE, _PLACE.pack(*position, *direction))
 
 
 def encode_logged_off(reason: int, text: str) -> bytes:
-    """The last word to a client."""
+    """The last message to a client."""
     return bytes([ToClient.LOGGED_OFF, reason]) + text.encode()
 
 
@@ -275,7 +276,7 @@ def encode_change(change: Change, index: int, count: int) -> Told:
 
 
 def encode_move(position: Position, direction: Direction) -> bytes:
-    """A client's word on where it is."""
+    """The place of a client's own entity, as the client sends it."""
     return bytes([ToServer.MOVE]) + _PLACE.pack(*position, *direction)
 
 
@@ -303,7 +304,7 @@ class Call:
 
 
 class MethodTable:
-    """The message ids of all methods of a schema, both ways. One for each schema, shared by everybody."""
+    """The message ids of all methods of a schema, in both directions. There is one table for each schema."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema

@@ -1,4 +1,4 @@
-"""Riding: an entity stands on another, and goes where that goes. The arithmetic and the bytes, for cells and clients.
+"""Riding: an entity stands on another, and moves with it. The arithmetic and the bytes, for cells and clients.
 
 A ride is the vehicle and a place relative to it, which looks along its own z when the vehicle looks along the world's:
 
@@ -7,15 +7,15 @@ A ride is the vehicle and a place relative to it, which looks along its own z wh
                    │ ╱   · rider at (x, z)        world y = vehicle y + y
      vehicle ─▶    └──────────▶ x                 world yaw = vehicle yaw + yaw; pitch and roll are its own
 
-Only the yaw of a vehicle turns those who stand on it: whoever stands on a ship that rolls stands upright.
+Only the yaw of a vehicle turns its riders: a rider on a ship that rolls stands upright.
 
     28 bytes, little-endian:    vehicle i32 | place: six float32        relative to the vehicle
-                                0           | place: six float32        it rides no longer, and stands here in the world
+                                0           | place: six float32        it rides no longer, and is at this place
 
 The same bytes are in the steps of an entity, in its ghosts and offloads, and in the message to clients. A client that
-knows the vehicle works out for itself where the rider is (`sync/riders.py`), from where it sees the vehicle: so the two
-never come apart on a screen. To one that does not, the rider is where it is told to be, like anybody else, and is told
-that anew when the vehicle has left its sight.
+has the vehicle computes the place of the rider (`sync/riders.py`) from the place at which it shows the vehicle: so the
+two are never apart on a screen. A client that does not have the vehicle gets the rider's place like that of any other
+entity; it gets it again when the vehicle has left its view.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TURN = 2 * pi
 
 
 class Ride(NamedTuple):
-    """What an entity stands on, and where on it."""
+    """The vehicle of an entity, and its place on it."""
 
     vehicle: int
     position: Point
@@ -41,12 +41,12 @@ class Ride(NamedTuple):
 
 
 def encode_ride(ride: Ride) -> bytes:
-    """With the vehicle 0: it rides no longer, and the place is one of the world."""
+    """The bytes of a ride; vehicle 0: it rides no longer, and the place is one of the world."""
     return _RIDE.pack(ride.vehicle, *ride.position, *ride.direction)
 
 
 def decode_ride(data: bytes) -> Ride:
-    """The ride that these bytes are, all of them."""
+    """The ride of exactly these bytes."""
     if len(data) != _RIDE.size:
         raise DecodeError(f"a ride is told in {_RIDE.size} bytes", len(data))
     vehicle, x, y, z, yaw, pitch, roll = _RIDE.unpack(data)
@@ -56,7 +56,7 @@ def decode_ride(data: bytes) -> Ride:
 
 
 def place_on(position: Point, direction: Point, ride: Ride) -> tuple[Point, Point]:
-    """Where a rider is in the world, when its vehicle is here and looks there."""
+    """The place and direction of a rider in the world, from those of its vehicle."""
     (x, y, z), (yaw, pitch, roll) = ride.position, ride.direction
     east, north = sin(direction[0]), cos(direction[0])
     place = (position[0] + x * north + z * east, position[1] + y, position[2] - x * east + z * north)
@@ -64,7 +64,7 @@ def place_on(position: Point, direction: Point, ride: Ride) -> tuple[Point, Poin
 
 
 def ride_at(vehicle: int, position: Point, direction: Point, place: Point, looks: Point) -> Ride:
-    """The ride of somebody who is at a place of the world, on a vehicle that is here and looks there."""
+    """The ride of an entity at a place of the world, on a vehicle at this position and direction."""
     x, y, z = (a - b for a, b in zip(place, position, strict=True))
     east, north = sin(direction[0]), cos(direction[0])
     relative = (x * north - z * east, y, x * east + z * north)

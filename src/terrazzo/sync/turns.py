@@ -1,27 +1,27 @@
-"""Turns: how a client tells a straggler about a former bearer of an alias from what is about the present one.
+"""Turns: by its turn a client recognises a late unreliable message about the former entity of an alias.
 
-Reliable messages come in order, and so do unreliable ones among themselves; but between the two kinds nothing is
-promised. An alias is given to somebody else when the client has said that it forgot the former bearer, and all aliases
-begin anew with a new body. Something unreliable that was sent before may still be on its way then: in the network, or
-in a queue that a slow connection empties less quickly than that of the reliable ones.
+Reliable messages come in order, and so do unreliable ones among themselves; between the two kinds no order is promised.
+An alias is given to another entity when the client has released it, and all aliases are free with a new body. An
+unreliable message that was sent before may still be on its way then: in the network, or in a queue that a slow
+connection empties later than that of reliable messages.
 
-So the story of the aliases is cut into turns, which both ends count by the same reliable messages:
+So time is divided into turns, which both ends count by the same reliable messages:
 
-    leave, space, cell lost          somebody's name has ended
-    announce, cell player            somebody's name begins; if one has ended since the last began, a new turn does
-    rides, on nothing any more       as if this name ended and began again: its place is told, which nothing unreliable
-                                     of another time may undo
-    renew                            the same, in the turn that it tells: a property is told reliably next that was told
-                                     unreliably before (the BaseApp adds this message, see `LooseSent`)
+    leave, space, cell lost          an alias has ended
+    announce, cell player            an alias begins; if another has ended since the last began, a new turn begins
+    rides, on nothing any more       as if this alias ended and began again: the message has a place, which no earlier
+                                     unreliable message may undo
+    renew                            the same, in the turn that it has: the next message has a property reliably that
+                                     was sent unreliably before (the BaseApp adds `renew`, see `LooseSent`)
 
-The BaseApp marks what is unreliable with its turn at the time of sending, a client keeps for each entity the turn in
-which its name began. What bears an earlier turn was sent before that, and so is about somebody else: it is passed over.
-So is what bears a later turn than the client has counted: it has overtaken the message with which that turn began,
-which may have been that all names are new (another body). What is passed over might have been lost anyway, and is told
-again.
+The BaseApp marks an unreliable message with its turn at the time of sending; a client keeps for each entity the turn in
+which its alias began. A message with an earlier turn was sent before that, and so is about another entity: the client
+skips it. A message with a later turn than the client has counted is skipped, too: it has overtaken the message with
+which that turn began, and may be about another body's aliases. Skipped messages might have been lost anyway; what they
+have is sent again.
 
-A turn is told in a byte, which stands for one of the last 128 turns, or for one that the client has not counted yet. In
-a tick hardly ever more than one begins, so stragglers may be more than ten seconds late.
+A turn is sent in one byte, which stands for one of the last 128 turns, or for one that the client has not counted yet.
+Hardly ever does more than one turn begin in a tick, so a message may be more than ten seconds late.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from terrazzo.sync.protocol import ToClient, encode_renew, take_alias
 
 
 class Turns:
-    """The turn of one client's story, at either end."""
+    """The present turn of one client, at either end."""
 
     __slots__ = ("_has_ended", "now")
 
@@ -41,7 +41,7 @@ class Turns:
         self._has_ended = False
 
     def renew(self, told: int) -> int:
-        """A name goes on in this turn, as a message tells it: the present one, or the next; gives the turn."""
+        """An alias goes on in the turn of a renew message: the present one, or the next; returns the turn."""
         ahead = told - self.now & 255
         if ahead > 1:
             raise DecodeError(f"the turn {told} is told, but the present one is {self.now & 255}", 0)
@@ -49,23 +49,23 @@ class Turns:
         return self.now
 
     def end(self) -> None:
-        """A name, or all of them, have ended."""
+        """An alias has ended, or all have."""
         self._has_ended = True
 
     def begin(self) -> int:
-        """A name begins; gives its turn."""
+        """An alias begins; returns its turn."""
         if self._has_ended:
             self._has_ended = False
             self.now += 1
         return self.now
 
     def begin_again(self) -> int:
-        """A name ends and begins again, or somebody rides no longer; gives its turn."""
+        """An alias ends and begins again, or its entity rides no longer; returns its turn."""
         self.end()
         return self.begin()
 
     def covers(self, told: int, begun: int) -> bool:
-        """Whether what bears a turn, as it is told, is surely about a name that began in the turn `begun`."""
+        """Whether a message with this turn is surely about the alias that began in the turn `begun`."""
         ago = self.now - told & 255
         return ago < 128 and self.now - ago >= begun
 
@@ -80,11 +80,11 @@ _PROPERTIES = frozenset((ToClient.NESTED, *range(PROPERTY_IDS.first, PROPERTY_ID
 
 
 class LooseSent:
-    """Which properties a client was sent in loose messages, and in which turn: at the BaseApp.
+    """The BaseApp's record of the properties that a client was sent in loose messages, with their turns.
 
-    A loose message may arrive after a reliable one that was sent later. If both tell the same property, the client
-    would keep the older value. So before the reliable one the client is sent a `renew` of the entity's name, in a turn
-    that is later than the one that the loose message bears.
+    A loose message may arrive after a reliable one that was sent later. If both have the same property, the client
+    would keep the older value. So before the reliable one the BaseApp sends a `renew` of the entity's alias, in a turn
+    that is later than that of the loose message.
     """
 
     __slots__ = ("_sent", "_turns")
@@ -100,15 +100,15 @@ class LooseSent:
             self._sent.setdefault(alias, {})[message[0]] = self._turns.now
 
     def end(self, alias: int) -> None:
-        """The alias is nobody's any more."""
+        """The alias is free."""
         self._sent.pop(alias, None)
 
     def clear(self) -> None:
-        """All aliases are nobody's any more."""
+        """All aliases are free."""
         self._sent.clear()
 
     def before(self, message: bytes) -> bytes:
-        """What the client must be sent before a reliable message about a property: `renew`, or nothing."""
+        """The message to send before a reliable one about a property: `renew`, or an empty one."""
         if not self._sent or message[0] not in _PROPERTIES:
             return b""
         alias, _ = take_alias(message[1:])
