@@ -88,6 +88,7 @@ bench: $(READY) $(VENV)/.rivals
 	$(BIN)/terrazzo bench cell
 	$(BIN)/terrazzo bench migrate
 	$(BIN)/terrazzo bench sync
+	$(BIN)/terrazzo bench latency
 
 # For moves and renames: write the traces of a tree, change it, compare (`tests/tools/traces.py`).
 traces: $(READY)

@@ -76,11 +76,11 @@ class Cluster:
     def logged(self, event):
         return [facts for name, facts in self.logs if name == event]
 
-    async def start(self, index, incarnation=1, **more):
+    async def start(self, index, incarnation=1, factory=Parrot, **more):
         id = AppId(AppKind.CELL_APP, index, incarnation)
         driver = Driver(
             id,
-            Parrot,
+            factory,
             **{
                 "tick_s": TICK_S,
                 "places": lambda peer: self.places.get(peer.slot),

@@ -25,7 +25,10 @@ def test_a_file_changes_what_it_names(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ticks = 3", "settings.toml has an unknown key ticks; known are tick_hz, apps, listen, console, data,"),
+        (
+            "ticks = 3",
+            "settings.toml has an unknown key ticks; known are tick_hz, turn_ms, apps, listen, console, data,",
+        ),
         ("[listen]\nport = 3", "settings.toml has an unknown key listen.port; known are listen.host,"),
         ("[apps]\ncells = 'four'", "settings.toml: Expected `int`, got `str` - at `apps.cells`"),
         ("[apps]\ncells = 0", "settings.toml: Expected `int` >= 1 - at `apps.cells`"),

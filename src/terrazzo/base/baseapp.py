@@ -10,10 +10,10 @@
 This module holds the links, the order of a tick, and which object is connected to which; the work is in the modules
 that it imports. None of them has a reference to the app: each gets in its constructor what it needs (`services.py`).
 
-One tick, in order: messages of clients, mail of cell parts, alarms that are due; then the moves of the tick to each
-CellApp and the frames of the entity channels. The driver moves the datagrams of the endpoints, before and after.
-Unreliable updates of a cell part are passed on in order with its mail: neither overtakes the other here. A failure of
-the work for one entity is confined to it (`confinement.py`).
+One turn, in order: messages of clients, mail of cell parts; then the wants and moves of clients to each CellApp and the
+frames of the entity channels. A tick is a turn with alarms that are due and reports in the middle. The driver moves the
+datagrams of the endpoints, before and after. Unreliable updates of a cell part are passed on in order with its mail:
+neither overtakes the other here. A failure of the work for one entity is confined to it (`confinement.py`).
 
 The base of an entity has the certain answer to where its parts live: for the first call it is asked through the
 BaseAppMgr (`whereabouts.py`), then the two ends follow each other. Bases that move, and backups, are not built yet.
@@ -234,20 +234,32 @@ class BaseApp(ClusterApp):
             if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update):
                 self._updated[proxy.id] = proxy
 
-    # The tick.
+    # Turns and ticks.
+
+    def on_turn(self) -> None:
+        """See TakesTurns."""
+        self._receive()
+        self._send_all()
 
     def on_tick(self) -> None:
         """See App."""
         self._join_missing()
-        self.sessions.receive()
-        self._deliver_mail()
-        self.awaiting.run()
+        self._receive()
         super().on_tick()
         self.alarms.on_tick()
         self.ids.serve()
+        self._batch.on_tick()
+        self._send_load()
+        self._send_all()
+
+    def _receive(self) -> None:
+        self.sessions.receive()
+        self._deliver_mail()
+        self.awaiting.run()
+
+    def _send_all(self) -> None:
         self._send_wants()
         self._send_moves()
-        self._send_load()
         self.switchboard.on_tick()
 
     def _deliver_mail(self) -> None:
@@ -286,7 +298,7 @@ class BaseApp(ClusterApp):
 
     def _send_moves(self) -> None:
         by_app: dict[AppId, list[bytes]] = {}
-        for id, row in self._batch.take_moves().items():
+        for id, row in self._batch.take_moves(self.host.now).items():
             entity = self.bases.get(id)
             app = None if entity is None else entity.cell.where
             if app is not None:

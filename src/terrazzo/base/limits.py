@@ -23,6 +23,10 @@ CALL_RATE = 50.0
 MESSAGE_RATE = 400.0
 """Messages a second of one client, all kinds together. A message over this rate counts as a bad one."""
 
+MOVE_S = 0.04
+"""The shortest time between two moves of one client that its cell part receives; of those in between the latest counts.
+"""
+
 UPDATES_MAX = 64
 """Unreliable updates of a cell part that wait for earlier mail; beyond this number the oldest are dropped."""
 WANTS_MAX = 1024

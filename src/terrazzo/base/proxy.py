@@ -117,7 +117,7 @@ class ProxyEntity(BaseEntity):
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         self.shown = Shown()
         self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
-        """Unreliable updates that wait for the next tick, or for mail that was sent before them."""
+        """Unreliable updates that wait for the next turn, or for mail that was sent before them."""
         super().__init__(services, id, data, part_class, unregister)
         self.mail = ClientMail(self, services.host, clients.methods, clients.batch, services.counts)
 
@@ -385,7 +385,7 @@ class ProxyEntity(BaseEntity):
                 part = slice(at, at + WANTS_MAX)
                 if not self.cell.send(ClientWants(self.witness, wants[part], released[part])):
                     self.shown.put_back(wants[at:], released[at:])
-                    self._clients.batch.add_wants(self.id, self.send_wants)  # in the next tick
+                    self._clients.batch.retry_wants(self.id, self.send_wants)
                     return
 
     def keep_update(self, source: AppId, update: ClientUpdate) -> bool:

@@ -137,3 +137,15 @@ def migrate(as_json: bool, clients: int, rounds: int, ticks: int, seed: int) -> 
     from terrazzo.bench.migrate import measure
 
     show(measure(clients=clients, rounds=rounds, ticks=ticks, seed=seed), as_json)
+
+
+@bench.command()
+@json_option
+@click.option("--worlds", default=20, show_default=True, help="Worlds, each with its own phases of the ticks.")
+@click.option("--seconds", default=15.0, show_default=True, help="Virtual seconds that are measured in each.")
+@click.option("--seed", default=1, show_default=True, help="Of the first world.")
+def latency(as_json: bool, worlds: int, seconds: float, seed: int) -> None:
+    """From a client's move to another client's view, and a call to the cell part and back, in ticks."""
+    from terrazzo.bench.latency import measure
+
+    show(measure(worlds=worlds, seconds=seconds, seed=seed), as_json)

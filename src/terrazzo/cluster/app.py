@@ -3,18 +3,25 @@
     driver (sim or runtime)                    app: a state machine without I/O
         on_message(source, message)   ──────▶
         on_link_up / on_link_lost     ──────▶     changes its state, writes into its outbox
+        on_turn(), if it has one      ──────▶     soon after messages or clients' packets came
         on_tick()                     ──────▶
-        outbox.drain()                ◀──────     once per tick: one bundle to each peer
+        outbox.drain()                ◀──────     after each turn and each tick: one bundle to each peer
 
 All that an app needs from outside comes through `Host`: the time, randomness, its own load, a log, and two requests
 about other processes (`join`, `fence`). A driver calls one method at a time and never from inside another. A message
-that an app sends from `on_message` leaves with the next tick; no method of an app blocks or waits.
+that an app sends from `on_message` leaves with its next turn, or with the next tick; no method of an app blocks or
+waits.
+
+An app that has `on_turn` (`TakesTurns`) answers at once: when something has come for it, the driver calls `on_turn` at
+the next opportunity, but not before `turn_s` has passed since the last turn, so that what comes meanwhile shares a
+bundle. The tick of such an app is for timers, retries and reports. A CellApp has no turns: it works in the rhythm of
+its tick, since each phase of the tick relies on the one before.
 """
 
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import AppId
@@ -22,6 +29,9 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.outbox import Outbox
 
 T = TypeVar("T")
+
+TURN_S = 0.003
+"""The shortest time between two turns of an app, unless the settings give another."""
 
 
 class Rng(Protocol):
@@ -70,3 +80,12 @@ class App(Protocol):
 
     def on_tick(self) -> None:
         """Does the work of one tick; the driver drains the outbox afterwards."""
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """An app that answers between its ticks."""
+
+    def on_turn(self) -> None:
+        """Does what messages and clients have asked for since the last turn; the driver drains the outbox
+        afterwards."""

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from terrazzo.cluster.app import App, Host
+from terrazzo.cluster.app import App, Host, TakesTurns
 from terrazzo.cluster.connection import Connection, Link, State
 from terrazzo.cluster.connection import LinkLimits as LinkLimits
 from terrazzo.cluster.connection import Transport as Transport
@@ -73,6 +73,7 @@ class Links:
         self.refusals = Refusals()
         self.fenced = False
         self._app = app
+        self._turn_taker = app if isinstance(app, TakesTurns) else None
         self._host = host
         self._transport = transport
         self._limits = limits or LinkLimits()
@@ -106,6 +107,11 @@ class Links:
         """The peers with which a link is up."""
         return [peer for peer, link in self._links.items() if link.is_up]
 
+    @property
+    def takes_turns(self) -> bool:
+        """Whether the driver is to call `on_turn` after something has come."""
+        return self._turn_taker is not None
+
     # What the driver calls.
 
     def on_tick(self) -> None:
@@ -118,11 +124,20 @@ class Links:
                 connection.heard_at += late
                 connection.since += late
         self._app.on_tick()
-        for peer, bundles in self._app.outbox.drain():
-            self._send(peer, bundles)
+        self._drain()
         if now - self._watched_at >= self._limits.heartbeat_s / 4:
             self._watched_at = now
             self._watch(now)
+
+    def on_turn(self) -> None:
+        """The app's turn; then everything it has to say leaves."""
+        if self._turn_taker is not None:
+            self._turn_taker.on_turn()
+            self._drain()
+
+    def _drain(self) -> None:
+        for peer, bundles in self._app.outbox.drain():
+            self._send(peer, bundles)
 
     def on_accepted(self, number: int) -> None:
         """A peer has opened a connection to this app."""

@@ -155,8 +155,12 @@ class DBApp(ClusterApp):
         if self.log_ons.manager is None and not self._is_joining:
             self._is_joining = True
             self.host.join(MANAGER)
-        self._store.poll()
+        self.on_turn()
         self.log_ons.on_tick()
+
+    def on_turn(self) -> None:
+        """See TakesTurns: answers what the store has done."""
+        self._store.poll()
 
     # Saving.
 

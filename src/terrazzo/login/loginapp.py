@@ -14,10 +14,10 @@ their attempts are not counted by address.
 
 How the endpoint is driven. The app does no I/O. Its driver owns a `wire.client.ServerEndpoint` (or several, one for UDP
 and one for WebSockets) and moves the datagrams: incoming ones go into `endpoint.on_datagram` at once, and those of
-`endpoint.poll` leave after each tick and by its timers. The app uses only `events()`, once per tick, and the sessions
-in the events, over which it sends and which it ends. A driver that takes the events itself, as the shells of `runtime`
-do, or that has several endpoints, gives the app an object with a method `events()` that returns all events since the
-last call, in order.
+`endpoint.poll` leave after each turn and tick and by its timers. The app uses only `events()`, in its turns, and the
+sessions in the events, over which it sends and which it ends. A driver that takes the events itself, as the shells of
+`runtime` do, or that has several endpoints, gives the app an object with a method `events()` that returns all events
+since the last call, in order.
 """
 
 from __future__ import annotations
@@ -159,6 +159,11 @@ class LoginApp(ClusterApp):
         if self._database is None and not self._is_joining:
             self._is_joining = True
             self.host.join(DATABASE)
+        self.on_turn()
+        self._end_silent_sessions()
+
+    def on_turn(self) -> None:
+        """See TakesTurns."""
         for event in self._endpoint.events():
             if isinstance(event, Connected):
                 self._waiting[event.session] = self.host.now + self._limits.request_s
@@ -166,7 +171,6 @@ class LoginApp(ClusterApp):
                 self._on_received(event)
             else:
                 self._on_closed(event)
-        self._end_silent_sessions()
 
     # Sessions.
 

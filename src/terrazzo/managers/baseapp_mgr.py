@@ -170,6 +170,10 @@ class BaseAppMgr(ClusterApp):
             self._bootstrapped = next(iter(self._apps))
             self.host.log("bootstrap", app=str(self._bootstrapped))
             self.send(self._bootstrapped, Bootstrap())
+        self.on_turn()
+
+    def on_turn(self) -> None:
+        """See TakesTurns."""
         while self._waiting:
             self._place(self._waiting.popleft())
 

@@ -113,6 +113,9 @@ class CellAppMgr(ClusterApp):
             self._is_joining = True
             self.host.join(BASE_APP_MGR)
 
+    def on_turn(self) -> None:
+        """See TakesTurns: answers leave at once."""
+
     # CellApps that join or are lost.
 
     def _on_cellapp_ready(self, source: AppId, message: CellAppReady) -> None:

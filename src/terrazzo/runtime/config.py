@@ -21,7 +21,8 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 DEFAULT_TOML = """\
 # Terrazzo: the settings of a local cluster. Every line is optional; the values here are the defaults.
 
-tick_hz = 10.0               # ticks a second: how often each app works and sends
+tick_hz = 10.0               # ticks a second of a CellApp; in all apps, the pace of timers and reports
+turn_ms = 3.0                # milliseconds: the shortest time between two answers of the other apps
 
 [apps]                       # how many of each; the options of `terrazzo run` override these
 cells = 4
@@ -156,6 +157,7 @@ class Config(_Part, frozen=True, kw_only=True):
     """All settings."""
 
     tick_hz: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 10.0
+    turn_ms: Annotated[float, msgspec.Meta(ge=0, le=1000)] = 3.0
     apps: Apps = Apps()
     listen: Listen = Listen()
     console: ConsolePart = ConsolePart()
@@ -169,6 +171,11 @@ class Config(_Part, frozen=True, kw_only=True):
     def tick_s(self) -> float:
         """Seconds between two ticks."""
         return 1.0 / self.tick_hz
+
+    @property
+    def turn_s(self) -> float:
+        """The shortest time between two turns."""
+        return self.turn_ms / 1000.0
 
 
 def near_host(host: str) -> str:

@@ -1,9 +1,10 @@
 """The doors of an app that clients talk to: a UDP socket and a WebSocket listener, each with its endpoint.
 
-An app takes what happened at its doors once per tick (`events()`), the shells take it whenever packets come: a
-`Mailbox` stands between the two. After each tick the shells are told to send what the app has said (`flush`).
+An app takes what happened at its doors in its turns and ticks (`events()`), the shells take it whenever packets come: a
+`Mailbox` stands between the two, and asks for a turn when something has happened. After each turn and tick the shells
+are told to send what the app has said (`flush`).
 
-    UdpServer, WebSocketServer ──on_turn(events)──▶ Mailbox ──events()──▶ LoginApp, BaseApp, in its tick
+    UdpServer, WebSocketServer ──on_turn(events)──▶ Mailbox ──events()──▶ LoginApp, BaseApp, in their turns
 
 What strangers may cost at them is in the settings (`config.Strangers`): the same numbers hold for sessions over UDP,
 for sessions over WebSocket, and for connections (`gate.py`). A connection serves one request, which is the WebSocket's.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -49,6 +51,8 @@ class Mailbox:
     def __init__(self) -> None:
         self.endpoint: ServerEndpoint | None = None
         """Behind this door; None before it is open."""
+        self.on_packets: Callable[[], None] | None = None
+        """Called when packets have come."""
         self._events: list[Event] = []
 
     def take_rows(self) -> bytes:
@@ -62,6 +66,8 @@ class Mailbox:
     def add(self, events: list[Event]) -> None:
         """More has happened."""
         self._events += events
+        if self.on_packets is not None:
+            self.on_packets()  # there may be rows without an event
 
     def events(self) -> list[Event]:
         """All of it, in order, once."""
@@ -130,6 +136,10 @@ class Doors:
             settings=session_settings(self._strangers),
             known=self._known,
         )
+
+    def call_when_used(self, act: Callable[[], None]) -> None:
+        """`act` is called whenever packets have come to a door."""
+        self.by_udp.on_packets = self.by_ws.on_packets = act
 
     def flush(self) -> None:
         """What the app has said shall leave."""

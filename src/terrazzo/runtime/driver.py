@@ -1,13 +1,16 @@
 """Runs one app: its ticks, its links, its end. What `sim.world.Process` does with virtual time, this does with real.
 
-    start ──▶ running: ticks by the schedule, messages as they come ──▶ ended
+    start ──▶ running: ticks by the schedule, messages as they come, turns soon after them ──▶ ended
                                 stop() ── STOPPED: one last tick says what the app has to say, links end in order
                                 fenced ── FENCED: a survivor of its own death; nothing more is said
                         app raises     ── FAILED: a broken invariant of ours; nothing more is said, `run` raises it
 
 The driver is what the app calls its `Host` and what hears the connections. It calls the app from the event loop only,
-one call at a time, with a `now` that stands still during the call. All that an app writes leaves with the tick, as one
-bundle to each peer (`cluster.links` does this). How late ticks are made up for says `schedule.py`.
+one call at a time, with a `now` that stands still during the call. All that an app writes leaves with its turn or its
+tick, as one bundle to each peer (`cluster.links` does this). How late ticks are made up for says `schedule.py`.
+
+A turn comes at the end of the loop's round in which something came, if the last turn was `turn_s` ago; else as soon as
+it is. So the first message of a while is answered at once, and a busy app answers all of `turn_s` together.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from enum import Enum
 from random import Random
 from typing import Any
 
-from terrazzo.cluster.app import App, Host
+from terrazzo.cluster.app import TURN_S, App, Host
 from terrazzo.cluster.links import LinkLimits, Links
 from terrazzo.runtime.cpuload import CpuLoad
 from terrazzo.runtime.links import LinkTransport, Log, Place, Places, TransportLimits
@@ -48,6 +51,7 @@ class Driver:
         factory: Callable[[Host], App],
         *,
         tick_s: float,
+        turn_s: float = TURN_S,
         places: Places,
         seed: int,
         log: Log,
@@ -56,8 +60,9 @@ class Driver:
         late_ticks_max: int = LATE_TICKS_MAX,
         clock: Clock = time.monotonic,
         after_tick: Callable[[], None] | None = None,
+        after_turn: Callable[[], None] | None = None,
     ) -> None:
-        """`after_tick` is for whoever moves more than links: what the app said in its tick can leave now."""
+        """`after_tick` and `after_turn` are for whoever moves more than links: what the app said can leave now."""
         self.id = id
         self.rng = Random(f"{seed}/{id}")
         self.now = clock()
@@ -72,6 +77,10 @@ class Driver:
         self._ended = asyncio.Event()
         self._error: BaseException | None = None
         self._after_tick = after_tick
+        self._turn_s = turn_s
+        self._turned_at = self.now - turn_s
+        self._turn: asyncio.Handle | None = None
+        self._after_turn = after_turn
         self._joins: list[AppId] | None = []  # asked for by the app while it is being made
         self._transport = LinkTransport(self, places, log=log, rng=self.rng, limits=transport_limits)
         self.app = factory(self)
@@ -99,6 +108,15 @@ class Driver:
         """Into the app from outside, as a message would come: with the present time, and only while it lives."""
         self._hear(act)
 
+    def turn_soon(self) -> None:
+        """Something has come for the app, by a door or from a thread: it gets a turn."""
+        if self._turn is None and self.links.takes_turns and self.ending is None:
+            wait_s = self._turned_at + self._turn_s - self._clock()
+            if wait_s > 0.0:
+                self._turn = self._loop.call_later(wait_s, self._take_turn)
+            else:
+                self._turn = self._loop.call_soon(self._take_turn)
+
     async def run(self) -> Ending:
         """Waits for the end, brings it about in order, and gives its kind; raises what the app has raised."""
         try:
@@ -117,24 +135,32 @@ class Driver:
     def _end(self, how: Ending) -> None:
         if self.ending is None:
             self.ending = how
-            if self._timer is not None:
-                self._timer.cancel()
+            for handle in (self._timer, self._turn):
+                if handle is not None:
+                    handle.cancel()
             self._ended.set()
 
-    # Ticks.
+    # Ticks and turns.
 
     def _wait_for_tick(self) -> None:
         if self.ending is None:
             self._timer = self._loop.call_later(max(self.schedule.due_at - self._clock(), 0.0), self._tick)
 
     def _tick(self) -> None:
-        self._hear(self.links.on_tick)
+        self._enter(self.links.on_tick)
         if self._after_tick is not None:
-            self._hear(self._after_tick)
+            self._enter(self._after_tick)
         given_up = self.schedule.advance(self._clock())
         if given_up:
             self.log("ticks given up", count=given_up)
         self._wait_for_tick()
+
+    def _take_turn(self) -> None:
+        self._turn = None
+        self._turned_at = self._clock()
+        self._enter(self.links.on_turn)
+        if self._after_turn is not None:
+            self._enter(self._after_turn)
 
     # Host: what the app sees, besides `now`, `rng`, `cpu_load` and `log`.
 
@@ -168,6 +194,11 @@ class Driver:
         self._hear(self.links.on_data, number, data)
 
     def _hear(self, act: Callable[..., None], *args: Any) -> None:
+        """Something comes from outside: the app hears it, and gets a turn."""
+        self._enter(act, *args)
+        self.turn_soon()
+
+    def _enter(self, act: Callable[..., None], *args: Any) -> None:
         if self.ending is None:
             self._call(act, *args)
             if self.links.fenced:

@@ -20,9 +20,11 @@ clients are in `entrances.py`.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from terrazzo.cell.cellapp import CellApp
@@ -104,11 +106,15 @@ class AppMember:
             id,
             self._make,
             tick_s=tick_s,
+            turn_s=self.config.turn_s,
             places=self.order.place_of,
             seed=seed,
             log=self.log,
             after_tick=self._on_ticked,
+            after_turn=self._on_turned,
         )
+        if self.doors is not None:
+            self.doors.call_when_used(self.driver.turn_soon)
         await self.driver.start([self.order.place_of(id)])
         await self._open_more()
         doors = self.doors
@@ -149,6 +155,10 @@ class AppMember:
                 self.driver.stop()
         elif self._has_started:
             self._look_around()
+
+    def _on_turned(self) -> None:
+        if self.doors is not None:
+            self.doors.flush()
 
     def _look_around(self) -> None:
         if self._waits_for == "":
@@ -225,6 +235,11 @@ class DBMember(AppMember):
             store=self._threads.store,
         )
         return self.app
+
+    async def _open_more(self) -> None:
+        assert self._threads is not None
+        assert self.driver is not None
+        self._threads.on_done = partial(asyncio.get_running_loop().call_soon_threadsafe, self.driver.turn_soon)
 
     def _missing(self) -> str:
         return "" if self.app.log_ons.manager is not None else "a link with BaseAppMgr"

@@ -7,6 +7,7 @@ An exception in a thread is a broken invariant: the process must end, since subm
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from terrazzo.db.store import Database, Lane, Passwords, StoreQueue
 
@@ -18,6 +19,8 @@ class StoreThreads:
 
     def __init__(self, database: Database, passwords: Passwords) -> None:
         self.error: BaseException | None = None
+        self.on_done: Callable[[], object] | None = None
+        """Called from a thread when operations are done."""
         self.store = StoreQueue(database, passwords, self._wake)
         self._database = database
         self._is_closing = False
@@ -46,7 +49,8 @@ class StoreThreads:
                 bell.wait()
                 bell.clear()
                 while self.store.work(lane):
-                    pass
+                    if self.on_done is not None and not self._is_closing:
+                        self.on_done()
                 if self._is_closing:
                     return
         except BaseException as error:

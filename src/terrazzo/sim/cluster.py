@@ -5,8 +5,8 @@
 
 The apps are the real ones: only time, network, entropy and the database's disk are simulated. A **door** stands for the
 socket of a real process: datagrams go into its endpoint as they come, and the packets of the endpoint leave after each
-tick, after each datagram, and when one of its timers is due. A **seat** is a client program with an address of its own;
-it steps on the world's clock until its last packet is sent.
+turn and tick, after each datagram, and when one of its timers is due. A **seat** is a client program with an address of
+its own; it steps on the world's clock until its last packet is sent.
 
 All doors have the same key pair, as the processes of one cluster do. An app that is started again gets a new endpoint
 behind the same door, so sessions of the former incarnation are unknown there, as they are after a real crash.
@@ -91,6 +91,7 @@ class Door:
     def _on_datagram(self, source: str, data: bytes) -> None:
         if self._process is not None and self._process.app is not None and self._endpoint is not None:
             self._endpoint.on_datagram(source, data, self._process.now)
+            self._process.turn_soon()
             self.poll()
 
 
@@ -102,6 +103,8 @@ class Seat:
         self.address = address
         self.on_step: Callable[[float], None] | None = None
         """The player's actions, called before each tick of the client."""
+        self.on_heard: Callable[[], None] | None = None
+        """Called after each packet that has come."""
         self.is_unplugged = False
         self._cluster = cluster
         self._world = cluster.world
@@ -115,6 +118,14 @@ class Seat:
     def _on_datagram(self, source: str, data: bytes) -> None:
         if not self.is_unplugged:
             self.app.on_datagram(data, self._world.clock.now)
+            if self.on_heard is not None:
+                self.on_heard()
+
+    def flush(self) -> None:
+        """What the program has to send leaves now."""
+        for address, data in self.app.poll(self._world.clock.now):
+            self._cluster.connect(self.address, address)
+            self._world.network.send_datagram(self.address, place_of(address), data)
 
     def _step(self) -> None:
         if self.is_unplugged:
@@ -123,9 +134,7 @@ class Seat:
         if self.on_step is not None:
             self.on_step(now)
         self.app.tick(now)
-        for address, data in self.app.poll(now):
-            self._cluster.connect(self.address, address)
-            self._world.network.send_datagram(self.address, place_of(address), data)
+        self.flush()
         if self.app.addresses:
             self._world.clock.after(SEAT_STEP_S, self._step)
 
@@ -258,6 +267,7 @@ class Cluster:
 
         def work(lane: Lane) -> None:
             store.work(lane)
+            process.turn_soon()
 
         store = StoreQueue(self.database, hasher, lambda lane: self.world.clock.after(STORE_S, work, lane))
         return DBApp(

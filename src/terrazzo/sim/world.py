@@ -4,6 +4,9 @@ A `Process` is a slot of the launcher: it has a name and, while it runs, one inc
 is the `Host` of the app, the `Transport` of the links, and an `Endpoint` of the network. Its clock differs from the
 others by an amount of its own.
 
+A message to a process, and a packet at its door, ask for a turn, if its app takes turns (`cluster.app`): the turn comes
+`turn_s` after the last one, or at once. In hostile worlds each process draws its own `turn_s`.
+
     paused    it receives nothing and has no ticks; afterwards it receives everything that came meanwhile, in order
     crashed   the app and all its state are gone; its peers get the loss of their links, or (silently) do not
     started   again, with the next incarnation; an app that is fenced is ended and started again so, too
@@ -13,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from math import inf
 from random import Random
 from typing import Any
 
-from terrazzo.cluster.app import App
+from terrazzo.cluster.app import TURN_S, App
 from terrazzo.cluster.connection import LinkLimits
 from terrazzo.cluster.links import Links
 from terrazzo.sim.clock import Clock
@@ -24,6 +28,9 @@ from terrazzo.sim.network import Network
 from terrazzo.sim.storage import Disk
 from terrazzo.sim.trace import Keep, Trace
 from terrazzo.wire.ids import AppId, AppKind
+
+TURNS_S = (0.0, TURN_S, TURN_S, 0.02, 0.1)
+"""The pace of turns in hostile worlds."""
 
 
 class FaultLevel(Enum):
@@ -58,7 +65,8 @@ class Process:
         self.app: App | None = None
         self.restart_s = 1.0
         self.after_step: Callable[[], None] | None = None
-        """Called after each tick and each received frame; for drivers of more than links, and for oracles."""
+        """Called after each tick, turn and received frame; for drivers of more than links, and for oracles."""
+        self.turn_s = TURN_S if world.level is FaultLevel.NONE else world.rng(f"turns {self.name}").choice(TURNS_S)
         self._world = world
         self._factory = factory
         self._tick_s = tick_s
@@ -67,6 +75,9 @@ class Process:
         self._links: Links | None = None
         self._joins: list[AppId] = []
         self._pauses = 0
+        self._turned_at = -inf
+        self._has_turn = False
+        """Whether a turn is scheduled."""
         self._missed: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         world.network.listen(self.name, lambda: self if self.app is not None else None)
 
@@ -86,6 +97,7 @@ class Process:
         joins, self._joins = self._joins, []
         for peer in joins:
             self._links.join(peer)
+        self._has_turn = False
         self._world.clock.after(self._tick_s * self.rng.random(), self._tick, self.id)
 
     def crash(self, *, silently: bool) -> None:
@@ -120,6 +132,21 @@ class Process:
         self._stepped()
         if not self._end_if_fenced():
             self._world.clock.after(self._tick_s, self._tick, id)
+
+    def turn_soon(self) -> None:
+        """Something has come for the app: it gets a turn."""
+        if not self._has_turn and self._links is not None and self._links.takes_turns:
+            self._has_turn = True
+            self._world.clock.at(self._turned_at + self.turn_s, self._turn, self.id)
+
+    def _turn(self, id: AppId) -> None:
+        if id != self.id or self._links is None or self._defer(self._turn, id):
+            return
+        self._has_turn = False
+        self._turned_at = self._world.clock.now
+        self._links.on_turn()
+        self._stepped()
+        self._end_if_fenced()
 
     def _stepped(self) -> None:
         if self.after_step is not None:
@@ -193,13 +220,15 @@ class Process:
         """See Endpoint."""
         if not self._defer(self.on_closed, number) and self._links is not None:
             self._links.on_closed(number)
+            self.turn_soon()
 
     def on_data(self, number: int, data: bytes) -> None:
         """See Endpoint."""
         if not self._defer(self.on_data, number, data) and self._links is not None:
             self._links.on_data(number, data)
             self._stepped()
-            self._end_if_fenced()
+            if not self._end_if_fenced():
+                self.turn_soon()
 
 
 class World:

@@ -108,10 +108,12 @@ class ViewJudge:
     # Coming and going.
 
     def _on_own(self, seen: Seen) -> None:
-        story = self._judge.story(seen.id)
-        check(story is not None, "P4", f"{self.name} has a body that never was", self.name, seen.id)
-        assert story is not None
-        span = story.own.span(values(seen, story.own))
+        """The latest body that was as this client was shown its own: while that was on its way, the next one may have
+        begun."""
+        stories = [each for each in self._judge.stories.get(seen.id, ()) if each.life > self._ended]
+        check(bool(stories), "P4", f"{self.name} has a body that never was", self.name, seen.id)
+        spans = [(each, each.own.span(values(seen, each.own))) for each in reversed(stories)]
+        story, span = next((each for each in spans if isinstance(each[1], Span)), spans[0])
         what = f"{self.name} was shown its own {seen} as it never was: {span}"
         check(isinstance(span, Span), "P4", what, self.name, seen.id)
         assert isinstance(span, Span)

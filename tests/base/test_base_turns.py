@@ -1,0 +1,129 @@
+"""The turns of a BaseApp: what clients and cell parts send goes on between two ticks; timers and retries do not."""
+
+from __future__ import annotations
+
+import struct
+
+from terrazzo.base.limits import MOVE_S
+from terrazzo.schema.model import Side
+from terrazzo.schema.record import encode_record
+from terrazzo.sync import protocol
+from terrazzo.sync.protocol import ToClient
+from terrazzo.wire.client import Received
+from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.pairs.base_cell import CallCell, ClientUpdate, ClientUpdates, ClientWants, Moves
+from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
+from tests.base.base_harness import AVATAR, BASE_ID, CELL_ID, Town, call, drain, event
+
+DIRECTION = (0.5, 0.25, 0.125)
+
+
+def move(x: float) -> bytes:
+    return protocol.encode_move((x, 0.0, 1.0), DIRECTION)
+
+
+def turn(town: Town, session=None, *messages: bytes) -> list:
+    """A turn of the BaseApp after these messages of a client; gives what it sends to the CellApp."""
+    if messages:
+        town.endpoint.queue.append(event(Received, session, list(messages)))
+    town.app.on_turn()
+    return [message for peer, message in drain(town.app.outbox) if peer == CELL_ID]
+
+
+def xs(sent: list) -> list[float]:
+    return [struct.unpack_from("<iI6f", each.rows)[2] for each in sent if isinstance(each, Moves)]
+
+
+def test_move_of_a_client_leaves_with_the_turn():
+    town = Town()
+    proxy, session = town.playing()
+    assert turn(town, session, move(1.0), move(2.0)) == [
+        Moves(struct.pack("<iI6f", proxy.id, 2, 2.0, 0.0, 1.0, *DIRECTION))
+    ]
+    assert turn(town) == []
+
+
+def test_moves_that_follow_too_soon_wait_and_the_latest_counts():
+    town = Town()
+    _, session = town.playing()
+    assert xs(turn(town, session, move(1.0))) == [1.0]
+    town.host.now += MOVE_S / 2
+    assert xs(turn(town, session, move(2.0))) == []
+    assert xs(turn(town, session, move(3.0))) == []
+    town.host.now += MOVE_S
+    assert xs(turn(town)) == [3.0]
+
+
+def test_move_that_waits_leaves_with_the_tick():
+    town = Town()
+    _, session = town.playing()
+    turn(town, session, move(1.0))
+    turn(town, session, move(2.0))
+    town.step()
+    assert xs(town.cell.heard) == [2.0]
+
+
+def test_moves_of_one_client_do_not_hold_up_those_of_another():
+    town = Town()
+    _, first = town.playing()
+    _, second = town.playing(dbid=6, record=encode_record(AVATAR, {"name": "Ben"}, {}))
+    turn(town, first, move(1.0))
+    town.endpoint.queue.append(event(Received, first, [move(2.0)]))
+    assert xs(turn(town, second, move(9.0))) == [9.0]
+
+
+def test_call_of_a_client_leaves_with_the_turn():
+    town = Town()
+    proxy, session = town.playing()
+    [frame] = turn(town, session, call(proxy.id, Side.CELL, "say", "hello"))
+    town.cell.on_message(BASE_ID, frame)
+    town.cell.on_tick()
+    assert [each.caller for each in town.cell.got(CallCell)] == [proxy.id]
+
+
+def test_mail_for_a_client_and_the_update_after_it_leave_in_that_order_with_the_turn():
+    town = Town()
+    proxy, session = town.playing()
+    sent, loose = len(session.sent), len(session.unreliable)
+    board, cell, base = town.cell.board, proxy.cell.part, proxy.part_id
+    leave = protocol.encode_leave(9)
+    town.cell.say(proxy.id, CellToClient(proxy.witness, (leave,)))
+    update = ClientUpdate(proxy.id, proxy.witness, (bytes([ToClient.PLACES, 0]),), board.said(cell, base))
+    town.app.on_message(CELL_ID, ClientUpdates.of(update))
+    turn(town)
+    assert len(session.unreliable) == loose, "it has overtaken mail that was sent before it"
+    town.cell.on_tick()
+    for _, message in drain(town.cell.outbox):
+        town.app.on_message(CELL_ID, message)
+    assert len(session.sent) == sent, "before the turn"
+    turn(town)
+    assert session.sent[sent:] == [leave]
+    assert len(session.unreliable) == loose + 1
+
+
+def test_wants_that_cannot_be_sent_are_tried_again_after_the_tick_and_not_in_each_turn(monkeypatch):
+    town = Town()
+    proxy, session = town.playing()
+    announce = protocol.encode_announce(2000, 5, AVATAR)
+    town.cell.say(proxy.id, CellToClient(proxy.witness, (announce,)))
+    town.settle()
+    board = town.app.switchboard
+    board.limits = ChannelLimits(backlog_max=1)
+    tries = []
+    send = proxy.cell.send
+
+    def count(message):
+        tries.append(message)
+        return send(message)
+
+    monkeypatch.setattr(proxy.cell, "send", count)
+    before = turn(town, session, call(proxy.id, Side.CELL, "say", "x"), protocol.encode_want([(2000, 0)]))
+    assert len(tries) == 1
+    for _ in range(5):
+        turn(town)
+    assert len(tries) == 1
+    board.limits = ChannelLimits()
+    for each in before:
+        town.cell.on_message(BASE_ID, each)
+    town.settle()
+    assert [each.wants for each in town.cell.got(ClientWants)] == [((2000, 0),)]
