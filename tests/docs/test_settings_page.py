@@ -41,7 +41,7 @@ def named(rows: list[list[str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("declared", [Game, Space], ids=lambda each: each.__name__)
-def test_what_a_game_says_of_itself(declared):
+def test_settings_of_a_game_have_their_defaults(declared):
     said = {row[0]: row[1] for row in table(SETTINGS_PAGE, f"of `{declared.__name__}`")}
     there = {f"`{e.name}`": "" if e.default is MISSING else f"`{e.default!r}`" for e in fields(declared)}
     assert said == there
