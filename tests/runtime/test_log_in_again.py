@@ -1,4 +1,4 @@
-"""A client that died without a word, and its player who logs in again: real processes, real sockets."""
+"""A client that died without a word, and its player that logs in again: real processes, real sockets."""
 
 from terrazzo.client import ClientGame
 from terrazzo.game import load_game

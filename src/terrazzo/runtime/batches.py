@@ -23,7 +23,7 @@ def receive(made: socket.socket, batch: Batch, most: int) -> int:
     except BlockingIOError:
         pass
     except OSError:
-        return 1  # what the network says about an earlier packet; the next turn reads on
+        return 1  # an error of an earlier packet; the next turn reads on
     return 0
 
 

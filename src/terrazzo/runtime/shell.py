@@ -1,6 +1,6 @@
 """What drives an endpoint of the client channel, whatever carries its packets.
 
-An endpoint (`wire.client`) is polled; a shell knows when. It works in turns:
+An endpoint (`wire.client`) is polled; a shell decides when. It works in turns:
 
     packets have come ──▶ endpoint ──▶ on_turn(events) ──▶ poll ──▶ packets leave ──▶ next timer
     flush(), a timer  ───────────────────────────────────▶ poll ──▶ …
@@ -9,7 +9,7 @@ Everything that is there is read before anything is answered, so that a burst co
 owner says to it shares packets. `on_turn` is called in every turn in which packets came, with or without events: what
 the owner sends in it leaves at its end, and an owner that has more to send than the channel may carry adds to it there.
 It must not raise: what it raises goes to the loop's exception handler, and the turn is not finished.
-Whoever sends at another time calls `flush` afterwards, once for any number of messages and sessions.
+An owner that sends at another time calls `flush` afterwards, once for any number of messages and sessions.
 
 *Pace.* Without a tick, a turn ends with a poll. With one, packets leave at most once per tick, and the budget is what
 each session may send in it: this is how a server holds to a number of bytes a second. What comes in is heard at once in

@@ -81,7 +81,7 @@ class DatagramSocket(Generic[Out]):
         except BlockingIOError:
             pass
         except OSError:
-            self.errors += 1  # what the network says about an earlier packet; the next turn reads on
+            self.errors += 1  # an error of an earlier packet; the next turn reads on
         self._on_turn()
 
     def _on_writable(self) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterable
 from terrazzo._speed import packet
 from terrazzo.wire.client import (
     CLIENT,
+    FORM,
     SERVER,
     UDP,
     Channel,
     ClientEndpoint,
     Closed,
     Connected,
+    Form,
     Received,
     ServerEndpoint,
     Session,
@@ -90,12 +92,13 @@ class EndpointPair:
         client_settings: Settings = CLIENT,
         app_data: bytes = b"",
         seed: int = 7,
+        form: Form = FORM,
     ) -> None:
         self.network = network or Network()
         self.now = 100.0
         self.client_entropy = entropy_of(seed + 1)
         self.server = ServerEndpoint(
-            STATIC_KEY, entropy=entropy_of(seed), transport=transport, settings=server_settings
+            STATIC_KEY, entropy=entropy_of(seed), transport=transport, settings=server_settings, form=form
         )
         self.client = ClientEndpoint(
             self.server.public_key,
@@ -105,6 +108,7 @@ class EndpointPair:
             settings=client_settings,
             suite=suite,
             app_data=app_data,
+            form=form,
         )
         self.client_private = entropy_of(seed + 1)(32)
         self.address = HOME

@@ -9,9 +9,11 @@ import json
 from pathlib import Path
 
 from terrazzo.wire.client import (
+    PLAIN,
     UDP,
     WEBSOCKET,
     ClientEndpoint,
+    Form,
     Received,
     ServerEndpoint,
     Session,
@@ -51,11 +53,12 @@ MALFORMED = {
 
 
 class Recorder:
-    """Runs one session and writes down every packet, in the clear as well."""
+    """Runs one session and writes down every packet, in the clear as well where the form is the plain one."""
 
-    def __init__(self, transport: Transport, suite: Suite) -> None:
+    def __init__(self, transport: Transport, suite: Suite, form: Form) -> None:
         self.now = 50.0
-        self.server = ServerEndpoint(STATIC_KEY, entropy=entropy_of(SERVER_SEED), transport=transport)
+        self.form = form
+        self.server = ServerEndpoint(STATIC_KEY, entropy=entropy_of(SERVER_SEED), transport=transport, form=form)
         self.client = ClientEndpoint(
             self.server.public_key,
             entropy=entropy_of(CLIENT_SEED),
@@ -63,6 +66,7 @@ class Recorder:
             transport=transport,
             suite=suite,
             app_data=APP_DATA,
+            form=form,
         )
         self.address = HOME
         self.packets: list[dict[str, object]] = []
@@ -70,6 +74,8 @@ class Recorder:
         self.messages: dict[str, list[str]] = {"to_server": [], "to_client": []}
 
     def listen(self, session: Session) -> None:
+        if self.form is not PLAIN:
+            return
         seal = session._seal
 
         def recording(number: int, body: bytes, header: bytes) -> bytes:
@@ -107,8 +113,8 @@ class Recorder:
                 self.messages["to_client"] += [message.hex() for message in event.messages]
 
 
-def record(name: str, transport: Transport, suite: Suite) -> dict[str, object]:
-    recorder = Recorder(transport, suite)
+def record(name: str, transport: Transport, suite: Suite, form: Form) -> dict[str, object]:
+    recorder = Recorder(transport, suite, form)
     for _ in range(3):
         recorder.step()
     up, down = recorder.client.session, next(iter(recorder.server.sessions.values()))
@@ -156,9 +162,9 @@ def refused() -> dict[str, str]:
     return {"hello": hello.hex(), "refuse": refuse.hex()}
 
 
-def build() -> dict[str, object]:
+def build(form: Form = PLAIN) -> dict[str, object]:
     return {
-        "sessions": [record(*session) for session in SESSIONS],
+        "sessions": [record(*session, form) for session in SESSIONS],
         "refused": refused(),
         "malformed_bodies": MALFORMED,
     }

@@ -7,6 +7,7 @@ import pytest
 from terrazzo._speed import packet
 from terrazzo.wire.client import (
     CLIENT,
+    PLAIN,
     SERVER,
     WEBSOCKET,
     Drop,
@@ -20,6 +21,7 @@ from terrazzo.wire.client import (
     limits,
 )
 from terrazzo.wire.client import session as session_module
+from terrazzo.wire.client.session import Session as PlainSession
 from tests.wire.client.client_harness import AWAY, HOME, EndpointPair, Network
 
 suites = pytest.mark.parametrize("suite", Suite)
@@ -77,7 +79,8 @@ def test_a_replayed_packet_changes_nothing(pair):
     assert set(pair.server.drops) == {Drop.REPLAYED}
 
 
-def test_a_replayed_packet_is_not_worth_a_decryption(pair):
+def test_a_replayed_packet_is_not_worth_a_decryption():
+    pair = EndpointPair(form=PLAIN).connect()
     pair.up.send(b"pay 100")
     pair.run(0.2)
     opened = []
@@ -87,6 +90,14 @@ def test_a_replayed_packet_is_not_worth_a_decryption(pair):
             pair.server.on_datagram(HOME, data, pair.now)
     assert pair.server.drops[Drop.REPLAYED] > 1
     assert opened == []
+
+
+def test_a_number_that_has_come_is_seen_before_the_seal(pair):
+    pair.up.send(b"pay 100")
+    pair.run(0.2)
+    last = next(data for way, data in reversed(pair.heard) if way == "up" and data[0] == handshake.DATA)
+    pair.server.on_datagram(HOME, last[:-1] + bytes((last[-1] ^ 1,)), pair.now)
+    assert dict(pair.server.drops) == {Drop.REPLAYED: 1}
 
 
 @suites
@@ -400,16 +411,17 @@ def test_the_budget_counts_whole_datagrams_for_each_session(pair):
         assert 2000 < sum(len(data) for _, data in pair.server.poll(pair.now, 3000)) <= 3000
 
 
-def test_many_sessions_are_polled_only_when_something_happens(pair, monkeypatch):
+def test_many_sessions_are_polled_only_when_something_happens(monkeypatch):
+    pair = EndpointPair(form=PLAIN).connect()
     polled = []
-    honest = Session.poll
+    honest = PlainSession.poll
 
     def watched(self: Session, now: float, budget_bytes: int | None = None) -> list[bytes]:
         polled.append(self)
         return honest(self, now, budget_bytes)
 
-    monkeypatch.setattr(Session, "poll", watched)
-    pair.run(0.1)
+    monkeypatch.setattr(PlainSession, "poll", watched)
+    pair.run(0.3)
     polled.clear()
     for _ in range(100):
         pair.now += 0.001
