@@ -54,7 +54,7 @@ export class Channel {
   #unacknowledged = 0; // received packets that are to be acknowledged
   #lastSentAt;
   #lastReceivedAt;
-  #finalPingAt = null; // when the ping was sent whose missing answer ends a silent session
+  #finalPingAt = null; // when the last ping was sent; without an answer to it a silent session ends
   #endDeadline = Infinity;
   #ackTimer = null;
   #watchTimer;

@@ -107,7 +107,7 @@ export class Client {
 
   /**
    * Leaves the world; resolves when the server has confirmed with LOGGED_OFF that everything is saved, or when the
-   * connection is closed. Without that confirmation, the sentence of `onClosed` says so.
+   * connection is closed. Without that confirmation, the sentence of `onClosed` states that.
    */
   async leave() {
     if (this.#channel?.state === "CLOSED") return;

@@ -21,7 +21,7 @@ export class ChannelError extends Error {
   }
 }
 
-/** Of the numbers whose low 32 bits are `low`, the one nearest to `near`. */
+/** Of the numbers with the low 32 bits `low`, the one nearest to `near`. */
 export function expand(low, near) {
   const value = near - (near % 2 ** 32) + low;
   if (value > near + 2 ** 31 && value >= 2 ** 32) return value - 2 ** 32;

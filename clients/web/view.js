@@ -57,7 +57,7 @@ export class View {
       this.violations += 1;
       notify = () => this.#events.onViolation(`message ${message[0]}: ${problem.message}`);
     }
-    notify?.(); // runs the page's code, whose errors are not errors of the message
+    notify?.(); // runs the page's code; its errors are not errors of the message
   }
 
   find(id) {

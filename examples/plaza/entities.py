@@ -1,4 +1,4 @@
-"""What there is in the plaza: what each thing holds, who sees it, and what is saved."""
+"""The entity types of the plaza: their properties, the receivers of each, and what is saved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from terrazzo import (
 
 
 class Item(Record):
-    """Something in a bag: so many of one kind."""
+    """Things of one kind in a bag."""
 
     kind: UInt32
     count: UInt16 = 1
@@ -37,21 +37,21 @@ HEALTH = 100
 PEOPLE, BEASTS = 0, 1
 """The sides of a fight."""
 REACH_M = 5.0
-"""How far a blow reaches; its player sees it as a circle."""
+"""How far a blow reaches; the player's page shows it as a circle."""
 
 
 class Blow(Record):
-    """A blow that was begun, and of which nothing has been heard yet (`fight.py`)."""
+    """A blow that was begun and is not answered yet (`fight.py`)."""
 
     number: UInt32
     target: Ref
     timer: UInt64
-    """The timer that says what comes next: it lands, or it is given up."""
+    """The number of the timer for its next step: the blow lands, or it is given up."""
     has_landed: Bool = False
 
 
 class Living(Interface):
-    """What can be hurt, and can strike. Only those within sight need to know how it fares."""
+    """An entity that can strike and be hurt. Its health is sent within sight only."""
 
     health: Int16 = prop(ALL_CLIENTS, default=HEALTH, detail="sight")
     side: UInt8 = prop(ALL_CLIENTS, default=PEOPLE)
@@ -73,7 +73,7 @@ class Avatar(Living, EntityType):
 
 
 class Creature(Living, EntityType):
-    """Wanders about; nobody plays it."""
+    """Wanders about; it has no player."""
 
     species: UInt16 = prop(ALL_CLIENTS)
     home: Vector3 = prop(CELL_PRIVATE)
@@ -83,7 +83,7 @@ class Creature(Living, EntityType):
 
 
 class Thing(EntityType):
-    """Lies on the ground until somebody picks it up."""
+    """Lies on the ground until a player picks it up."""
 
     kind: UInt32 = prop(ALL_CLIENTS)
     count: UInt16 = prop(ALL_CLIENTS, default=1)

@@ -1,22 +1,22 @@
-"""A fight across a border: what becomes of a blow when everybody may live elsewhere by the time it lands.
+"""A fight across a border: attacker and target of a blow may both be in other cells by the time it lands.
 
     attacker                                          target
-      strike(): what can be seen of the target is good enough to begin; a record is kept, a timer set
-      … half a second …                               … may leave for another cell, or be struck by somebody else
+      strike(): the view of the target is good enough to begin; a record is kept, a timer set
+      … half a second …                               … may move to another cell, or be struck by another attacker
       _land(): be_struck(self.me, …) ───────────────▶ be_struck(): here it is decided: hurt, dead, or too late
       … may be in another cell by now …
       blow_felt(): the record is settled  ◀────────── blow_felt(…)
-      on_timer(): no answer ever came, the record is given up
+      on_timer(): no answer came, the record is given up
 
-Three rules make it hold, wherever either of them is by then:
+Three rules make it right in whichever cells the two are:
 
-- *Look, then call.* `strike` looks at a view, which may be a copy and a moment old. So it only keeps out what is
-  plainly wrong. Whoever owns the health decides: `be_struck` runs where the target really is, once.
-- *What must survive a move is a property or a timer.* A blow under way is a record in `blows`, and it knows the number
-  of its timer. Both go along when the attacker gets into another cell; a plain attribute would stay behind, and an
-  `async def` that waits for the answer would end.
-- *Whatever waits for an answer has an end.* The target may be gone before the blow lands: then the timer of the record
-  says so.
+- *Look, then call.* `strike` reads a view, which may be a ghost and a moment old. So it only refuses what is plainly
+  wrong. The entity with the health decides: `be_struck` runs once, in the target's own cell.
+- *What must survive a move is a property or a timer.* A blow under way is a record in `blows`, with the number of its
+  timer. Both move with the attacker to another cell; a plain attribute would be lost, and an `async def` that waits for
+  the answer would end.
+- *Every wait for an answer has an end.* The target may be gone before the blow lands: then the timer of the record ends
+  the blow.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from terrazzo import Bool, Cell, Int32, Ref, UInt16, UInt32, exposed, remote
 from .entities import HEALTH, Blow, Living
 
 LOOK_M = 60.0
-"""How far one looks for somebody to strike."""
+"""How far a fighter looks for a target."""
 SWING_S = 0.5
-"""From its beginning until it lands."""
+"""The time from the beginning of a blow until it lands."""
 ANSWER_S = 5.0
-"""So long it is waited for what became of it."""
+"""The longest time to wait for the answer to a blow."""
 RISE_S = 6.0
-"""So long the dead lie."""
+"""The time for which a dead fighter lies."""
 POWER = 20
 BLOWS_MAX = 8
-"""Blows under way that one can have at a time."""
+"""The most blows under way of one fighter."""
 
 RISE = 1
 """The number of the timer of the dead. Those of blows are drawn: nothing else has them, in any cell."""
 
 
 class LivingCell(Cell, of=Living):
-    """Whoever can strike and be struck."""
+    """A cell part that can strike and be struck."""
 
     def on_created(self) -> None:
-        """A new body: alive, and without what a former one had begun. Its timers ended with it."""
+        """A new body is alive, and has no blows of a former one: its timers ended with it."""
         self.health = HEALTH
         self.blows.clear()
 
@@ -63,7 +63,7 @@ class LivingCell(Cell, of=Living):
         self.attack(next((each for each in near if each.side != self.side and each.health > 0), None))
 
     def attack(self, other: LivingCell | None) -> None:
-        """Begin a blow, or say why not."""
+        """Begin a blow, or send the player why not."""
         objection = self.objection(other)
         if objection:
             self.tell(objection)
@@ -71,7 +71,7 @@ class LivingCell(Cell, of=Living):
             self.swing(other)
 
     def objection(self, other: LivingCell | None) -> str:
-        """Why this one cannot be struck, as far as can be seen from here; nothing if it can."""
+        """Why this entity cannot be struck, as far as its view shows; empty if it can."""
         if self.health <= 0:
             return "You are dead."
         if not isinstance(other, LivingCell) or other.id == self.id:
@@ -91,7 +91,7 @@ class LivingCell(Cell, of=Living):
         self.blows.append(Blow(number=self.blows_begun, target=other.me, timer=self.timer(SWING_S)))
 
     def on_timer(self, number: int) -> None:
-        """A blow lands, or is given up; or one that was dead is on its feet again."""
+        """A blow lands, or is given up; or a dead fighter stands up."""
         if number == RISE:
             self.health = HEALTH
         for blow in self.blows:
@@ -103,13 +103,13 @@ class LivingCell(Cell, of=Living):
                 return
 
     def land(self, blow: Blow) -> None:
-        """The arm comes down: from here on it is the target's affair, wherever that is."""
+        """The blow lands: from here on the target decides, in its own cell."""
         blow.has_landed = True
         blow.timer = self.timer(ANSWER_S)
         self.ref(blow.target).be_struck(self.me, blow.number, POWER)
 
     def give_up(self, blow: Blow) -> None:
-        """The target is gone, or its answer does not come; or the attacker died with its arm in the air."""
+        """The target is gone, or its answer does not come; or the attacker died before the blow landed."""
         self.blows.remove(blow)
         self.tell("You strike the air.")
 
@@ -117,7 +117,7 @@ class LivingCell(Cell, of=Living):
 
     @remote
     def be_struck(self, by: Ref, number: UInt32, power: UInt16) -> None:
-        """A blow lands. Who is dead feels nothing; whoever killed it has had the last word."""
+        """A blow lands. A dead target is not hurt any more."""
         hurt = min(power, self.health)
         self.health -= hurt
         is_dead = hurt > 0 and self.health == 0
@@ -134,7 +134,7 @@ class LivingCell(Cell, of=Living):
     def on_struck(self, by: Ref) -> None:
         """It hurts; what now?"""
 
-    # The attacker hears of it.
+    # The attacker gets the answer.
 
     @remote
     def blow_felt(self, number: UInt32, hurt: UInt16, is_dead: Bool) -> None:
@@ -150,11 +150,11 @@ class LivingCell(Cell, of=Living):
                 return
 
     def tell(self, words: str) -> None:
-        """To the player, where there is one."""
+        """Send a text to the player, if there is one."""
 
     # A question that can be awaited.
 
     @remote
     def tell_strength(self) -> tuple[UInt32, UInt32]:
-        """How many blows it has begun, and how many were felt: others do not see that."""
+        """How many blows it has begun, and how many were felt: other clients do not get that."""
         return self.blows_begun, self.hits

@@ -1,9 +1,9 @@
-"""What they do. Read it from the top: walking is the engine's, the rest is here.
+"""The behaviour of the plaza's entities. The engine walks; the rest is here.
 
-The one thing to keep in mind: another entity may live in another process. So nothing here changes another entity; it
-looks at what it can see of it (`self.entities_in_range`, `self.entity`), then calls a method of it, and the other does
-its own part, wherever it is by then. Picking a thing up is the smallest example: the avatar asks, the thing gives
-itself away, once. A fight is the largest: `fight.py`.
+The one rule to keep in mind: another entity may live in another process. So no code here changes another entity; it
+reads a view of it (`self.entities_in_range`, `self.entity`), then calls a method of it, which runs in the other's own
+cell. Picking a thing up is the smallest example: the avatar asks, the thing gives itself away, once. A fight is the
+largest: `fight.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .entities import BEASTS, PEOPLE, Avatar, Creature, Door, Item, Thing
 from .fight import LivingCell
 
 REACH_M = 4.0
-"""How near one must be to pick a thing up or to go through a door."""
+"""How near an avatar must be to pick a thing up or to go through a door."""
 CREATURE_SPEED = 3.0
 STROLL_M = 40.0
 """How far from its home a creature strolls."""
@@ -47,10 +47,10 @@ HALL = Space("hall", bounds=(-60.0, -60.0, 60.0, 60.0))
 
 
 class AvatarBase(Proxy, of=Avatar):
-    """The part of a player that stays where it is: it holds the connection and brings the body into the world."""
+    """The part of a player that stays on its process: it has the connection and asks for the body."""
 
     def on_client_ready(self) -> None:
-        """The player's program is there: give it a body, where it was when it left, or near the fountain."""
+        """The player's program is connected: ask for a body, at the last place, or near the fountain."""
         if self.last_place is not None:
             self.create_cell()
         else:
@@ -63,7 +63,7 @@ class AvatarCell(LivingCell, of=Avatar):
 
     @exposed(rate=2)
     def say(self, words: Text) -> None:
-        """Tell everybody who sees this avatar."""
+        """Send words to all players that see this avatar."""
         words = words.strip()[:200]
         if words:
             self.everyone.on_said(words)
@@ -75,7 +75,7 @@ class AvatarCell(LivingCell, of=Avatar):
 
     @exposed(rate=5)
     def pick_up(self) -> None:
-        """Take the nearest thing within reach. It decides: somebody else may have been quicker."""
+        """Take the nearest thing within reach. The thing decides: another player may have been quicker."""
         for thing in self.entities_in_range(REACH_M, of=ThingCell):
             thing.be_taken(self.me)
             return
@@ -108,11 +108,11 @@ class AvatarCell(LivingCell, of=Avatar):
 
     @remote
     def pass_door(self, space: Text, position: Vector3) -> None:
-        """The door is open: go."""
+        """Called by the door: go to its destination."""
         self.teleport(space, position)
 
     def on_teleport_failed(self, reason: str) -> None:
-        """Still in front of the door, and whole."""
+        """The teleport failed: the avatar is still in front of the door."""
         self.client.on_told(f"The door leads nowhere just now: {reason}.")
 
     @exposed(rate=1)
@@ -123,11 +123,11 @@ class AvatarCell(LivingCell, of=Avatar):
 
     @exposed(rate=2)
     async def size_up(self, target: Int32) -> None:
-        """Find out how good a fighter somebody is, who may be in another cell: ask, and wait for what it says.
+        """Find out how strong another fighter is, which may be in another cell: ask, and await the answer.
 
-        If this avatar gets into another cell meanwhile, the method ends here with EntityMoved, which is a CallFailed:
-        the player is told that it came to nothing, and asks again. That is good enough for a question; what must not
-        be forgotten is kept in a property, as the blows of a fight are."""
+        If this avatar moves to another cell meanwhile, the method ends here with EntityMoved, which is a CallFailed: the
+        player gets a text, and can ask again. That is good enough for a question; what must not be lost belongs in a
+        property, as the blows of a fight."""
         if not isinstance(self.entity(target), LivingCell):
             self.tell("There is nobody to look at.")
             return
@@ -144,22 +144,22 @@ class AvatarCell(LivingCell, of=Avatar):
 
 
 class AvatarClient(Client, of=Avatar):
-    """What a player's program must be able to hear."""
+    """The methods that the server calls on a player's program."""
 
     @remote
     def on_said(self, words: Text) -> None:
-        """This avatar said something."""
+        """This avatar speaks."""
 
     @remote
     def on_told(self, words: Text) -> None:
-        """A word from the game to this player alone."""
+        """A text from the game to this player alone."""
 
 
 class CreatureBase(Base, of=Creature):
     """A creature has a base so that it can be brought back when it is killed, or when its cell dies."""
 
     def on_cell_lost(self) -> None:
-        """It was killed: another one comes in its place."""
+        """It was killed: make another one."""
         self.create_cell()
 
 
@@ -173,7 +173,7 @@ class CreatureCell(LivingCell, of=Creature):
         self._stroll()
 
     def on_reached(self, number: int) -> None:
-        """There: rest a while. Walks and timers go along when the creature gets into another cell."""
+        """At its goal: rest a while. Walks and timers move with the creature to another cell."""
         self.timer(self._chance().uniform(0.0, REST_S), number=REST)
 
     def on_timer(self, number: int) -> None:
@@ -184,7 +184,7 @@ class CreatureCell(LivingCell, of=Creature):
             super().on_timer(number)
 
     def on_struck(self, by: Ref) -> None:
-        """Strike back, at whoever it was, if it can be seen from here."""
+        """Strike back at the attacker, if this cell has a view of it."""
         attacker = self.entity(by.id)
         if not self.objection(attacker):
             self.swing(attacker)
@@ -201,7 +201,7 @@ class CreatureCell(LivingCell, of=Creature):
         self.move_to((min(max(x, x0), x1), 0.0, min(max(z, z0), z1)), CREATURE_SPEED)
 
     def _chance(self) -> Random:
-        """Of its own, and the same each time the same world is played again."""
+        """A random stream of its own, the same each time that the same world is simulated again."""
         return Random(f"{self.id} {self.position.x:.3f} {self.position.z:.3f}")
 
 
@@ -214,14 +214,14 @@ class ThingBase(Base, of=Thing):
 
 
 class ThingCell(Cell, of=Thing):
-    """Gives itself to the first who asks."""
+    """Gives itself to the first avatar that asks."""
 
     def __init__(self) -> None:
         self._is_taken = False
 
     @remote
     def be_taken(self, by: Ref) -> None:
-        """Go into somebody's bag. Whoever asks later in the same moment asks in vain."""
+        """Go into an avatar's bag. An avatar that asks later in the same moment gets nothing."""
         if not self._is_taken:
             self._is_taken = True
             self.ref(by).receive(self.kind, self.count)
@@ -233,16 +233,16 @@ class DoorBase(Base, of=Door):
 
 
 class DoorCell(Cell, of=Door):
-    """Sends whoever asks to where it leads."""
+    """Sends an avatar that asks to its destination."""
 
     @remote
     def let_through(self, who: Ref) -> None:
-        """Open for somebody."""
+        """Open for an avatar."""
         self.ref(who).pass_door(self.to_space, self.to_position)
 
 
 def populate(server: Server) -> None:
-    """What is there from the start: creatures, things to pick up, and the two doors."""
+    """Makes the first entities: creatures, things to pick up, and the two doors."""
     chance = Random(7)
     for number in range(30):
         place = (chance.uniform(-150, 150), 0.0, chance.uniform(-150, 150))

@@ -11,7 +11,7 @@ A tick has a fixed order, and each phase relies on the one before:
     6 steps        the changes of each real are closed into one numbered step, which is sent to its ghosts
     7 destroyed    reals that were destroyed are taken down, after their last step
     8 ghosts       ghosts are made and deleted as places have changed
-    9 offloads     reals whose place is in another app's cell leave (`on_leaving_cell` runs, their step is closed again)
+    9 offloads     reals at a place in another app's cell leave (`on_leaving_cell` runs, their step is closed again)
       and ground   the manager is sent how the cells are
    10 witnesses    each client is sent what is new around it
    11 flush        load to the manager, places to the BaseApps, mail to all
@@ -233,7 +233,7 @@ class CellApp(ClusterApp):
         self.links.up(peer)
 
     def on_link_lost(self, peer: AppId) -> None:
-        """See App. A peer whose link broke is not dead: it is joined again."""
+        """See App. The loss of a link does not mean that the peer is dead: the peer is joined again."""
         super().on_link_lost(peer)
         self.switchboard.on_link_lost(peer)
         self.locator.on_link_lost(peer)
@@ -247,7 +247,7 @@ class CellApp(ClusterApp):
             self.locator.join()
 
     def _on_frame(self, source: AppId, message: Frame) -> None:
-        """Mail for a part whose ghost is here: the ghost is newer than the switchboard about where the real is. So an
+        """Mail for a part with a ghost here: the ghost has a newer place of the real than the switchboard. So an
         entity that has the ghost in this cell reaches the real through this cell."""
         if message.to not in self.switchboard.boxes:
             body = self.bodies.get(message.to.entity)

@@ -8,7 +8,7 @@
     retiring       without a cell in the tree all reals leave (`migration/offload.py`). CellEmpty is sent as soon as no
                    real is left, none is on its way to here and none is unconfirmed.
     CellRemoved    nothing more will arrive. When the last reals have gone, the ghosts that are left are dropped, the
-                   space is forgotten, and CellEmpty confirms that.
+                   space is dropped, and CellEmpty confirms that.
 
 `run` does once per tick what the messages of the manager ask for. An answer may be lost with the link: the manager
 sends its trees again when its link is up again, and each of them is answered again.
@@ -39,7 +39,7 @@ class Ground:
         self._receiver = receiver
         self._moves = moves
         self._owed: dict[int, None] = {}
-        """Spaces whose newest version is not yet confirmed."""
+        """Spaces with a newest version that is not confirmed yet."""
         self._emptied: dict[int, int] = {}
         """Spaces of which CellEmpty was sent, with the version."""
         self._removed: dict[int, int] = {}

@@ -22,7 +22,7 @@ them on.
 CellReady promises that no entity of the sender is on its way to a CellApp that is neither in the tree nor in the list.
 So when all members have sent it, no more entities can arrive at the leaving CellApp, and it holds all that is left when
 it gets CellRemoved: it sends CellEmpty again when those have gone, too. Until then it gets every tree. The manager
-waits for a member whose link is lost: an entity may be on its way from it. A member that is back gets everything again
+waits for a member with a lost link: an entity may be on its way from it. A member that is back gets everything again
 that it may have missed.
 
 While a cell is newborn, its space is not changed otherwise, or an entity could be sent there too early. That takes one

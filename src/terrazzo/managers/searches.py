@@ -13,7 +13,7 @@ answered "no such entity" or "no cell part" before the entity or its cell part w
 the answer only if this names a cell part, is a refusal, or is unsettled. Otherwise the next search begins, for all
 requests that have joined.
 
-A BaseApp whose link was lost is `missing` until it is back or its next incarnation has joined, which is started only
+A BaseApp with a lost link is `missing` until it is back or its next incarnation has joined, which is started only
 when the former one has ended. While a BaseApp is missing, no entity is reported as gone: it may be there.
 """
 

@@ -40,7 +40,7 @@ class Acts(Own):
         second, until `distance` is left: then `on_reached(number)`. If the entity gets out of sight,
         `on_move_failed(number, reason)`. `face`: it looks where it goes.
 
-        There is one movement at a time: a new one takes the place of the former, of which nothing more is heard. Its
+        There is one movement at a time: a new one replaces the former, which gets no hook any more. Returns its
         number."""
         return self._walk("move_to", target, speed, distance, face, number)
 

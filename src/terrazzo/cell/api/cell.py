@@ -29,7 +29,7 @@ The names are in four places: here what and where an entity is and which parts i
 it sees, in `cell/api/acts.py` what it does, in `cell/core/hooks.py` the hooks. All are taken: a property of such a name
 is refused when a game is loaded, and so is a method, unless it is one of the hooks.
 
-An exception in a hook or method is reported, and ends that call only. Wrong use raises a UsageError that tells what to
+An exception in a hook or method is reported, and ends that call only. Wrong use raises a UsageError with what to
 do instead.
 """
 

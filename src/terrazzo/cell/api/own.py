@@ -6,7 +6,7 @@
     a view of another entity; a part whose  it may be read, and called where it is a view
     entity has left
 
-What is not allowed raises an error that tells what to do instead.
+What is not allowed raises an error with what to do instead.
 """
 
 from __future__ import annotations

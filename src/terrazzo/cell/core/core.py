@@ -77,13 +77,13 @@ class Core:
         self.bodies: dict[int, Body] = {}
         self.reals: dict[int, Real] = {}
         self.open_steps: dict[int, Real] = {}
-        """Reals whose step has something in it."""
+        """Reals with a step that is not empty."""
         self.destroyed: dict[int, Real] = {}
         """Reals that are taken down at the end of the tick."""
         self.real_ended: list[Callable[[Real], None]] = []
         """Called, in this order, when a real ends here: it left, or was destroyed."""
         self.acting: Body | None = None
-        """The body whose code runs now."""
+        """The body with the code that runs now."""
         self.callees = Callees()
         self.awaiting = Awaiting(host, self._run_part, lambda part: self.reals[part.entity])
         self._outbox = outbox
@@ -152,7 +152,7 @@ class Core:
         return self._outbox.send(peer, message)
 
     def count(self, what: str, /, **facts: object) -> None:
-        """Something that should not happen, or is worth knowing: counted, and reported the first times."""
+        """Counts an event that should not happen, or that an operator may need; the first times are also reported."""
         self.counts[what] = self.counts.get(what, 0) + 1
         if self.counts[what] <= 100:
             self.host.log(what, count=self.counts[what], **facts)
@@ -202,7 +202,7 @@ class Core:
     def call(
         self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
     ) -> Reply | None:
-        """The entity whose code runs now calls a part of another, or of itself; gives what it can await."""
+        """The entity with the code that runs now calls a part of another, or of itself; returns what it can await."""
         acting = self.acting
         if acting is None or acting.real is None:
             raise UsageError(

@@ -8,7 +8,7 @@
     its ghosts            on_ghost_created · on_ghost_changed · on_ghost_destroyed
 
 A hook that raises is reported with entity, hook, cell and tick, and has no other effect; only a move that `on_move` was
-to allow is refused. A hook may be an `async def`, but not one whose result the engine needs at once. A hook that a game
+to allow is refused. A hook may be an `async def`, unless the engine needs its result at once. A hook that a game
 does not override costs nothing: the engine does not call it (`has_hook`).
 """
 

@@ -8,7 +8,7 @@
 
 The rows of values that a client gets when an entity appears are picked from a state by these tables, too.
 
-A property in whose manner changes may be missed (unreliable, or the latest only) is sent **whole**: a change inside a
+A property with changes that may be missed (unreliable, or latest-only) is sent **whole**: a change inside a
 value is of use only to a receiver that has the change before it.
 """
 

@@ -13,7 +13,7 @@ class PeerLinks:
         self.manager: AppId | None = None
         """The CellAppMgr, while the link with it is up."""
         self.lost: set[AppId] = set()
-        """Peers whose link is broken now."""
+        """Peers with a broken link."""
         self._me = me
         self._host = host
         self._up: set[AppId] = set()

@@ -1,6 +1,6 @@
 """Which CellApps were part of a space and are no longer: nothing may be sent there for that space.
 
-A CellApp is part of a space while it has a cell in the tree, or while it is retiring. One that has left may forget the
+A CellApp is part of a space while it has a cell in the tree, or while it is retiring. One that has left may drop the
 space as soon as all others have confirmed the tree without it (`cell/ground.py`).
 """
 

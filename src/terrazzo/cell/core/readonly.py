@@ -1,7 +1,7 @@
-"""The state of a body for code that may only read it: the views of other entities, and parts whose entity has left.
+"""The state of a body for code that may only read it: views of other entities, and parts of entities that have left.
 
 `ReadOnly` reads from the present state of the body. Lists and records come out as copies that refuse to be changed, so
-that no code believes to have changed another entity.
+that no code seems to have changed another entity.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ _ITEM_BYTES = 16
 
 
 FRESH_MOVER = PackedMover(0, ALLOWANCE_S, -1.0)
-"""The mover of a real whose client has not moved yet."""
+"""The mover of a real without a move of its client so far."""
 
 
 @dataclass(slots=True)

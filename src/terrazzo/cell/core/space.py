@@ -37,7 +37,7 @@ class Space:
         self.leaf: Leaf | None = None
         """The cell of this app; None: it has none (any more)."""
         self.retiring: frozenset[AppId] = frozenset()
-        """CellApps that had a cell, and whose reals are leaving it."""
+        """CellApps that had a cell, with reals that are leaving it."""
         self.rect: Rect = PLANE
         self.bounds: Rect = PLANE
         self.area = Area()

@@ -55,7 +55,7 @@ class Timers:
         return number
 
     def cancel(self, number: int) -> bool:
-        """Forgets a timer; False when there is none of this number."""
+        """Removes a timer; False when there is none of this number."""
         self._repeat.pop(number, None)
         return self._due.pop(number, None) is not None
 

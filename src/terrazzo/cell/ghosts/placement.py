@@ -138,7 +138,7 @@ class GhostPlacement:
         return created
 
     def _due(self) -> Iterable[Real]:
-        """The reals whose square reaches over the edge of their cell, and those that have ghosts."""
+        """The reals near the edge of their cell (by their square), and those that have ghosts."""
         due = dict(self._with_ghosts)
         for space in self._core.spaces.values():
             if space.leaf is not None:
@@ -242,8 +242,8 @@ class GhostPlacement:
 
     def adopt(self, real: Real, apps: Iterable[AppId], version: int) -> None:
         """A real that has arrived has ghosts there, as of a version of the tree; each gets SetReal, and confirms that
-        it is there. An app that is no longer part of the space has none: it may forget them, since all CellApps have
-        confirmed that it may."""
+        it is there. An app that is no longer part of the space has none: it may drop them, since all CellApps have
+        confirmed that."""
         body = real.body
         for app in apps:
             if app == self._core.me:

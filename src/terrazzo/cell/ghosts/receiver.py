@@ -115,7 +115,7 @@ class GhostReceiver:
 
     def on_list(self, source: AppId, message: GhostList) -> None:
         """After a broken link: all ghosts that the source has here. What is here beside these may have ended, or gone
-        elsewhere, without our hearing of it: it is asked for until its real has answered."""
+        elsewhere, without a message about it here: it is asked for until its real has answered."""
         listed = set(message.entities)
         for body in list(self._core.bodies.values()):  # to hold one may cost another, when too many are held
             if body.real is None and body.real_app == source and body.id not in listed:
@@ -134,7 +134,7 @@ class GhostReceiver:
         self._meet(arrival_event(body, message), source, message, body)
 
     def hold_arrival(self, source: AppId, message: Offload) -> None:
-        """A real has arrived whose ghost here is too far behind. Its epoch begins when it does: its sender had the
+        """A real has arrived, and its ghost here is too far behind. Its epoch begins when it does: its sender had the
         one before."""
         held, body = self.holding.hold(message.entity, source, message.epoch - 1), self._core.bodies[message.entity]
         held.add_transition(source, message)
@@ -323,14 +323,14 @@ class GhostReceiver:
     # Bodies.
 
     def _confirm(self, source: AppId, entity: int, epoch: int) -> None:
-        """Says that the ghost is here, if it is: one that could not be made is created again."""
+        """Confirms the ghost, if it is here: one that could not be made is created again."""
         body = self._core.bodies.get(entity)
         if body is not None:
             self._core.send(source, GhostCreated(entity, max(epoch, body.epoch)))
 
     def _replace(self, source: AppId, message: CreateGhost, body: Body) -> None:
-        """Takes over a later state of the same life at once; witnesses have its past. The body's number tells its
-        life: its epoch is the newest that was received, perhaps of a later life."""
+        """Takes over a later state of the same life at once; witnesses have its past. The life is taken from the
+        body's number, since its epoch is the newest that was received, perhaps of a later life."""
         if body.space.id == message.space and life_of(body.number) == life_of(message.number):
             renew_ghost(body, source, message)
         else:

@@ -5,7 +5,7 @@ arrive in any interleaving. But every message about an entity has its place in o
 
     `number` runs over all steps of the entity, whichever CellApp has the real. A ghost begins after a step
     (CreateGhost, number), ends after a step (DeleteGhost, number), and becomes the real after a step (Offload, number).
-    `epoch` grows with each home of the real: it orders messages of the same number, and tells the newest home.
+    `epoch` grows with each home of the real: it orders messages of the same number; the highest is of the newest home.
 
     a ghost here, as it was sent:     Create(e0, 4) 5 6 │ 7 8 Delete(e1, 8)        Create(e2, 12) 13 14 …
                                       from A            │ from B                   from D
@@ -35,8 +35,9 @@ Why a deletion with n < m is KNOWN: a step after n was sent here, so the ghost w
 creation is on its way or was taken as known. The two lives of the ghost are one. The same holds for a deletion of an
 epoch before the creation that the ghost begins with (`born`).
 
-Why a creation with n > m is held: the ghost is one of a former home of the real, whose steps and deletion are on their
-way. They are applied first, so that a client that sees the ghost misses none of its last events (stories 2, 3).
+Why a creation with n > m is held: the ghost is one of a former home of the real, and the steps and the deletion of that
+home are on their way. They are applied first, so that a client that sees the ghost misses none of its last events
+(stories 2, 3).
 
 **A gap that does not close** is mended (`cell/ghosts/mending.py`). Whatever is lost is found: the next step leaves a
 gap, and a real sends SetReal, with its number, when it arrives and after each break of a link.
@@ -79,7 +80,7 @@ class GhostEvent(Enum):
     DELETE_WITH_PAST = "delete, with its past"
     """A deletion that was asked for, since the steps before it do not arrive: it has them."""
     ARRIVAL = "arrival"
-    """The real itself, whose past reaches down to the number of the body."""
+    """The real itself, with a past that reaches down to the number of the body."""
     ARRIVAL_AHEAD = "arrival, ahead"
     NEXT_REAL_KNOWN = "next real, known"
     NEXT_REAL = "next real"

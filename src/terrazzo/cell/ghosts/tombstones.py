@@ -33,7 +33,7 @@ class Tombstone:
     """Of the last step that is in `history`; NOTHING_KNOWN when no body was here."""
     history: History
     space: int
-    """In which the body was that knew this."""
+    """The space of the body that ended."""
     position: Position
     """Where that body was at its end."""
     until: float

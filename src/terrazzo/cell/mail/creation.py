@@ -107,7 +107,8 @@ class Creation:
         return None
 
     def _clear_the_way(self, message: CreateReal) -> str | None:
-        """An entity has one body: a ghost of a former life, whose deletion is on its way, makes room for the new."""
+        """An entity has one body: a ghost of a former life, with its deletion on the way, is replaced by the new
+        one."""
         core, first = self._core, first_of_life(message.life)
         body, tombstone = core.bodies.get(message.entity), self._receiver.tombstones.get(message.entity)
         if PartId(EntityId(message.entity), Part.CELL) in self._switchboard.boxes:

@@ -1,7 +1,7 @@
 """The mail of a real: what its base and other parts send it over their entity channels, taken once a tick, in order.
 
     CallCell           from any part: a declared method; if a client calls, only what is exposed to that client
-    Answer             from a part whose result a method of this entity awaits (`sync/awaiting.py`)
+    Answer             the result of a method of another part, which a method of this entity awaits (`sync/awaiting.py`)
     WhereAreYou        from any part: answered by IAmHere
     IAmHere            from the entity that a teleport asked
     SetWitness         from the own base: a client was attached or detached

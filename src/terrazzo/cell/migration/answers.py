@@ -6,7 +6,7 @@
       OffloadNoted(epoch 5)                 ─────────────▶    deleted
 
 A sender sends its copy again whenever the link between the two is up again, perhaps minutes later. By then the real may
-have gone on from here, the part's place may be forgotten, the cell may be retired: none of that may change the answer.
+have gone on from here, the part's place may be dropped, the cell may be retired: none of that may change the answer.
 A second answer of the other kind would make a second real (a copy is refused that was taken in) or lose the only one (a
 copy is taken in that was brought back). So the first answer is stored, and every copy gets the same.
 

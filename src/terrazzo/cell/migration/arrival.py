@@ -136,7 +136,7 @@ class Arrivals:
 
 
 def _record_place(body: Body) -> None:
-    """The events of places so far are about another space: a client that knew the entity in this one gets new ones."""
+    """The events of places so far are about another space: a client that had the entity in this one gets new ones."""
     kind, events = body.kind, []
     if body.history.has_changed(RIDE, -1):
         events.append(kind.event_of_ride(encode_ride(Ride(0, body.position, body.direction))))

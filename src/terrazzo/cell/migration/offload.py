@@ -73,7 +73,7 @@ from terrazzo.wire.pairs.cell_cell import (
 OFFLOADS_MAX = 100
 REASON_BYTES_MAX = 900
 RESTORED = 1 << 20
-"""Added to the number of a real whose destination died: more steps than that CellApp could have sent."""
+"""Added to the number of a real after its destination died: more steps than that CellApp could have sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Offloads:
     # Leaving.
 
     def check(self) -> None:
-        """Sends away the reals whose place is in another app's cell."""
+        """Sends away the reals at places in another app's cell."""
         waiting = sorted(self._outside(), key=lambda real: (real.body.id <= self._last, real.body.id))
         self._last, count = 0, 0
         for real in waiting:

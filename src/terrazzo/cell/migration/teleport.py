@@ -52,7 +52,7 @@ Leave = Callable[[Real, AppId, Jump], bool]
 
 
 class Pending:
-    """One teleport whose place is being looked for."""
+    """One teleport, while the cell of its goal is being located."""
 
     __slots__ = (
         "ask_at", "direction", "goal", "is_asking", "position", "question", "real", "space", "target", "until", "words"
@@ -93,7 +93,7 @@ class Teleports:
         self._offload = offload
         self._pending: dict[int, Pending] = {}
         self._going: Pending | None = None
-        """The teleport whose real is about to leave."""
+        """The teleport of the real that is about to leave."""
 
     # What the game asks for.
 
@@ -178,7 +178,7 @@ class Teleports:
     # The tick.
 
     def on_tick(self) -> None:
-        """Puts reals whose goal is in this cell, asks again, gives up."""
+        """Moves reals with a goal in this cell, repeats requests, ends teleports that take too long."""
         for pending in list(self._pending.values()):
             if self._of(pending.real) is pending:
                 self._core.confine(pending.real.body, "teleport", self._go_on, pending)
@@ -201,7 +201,7 @@ class Teleports:
         return not real.is_destroyed and self._of(real) is None
 
     def run(self) -> None:
-        """Sends away reals whose goal is elsewhere; their steps are closed."""
+        """Sends away reals with a goal in another cell; their steps are closed."""
         for pending in list(self._pending.values()):
             if self._of(pending.real) is not pending or pending.goal is None or self._is_here(pending):
                 continue

@@ -25,7 +25,7 @@ each ride arrives at the other cell, and both alight.
 While an entity has riders, its place and direction are sent at any distance, even if its type limits that to near
 clients (`Space.seat`): its riders may be near when it is not.
 
-For a rider whose type has a position that is not volatile, clients get the ride; clients that do not have the vehicle
+For a rider of a type without a volatile position, clients get the ride; clients that do not have the vehicle
 also get a place once in TOLD_S: otherwise each tick would be a reliable event, most of them for no client.
 
 The client of a rider does not move it: its rows are ignored. The client works out its place from the vehicle, and is
@@ -54,7 +54,7 @@ from terrazzo.world.rect import Rect
 LOST_S = 2.0
 """So long a vehicle that has gone out of sight is waited for."""
 TOLD_S = 1.0
-"""The place of a rider whose position is not volatile is sent so often."""
+"""The time between two places of a rider without a volatile position."""
 EDGE_M = 0.01
 """So far from the edge of the space it stays: places are rounded."""
 
@@ -83,9 +83,9 @@ class Riding:
         self._lives: dict[int, int] = {}
         """In which life it was seen here last: the end of a former one means nothing."""
         self._guided: set[int] = set()
-        """Riders whose clients are sent their places, since they do not have the vehicle."""
+        """Riders with clients that get their places, since they do not have the vehicle."""
         self._told: dict[int, tuple[float, Position, Direction]] = {}
-        """When the place of a rider whose position is not volatile was sent, and that place."""
+        """When the place of a rider without a volatile position was sent, and that place."""
 
     # What the game asks for.
 
