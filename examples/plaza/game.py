@@ -125,9 +125,9 @@ class AvatarCell(LivingCell, of=Avatar):
     async def size_up(self, target: Int32) -> None:
         """Find out how strong another fighter is, which may be in another cell: ask, and await the answer.
 
-        If this avatar moves to another cell meanwhile, the method ends here with EntityMoved, which is a CallFailed: the
-        player gets a text, and can ask again. That is good enough for a question; what must not be lost belongs in a
-        property, as the blows of a fight."""
+        If this avatar moves to another cell meanwhile, the method ends here with EntityMoved, which is a CallFailed:
+        the player gets a text, and can ask again. That is good enough for a question; what must not be lost belongs in
+        a property, as the blows of a fight."""
         if not isinstance(self.entity(target), LivingCell):
             self.tell("There is nobody to look at.")
             return
