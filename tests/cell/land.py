@@ -19,6 +19,7 @@ from terrazzo._speed.movers import Row, pack_row
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.client.witness import Witness
+from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.kind import ranges_of
 from terrazzo.cell.core.real import Real
@@ -131,7 +132,7 @@ class Land:
                     assert isinstance(message, Message)
                     if peer in self.apps and (app.me, peer) not in self.broken:  # tests also speak for others
                         self.queues.setdefault((app.me, peer), []).append(message)
-        self.check()
+        self.check(app)
 
     def deliver(self, source: AppId, target: AppId, count: int | None = None) -> None:
         queue = self.queues.get((source, target), [])
@@ -139,7 +140,7 @@ class Land:
         del queue[: len(taken)]
         for message in taken:
             self.apps[target].on_message(source, message)
-            self.check()
+            self.check(self.apps[target])
 
     def step(self, ticks: int = 1) -> None:
         for _ in range(ticks):
@@ -152,6 +153,7 @@ class Land:
                     self.deliver(
                         source, target, waiting if self.rng is None else self.rng.choice([0, waiting // 2, waiting])
                     )
+            self.check(*self.cells)
 
     def settle(self, ticks: int = 30) -> None:
         """Everything arrives, and then nothing more happens."""
@@ -265,16 +267,27 @@ class Land:
 
     # The promises.
 
-    def check(self) -> None:
-        for app in self.cells:
-            for real in app.reals.values():
-                self.home(real.body.id)
-                if real.is_told:
-                    self.truth.setdefault((real.body.id, real.body.number), _facts(real.body))
-        for app in self.cells:
+    def check(self, *apps: ClusterApp) -> None:
+        """After something has happened in these apps: what their reals have told is the truth about a step, and each
+        ghost shows the truth about its step. The ghosts of the other apps are as they were, so of them only those are
+        looked at whose step is new as a truth."""
+        cells = [each for each in apps if isinstance(each, CellApp)]
+        told = [real.body for app in cells for real in app.reals.values() if self.is_single(real) and real.is_told]
+        fresh = {(body.id, body.number): body for body in told if (body.id, body.number) not in self.truth}
+        self.truth.update({step: _facts(body) for step, body in fresh.items()})
+        for app in cells:
             for body in app.bodies.values():
-                if body.real is None and (body.id, body.number) in self.truth:
-                    assert _facts(body) == self.truth[body.id, body.number], f"a ghost of {body.id} lies"
+                self._check_ghost(body)
+        elsewhere = [app for app in self.cells if app not in cells]
+        for ghost in [app.bodies[entity] for app in elsewhere for entity, _ in fresh if entity in app.bodies]:
+            self._check_ghost(ghost)
+
+    def is_single(self, real: Real) -> bool:
+        return self.home(real.body.id) is not None
+
+    def _check_ghost(self, body: Body) -> None:
+        if body.real is None and (body.id, body.number) in self.truth:
+            assert _facts(body) == self.truth[body.id, body.number], f"a ghost of {body.id} lies"
 
     def check_rest(self) -> None:
         """At rest: one real in the right cell, ghosts equal to it, and screens that show what is."""
