@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from terrazzo.bench import aoi, aoi_rivals
+from terrazzo.bench import aoi, aoi_rivals, limits
 from terrazzo.bench.aoi import Size, Walk, measure, ours
 
 SMALL = Size(200, 10, 6)
@@ -62,7 +62,8 @@ def test_a_short_run_has_its_figures():
 
 
 def test_what_is_missing_is_said(monkeypatch, tmp_path):
-    monkeypatch.setattr(aoi_rivals, "CLONE", tmp_path)
+    limits.build_limit.cache_clear()
+    monkeypatch.setattr(limits, "CLONE", tmp_path)
     monkeypatch.setattr(aoi_rivals, "find_spec", lambda name: None)
     result = measure(rounds=1, sizes=[Size(50, 5, 3)])
     assert result["figures"] == {"limit_ratio": None, "ckdtree_ratio": None}
@@ -72,6 +73,8 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
 
 def test_without_a_compiler_the_limit_is_left_out_and_said(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
-    problem = aoi_rivals.build_limit()
+    limits.build_limit.cache_clear()
+    problem = limits.build_limit("aoi_limit")
+    limits.build_limit.cache_clear()
     assert isinstance(problem, str)
     assert "cannot be built here" in problem or "setuptools" in problem

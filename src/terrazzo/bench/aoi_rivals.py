@@ -7,27 +7,25 @@ which it has put into arrays. One that cannot be made here is a sentence that sa
 from __future__ import annotations
 
 import ctypes
-import tomllib
 from array import array
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
+
+from terrazzo.bench.limits import build_limit
 
 Rival = Callable[[int], int]
 """Plays the tick with this number in the walk."""
 Places = list[tuple["array[float]", "array[float]"]]
 
-CLONE = Path(__file__).parents[3]
 EVENTS_EACH = 64
 """Room for events, for each entity and tick; a walk of 1.0 makes about one."""
 
 
 def limit(places: Places, radius: float, plane: float, step_max: float) -> Rival | str:
     """The kernel in C."""
-    library = build_limit()
+    library = build()
     if isinstance(library, str):
         return library
     count = len(places[0][0])
@@ -44,29 +42,13 @@ def limit(places: Places, radius: float, plane: float, step_max: float) -> Rival
     return play
 
 
-def build_limit() -> ctypes.CDLL | str:
-    """The C kernel, built as our own kernels were: setuptools' compiler, the flags of pyproject.toml."""
-    source = CLONE / "benchmarks" / "aoi_limit.c"
-    if not source.exists():
-        return "benchmarks/aoi_limit.c is only in a clone of the project"
-    if find_spec("setuptools") is None:
-        return "setuptools is needed to build benchmarks/aoi_limit.c"
-    from setuptools import Distribution, Extension
-
-    flags = tomllib.loads((CLONE / "pyproject.toml").read_text())["tool"]["terrazzo"]["kernel-flags"]
-    kernel = Extension("aoi_limit", [str(source)], extra_compile_args=flags)
-    with TemporaryDirectory() as folder:
-        builder: Any = Distribution({"name": "aoi_limit", "ext_modules": [kernel]}).get_command_obj("build_ext")
-        builder.build_lib = builder.build_temp = folder
-        builder.ensure_finalized()
-        try:
-            builder.run()
-        except Exception as problem:  # setuptools promises no class of it
-            return f"benchmarks/aoi_limit.c cannot be built here: {problem}"
-        library = ctypes.CDLL(builder.get_ext_fullpath("aoi_limit"))
-    library.limit_new.restype = ctypes.c_void_p
-    library.limit_new.argtypes = [ctypes.c_int, *[ctypes.c_float] * 3, ctypes.c_void_p]
-    library.limit_step.argtypes = [ctypes.c_void_p] * 5
+def build() -> ctypes.CDLL | str:
+    """The C kernel."""
+    library = build_limit("aoi_limit")
+    if not isinstance(library, str):
+        library.limit_new.restype = ctypes.c_void_p
+        library.limit_new.argtypes = [ctypes.c_int, *[ctypes.c_float] * 3, ctypes.c_void_p]
+        library.limit_step.argtypes = [ctypes.c_void_p] * 5
     return library
 
 

@@ -5,10 +5,13 @@ says so ten times a second, has 62 others in its area of 80 m on average, and is
 each entity changes every 5 s. Counted is the processor time of one tick: bundles decoded, messages handled, the tick,
 bundles made.
 
-The number of clients is adjusted until a tick takes 80 % of its time (20 % head-room): `clients_per_core`. Meanwhile
-the CellApp does not know how long its ticks take, so that nobody is told less to save time. Then it does, and half as
-many more are put on the same core: ticks must stay in time, and what is told becomes less (`beyond`): `late_ticks`,
-`tick_p99_ms` and `updates_per_client_s`, the mean and of who had the fewest.
+The number of clients is adjusted until a tick takes 80 % of its time (20 % head-room): `clients_per_core`
+(`cell_search.py`). Meanwhile the CellApp does not know how long its ticks take, so that no client is sent less to save
+time. Then it does, and half as many more are put on the same core: ticks must stay in time, and clients are sent less
+(`beyond`): `late_ticks`, `tick_p99_ms` and `updates_per_client_s`, the mean and of the client with the fewest.
+
+Machines vary. `limit_ratio` is the time of a bare compiled pass over the same pairs in the same run (`cell_limit.py`)
+over the time of the whole tick; `kib_per_client` is measured in a process of its own (`cell_memory.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +19,10 @@ from __future__ import annotations
 from typing import Any
 
 from terrazzo._speed import COMPILED
-from terrazzo.bench.cell_world import World
+from terrazzo.bench.cell_limit import limit_s
+from terrazzo.bench.cell_memory import kib_per_client
+from terrazzo.bench.cell_search import search
+from terrazzo.bench.cell_world import RADIUS_M, World
 from terrazzo.cell.cellapp import TICK_S
 from terrazzo.runtime.collector import calm_collector
 
@@ -24,8 +30,6 @@ HEAD_ROOM = 0.2
 SETTLE_TICKS = 50
 """Until everybody around everybody is described."""
 FIRST_GUESS = 1500
-RUNS_MAX = 4
-NEAR_ENOUGH = 0.03
 BEYOND = 1.5
 
 
@@ -33,17 +37,23 @@ def measure(clients: int = 0, ticks: int = 50, beyond: float = BEYOND, seed: int
     """The figures, and what explains them. With `clients`, one run with so many, from which the figures are estimated;
     and one with `beyond` times as many."""
     target_ms = 1000 * TICK_S * (1 - HEAD_ROOM)
-    runs = [_run(clients or FIRST_GUESS, ticks, seed)]
-    while not clients and len(runs) < RUNS_MAX:
-        used = runs[-1]["tick_mean_ms"] / target_ms
-        if 1 - NEAR_ENOUGH <= used <= 1:
-            break
-        runs.append(_run(round(runs[-1]["clients"] / used * (1 - NEAR_ENOUGH / 2)), ticks, seed))
-    fitting = [run for run in runs if run["tick_mean_ms"] <= target_ms]
-    best = max(fitting or runs[-1:], key=lambda run: run["clients"])
-    sustained = best["clients"]
-    if clients or not fitting:
-        sustained = round(sustained * target_ms / best["tick_mean_ms"])
+    runs: list[dict[str, Any]] = []
+
+    def used(count: int) -> float:
+        runs.append(_run(count, ticks, seed))
+        return float(runs[-1]["tick_mean_ms"] / target_ms)
+
+    sustained = 0
+    if clients:
+        used(clients)
+    else:
+        sustained = search(used, FIRST_GUESS)
+    best = min(
+        (run for run in runs if run["clients"] == sustained) if sustained else runs,
+        key=lambda run: run["tick_mean_ms"] / run["clients"],
+    )
+    if not sustained:
+        sustained = round(best["clients"] * target_ms / best["tick_mean_ms"])
     phases = best.pop("phases")
     result: dict[str, Any] = {
         "bench": "cell",
@@ -52,6 +62,8 @@ def measure(clients: int = 0, ticks: int = 50, beyond: float = BEYOND, seed: int
             "clients_per_core": sustained,
             "bytes_per_client_s": best["bytes_per_client_s"],
             "tick_p99_ms": best["tick_p99_ms"],
+            "limit_ratio": best["limit_ratio"],
+            "kib_per_client": kib_per_client(),
         },
         "run": best,
         "microseconds_per_client_and_tick": phases,
@@ -78,8 +90,11 @@ def _run(clients: int, ticks: int, seed: int, *, is_limited: bool = False) -> di
     places = sum(carrier.places_bytes for carrier in world.carriers)
     updates = [world.carrier_of(entity).updates.get(entity, 0) for entity in world.walkers]
     witnesses = [real.witness for real in cell.reals.values() if real.witness is not None]
+    places_bytes = places / max(sum(updates), 1)
+    limit = limit_s(cell, places_bytes, RADIUS_M)
     return {
         "clients": clients,
+        "limit_ratio": limit if isinstance(limit, str) else limit / (sum(per_tick) / ticks),
         "around": sum(len(each.entities()) for each in witnesses) / clients,
         "tick_mean_ms": 1000 * sum(per_tick) / ticks,
         "tick_p99_ms": 1000 * per_tick[int(0.99 * (ticks - 1))],
@@ -90,6 +105,7 @@ def _run(clients: int, ticks: int, seed: int, *, is_limited: bool = False) -> di
         "updates_per_client_s": sum(updates) / clients / seconds,
         "updates_per_client_s_min": min(updates) / seconds,
         "microseconds_per_client": 1e6 * sum(per_tick) / ticks / clients,
+        "limit_microseconds_per_client": limit if isinstance(limit, str) else 1e6 * limit / clients,
         "throttle": cell.scheduler.throttle,
         "phases": {name: 1e6 * spent / ticks / clients for name, spent in world.meter.seconds.items()},
     }

@@ -67,11 +67,15 @@ class WalkerBase(Proxy, of=Walker):
 
 
 class WalkerCell(Cell, of=Walker):
-    """Its health changes every five seconds."""
+    """Its health changes again and again."""
+
+    change_s = CHANGE_S
+    """How often; 0: never. Of all walkers of a world."""
 
     def on_created(self) -> None:
         """Each at another moment."""
-        self.timer(CHANGE_S * (self._body.id % 997) / 997, CHANGE_S)
+        if self.change_s:
+            self.timer(self.change_s * (self._body.id % 997) / 997, self.change_s)
 
     def on_timer(self, number: int) -> None:
         """The one change that everybody near must hear of."""

@@ -11,7 +11,7 @@ from math import cos, pi, sin
 from typing import Any
 
 from terrazzo._speed.movers import ROW
-from terrazzo.bench.cell_peers import SCHEMA, SPACE, Carrier, Clock, Meter, Walker, WalkerBase, WalkerCell
+from terrazzo.bench.cell_peers import CHANGE_S, SCHEMA, SPACE, Carrier, Clock, Meter, Walker, WalkerBase, WalkerCell
 from terrazzo.cell.cellapp import TICK_S, CellApp
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import Game, LoadedGame, Space
@@ -59,11 +59,13 @@ class World:
         carriers: int = 2,
         seed: int = 1,
         side_m: float = 0.0,
+        around: int = AROUND,
+        change_s: float = CHANGE_S,
         is_limited: bool = True,
         **options: Any,
     ) -> None:
-        """With `side_m` they stand still, in a square of that size. If it is not limited, a CellApp does not know how
-        long its ticks take, and tells all clients all, however long that is."""
+        """With `side_m` they stand still, in a square of that size; else each has so many `around`. If it is not
+        limited, a CellApp does not know how long its ticks take, and tells all clients all, however long that is."""
         self._is_limited = is_limited
         self.clients = clients
         self._are_walking = not side_m
@@ -71,7 +73,7 @@ class World:
         self.meter = Meter()
         self.tick_s: list[float] = []
         """Processor time of each tick of all CellApps together."""
-        self.side = side_m or side_of(clients, AROUND, RADIUS_M + HYSTERESIS_M / 2)
+        self.side = side_m or side_of(clients, around, RADIUS_M + HYSTERESIS_M / 2)
         half = self.side / 2
         bounds = (-half, -half, half, half)
         game = Game(
@@ -81,6 +83,7 @@ class World:
             area_hysteresis_m=HYSTERESIS_M,
             ghost_distance_m=RADIUS_M,
         )
+        WalkerCell.change_s = change_s
         parts: Any = {"Walker": {Side.BASE: WalkerBase, Side.CELL: WalkerCell}}
         loaded = LoadedGame(SCHEMA, game, parts)
         ids = [AppId(AppKind.CELL_APP, index, 1) for index in range(cells)]
@@ -221,3 +224,9 @@ class World:
         for (carrier, app), several in rows.items():
             for at in range(0, len(several), 1000):
                 carrier.send(app, Moves(b"".join(several[at : at + 1000])))
+
+    def forget_cells(self) -> None:
+        """The CellApps are gone, with all that they have."""
+        for cell in self.cells:
+            del self._apps[cell.me]
+        self.cells = []

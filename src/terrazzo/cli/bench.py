@@ -76,8 +76,14 @@ def aoi(as_json: bool, rounds: int, seed: int) -> None:
 @click.option("--ticks", default=50, show_default=True, help="Measured in each run.")
 @click.option("--beyond", default=1.5, show_default=True, help="At last, so many times what it sustains; 0: not.")
 @click.option("--seed", default=1, show_default=True, help="The seed of the walks.")
-def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int) -> None:
+@click.option("--scale", is_flag=True, help="Instead: what a tick takes with more around, more changes, at a border.")
+def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int, scale: bool) -> None:
     """How many clients one core's CellApp sustains, and what becomes of more."""
+    if scale:
+        from terrazzo.bench.cell_scale import measure_scale
+
+        show(measure_scale(clients or 1500, ticks, seed), as_json)
+        return
     from terrazzo.bench.cell import measure
 
     show(measure(clients=clients, ticks=ticks, beyond=beyond, seed=seed), as_json)
