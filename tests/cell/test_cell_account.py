@@ -66,7 +66,7 @@ def test_a_property_and_a_call_are_counted_for_each_who_hears_them():
     }
 
 
-def test_what_nobody_hears_costs_nothing():
+def test_change_without_receivers_costs_nothing():
     land = scene()
     before = account_of(land)
     land.do(1, lambda part: setattr(part, "luck", 3))
@@ -74,7 +74,7 @@ def test_what_nobody_hears_costs_nothing():
     assert grown(land, before) == {}
 
 
-def test_who_lacks_more_than_the_headline_is_counted_as_well():
+def test_client_that_lacks_more_than_the_headline_is_counted():
     """Clients that are not served for some ticks hear the steps from the history."""
     land = scene()
     before = account_of(land)

@@ -137,7 +137,7 @@ def test_a_broken_link_is_joined_again_and_ghosts_are_made_whole():
     assert (screen.seen[1]["steps"], screen.seen[1]["pose"]) == (1, 4)
 
 
-def test_nobody_is_sent_over_a_broken_link_and_what_was_is_sent_again():
+def test_no_real_is_sent_over_a_broken_link_and_unconfirmed_ones_are_sent_again():
     land = Land()
     land.create(1, -1.0)
     land.create(2, -1.0)

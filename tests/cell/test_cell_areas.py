@@ -38,7 +38,7 @@ def test_the_area_has_a_margin_and_is_a_circle(hooks):
     assert 2 not in screen.seen
 
 
-def test_what_the_game_does_when_it_leaves_a_cell_is_told_to_it(hooks, monkeypatch):
+def test_area_change_in_on_leaving_cell_runs_its_hooks(hooks, monkeypatch):
     """There is no next round of hooks for who leaves in this one."""
     monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: part.add_to_aoi(2))
     land = Land(2, margin_m=0.0)
@@ -105,7 +105,7 @@ def test_the_game_may_add_someone_far_away(hooks):
     assert screen.count("enter", 2) == screen.count("leave", 2) == 1
 
 
-def test_one_that_was_added_leaves_when_it_is_destroyed(hooks):
+def test_added_entity_leaves_when_it_is_destroyed(hooks):
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.create(2, 200.0)
@@ -171,7 +171,7 @@ def test_hooks_of_one_that_is_destroyed_are_not_run(hooks):
     assert 1 not in hooks
 
 
-def test_who_cannot_be_added():
+def test_entity_without_a_view_cannot_be_added():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.settle()
@@ -185,7 +185,7 @@ def test_who_cannot_be_added():
     witness.remove_manual(77)
 
 
-def test_one_that_leaves_may_be_added_in_that_very_moment(hooks, monkeypatch):
+def test_entity_may_be_added_while_it_leaves(hooks, monkeypatch):
     def stay(part, entity):
         hooks[part.id].append(("out", entity))
         part.add_to_aoi(entity)
@@ -198,7 +198,7 @@ def test_one_that_leaves_may_be_added_in_that_very_moment(hooks, monkeypatch):
     assert screen.events == [("player",), ("enter", 2)]
 
 
-def test_what_is_withheld_when_it_enters_is_never_announced(hooks, monkeypatch):
+def test_entity_withheld_as_it_enters_is_never_announced(hooks, monkeypatch):
     monkeypatch.setattr(AvatarCell, "on_entered_aoi", lambda part, other: part.withhold_from_client(other))
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
@@ -212,7 +212,7 @@ def test_what_is_withheld_when_it_enters_is_never_announced(hooks, monkeypatch):
     assert screen.events == [("player",), ("enter", 2)]
 
 
-def test_what_is_withheld_leaves_the_client_and_comes_back_as_it_is(hooks):
+def test_withheld_entity_leaves_the_client_and_comes_back_in_its_present_state(hooks):
     land, screen = watched_land(10.0)
     land.act(2, "step")
     land.do(1, lambda part: part.withhold_from_client(2))
@@ -232,7 +232,7 @@ def test_what_is_withheld_leaves_the_client_and_comes_back_as_it_is(hooks):
     assert hooks[1] == [("in", 2), ("out", 2)]
 
 
-def test_what_was_withheld_and_comes_again_before_the_client_was_served_is_shown(hooks, monkeypatch):
+def test_withheld_entity_that_leaves_and_comes_again_is_shown(hooks, monkeypatch):
     """It has left the area, and so it is withheld no more, whether its client could be told of anything or not."""
 
     def stay(part, entity):
@@ -249,7 +249,7 @@ def test_what_was_withheld_and_comes_again_before_the_client_was_served_is_shown
     assert screen.events[-1] == ("enter", 2)
 
 
-def test_what_is_withheld_stays_so_in_the_next_cell():
+def test_withheld_entity_stays_withheld_in_the_next_cell():
     land = Land()
     screen = land.create(1, -5.0, is_seen=True)
     land.create(2, -20.0)
@@ -303,7 +303,7 @@ def check_two_lives(screen, hooks):
 
 
 @pytest.mark.parametrize("wait", [nullcontext, unserved])
-def test_another_life_is_another_entity(hooks, wait):
+def test_entity_of_another_life_is_announced_anew(hooks, wait):
     """Also for a client that could not be told of the first one's end before the next began."""
     land, screen = watched_land(10.0)
     with wait(land):
@@ -314,7 +314,7 @@ def test_another_life_is_another_entity(hooks, wait):
     assert screen.seen[2]["name"] == "again"
 
 
-def test_another_life_may_be_added_before_the_client_knows_of_the_end_of_the_first(hooks):
+def test_entity_of_another_life_may_be_added_before_the_client_got_the_end_of_the_first(hooks):
     land, screen = watched_land(10.0)
     with unserved(land):
         live_again(land, 300.0)
@@ -326,7 +326,7 @@ def test_another_life_may_be_added_before_the_client_knows_of_the_end_of_the_fir
 
 
 @pytest.mark.parametrize("ticks", [1, 2, 3])
-def test_another_life_whose_copy_takes_the_place_of_the_first(hooks, ticks):
+def test_ghost_of_another_life_replaces_the_first(hooks, ticks):
     land = Land()
     screen = land.create(1, -8.0, is_seen=True)
     land.create(2, 8.0)
@@ -341,7 +341,7 @@ def test_another_life_whose_copy_takes_the_place_of_the_first(hooks, ticks):
     check_two_lives(screen, hooks)
 
 
-def test_one_that_waits_to_come_in_may_be_added_and_removed(hooks):
+def test_entity_that_waits_to_enter_may_be_added_and_removed(hooks):
     """It is near, and behind what the client has seen of it before."""
     land, screen = watched_land(200.0)
     land.witness(1).sent.left[2] = (land[0].bodies[2].number + 5, land.host.now + 10)
@@ -359,7 +359,7 @@ def test_one_that_waits_to_come_in_may_be_added_and_removed(hooks):
 
 
 @pytest.mark.parametrize("hall", [0, 1])
-def test_in_another_space_nothing_of_before_is_there(hooks, hall):
+def test_area_in_another_space_has_no_entity_of_the_former_one(hooks, hall):
     """Someone who has gone there before is met again; who stays is not seen any more, and aliases rest."""
     land = Land(2, hall=hall)
     screen = land.create(1, -20.0, is_seen=True)

@@ -99,7 +99,7 @@ def test_plain_code_asks_for_nothing(land):
 # What goes wrong.
 
 
-def test_what_the_callee_raises_is_told(land):
+def test_exception_of_the_callee_is_sent_to_the_caller(land):
     land.act(1, "ask", 3, "refuse")
     land.settle()
     assert failed(land, 1, CallRaised) == "refuse of 3.cell: RuntimeError: it is a secret"
@@ -113,7 +113,7 @@ def test_a_result_that_was_not_declared_is_told_to_both(land):
     assert len(land.host.words("game error")) == 1
 
 
-def test_no_answer_in_time(land):
+def test_await_without_an_answer_in_time_raises_call_timeout(land):
     land.block(0, 1)
     land.act(1, "ask", 3, "tell_luck", 5, timeout=0.5)
     land.step(4)
@@ -125,7 +125,7 @@ def test_no_answer_in_time(land):
     assert land[0].counts["late answer"] == 1
 
 
-def test_nobody_is_there(land):
+def test_await_of_an_unknown_entity_raises_call_undelivered(land):
     land.act(1, "ask", ref(99), "tell_luck", 5, timeout=30.0)
     land.step(60)
     assert failed(land, 1, CallUndelivered) == "tell_luck of 99.cell: there is no such entity (any more)"
@@ -172,7 +172,7 @@ def test_a_result_that_is_too_long_is_told_to_both(land, monkeypatch):
     assert len(land.host.words("game error")) == 1
 
 
-def test_who_awaits_a_call_that_is_refused_is_told(land, monkeypatch):
+def test_awaited_call_that_is_refused_raises(land, monkeypatch):
     monkeypatch.setattr(Method, "encode_args", lambda method, *args: b"odd")
     land.act(1, "ask", 3, "tell_luck", 5)
     land.settle()
@@ -190,7 +190,7 @@ def test_a_call_that_cannot_be_sent_is_not_waited_for(land, monkeypatch):
     assert not land[0].core.awaiting._replies
 
 
-def test_there_is_a_limit_to_what_is_waited_for(land, monkeypatch):
+def test_number_of_open_questions_is_limited(land, monkeypatch):
     monkeypatch.setattr(awaiting, "REPLIES_MAX", 2)
     land.block(0, 1)
     for _ in range(3):
@@ -254,7 +254,7 @@ def test_the_callee_may_move_before_it_is_asked(land):
     assert land.part(1).events == [12]
 
 
-def test_whoever_waits_for_a_method_whose_entity_moves_is_told(land):
+def test_caller_of_a_method_gets_call_raised_when_the_callee_moves(land):
     land.block(1, 0)
     land.act(1, "ask", 3, "relay", ref(2), 5, timeout=20.0)
     land.step(4)
@@ -275,7 +275,7 @@ def test_the_waiting_method_ends_when_its_entity_is_destroyed(land):
     assert len(land[0].core.awaiting) == 0
 
 
-def test_who_waits_again_after_a_move_is_ended(land, monkeypatch):
+def test_method_that_waits_again_after_a_move_is_closed(land, monkeypatch):
     async def ask(part: AvatarCell) -> None:
         while True:
             try:
@@ -293,7 +293,7 @@ def test_who_waits_again_after_a_move_is_ended(land, monkeypatch):
     assert "waits again after EntityMoved" in str(land.host.words("game error")[-1]["error"])
 
 
-def test_who_stays_after_all_goes_on_waiting(monkeypatch):
+def test_method_of_an_entity_that_stays_goes_on_waiting(monkeypatch):
     """on_leaving_cell puts it back: nothing has happened to the method that waits."""
     monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: setattr(part, "position", (-20.0, 0.0, 0.0)))
     kept = Land()
@@ -319,7 +319,7 @@ def test_a_hook_may_wait(land, monkeypatch):
     assert land.part(1).gold == 12
 
 
-def test_what_runs_on_no_real_cannot_wait(monkeypatch):
+def test_method_on_a_view_cannot_await(monkeypatch):
     async def on_left_cell(part: AvatarCell) -> None:
         await part.ref(2).tell_luck(5)
 

@@ -68,7 +68,7 @@ def test_links_at_their_own_pace(seed):
 
 
 @pytest.mark.parametrize("seed", range(3 if IS_PLAIN else 8))
-def test_where_four_cells_meet(seed):
+def test_walk_around_a_corner_of_four_cells(seed):
     """Everybody changes cells all the time, in all directions, and some links fall far behind."""
     land = Land(4, seed=seed, margin_m=0.0, corner=True)
     rng = random.Random(seed)
@@ -151,7 +151,7 @@ def test_a_walker_that_oscillates_two_metres_across_a_border(seed):
     assert counts[0.0] == 12 if seed is None else 8 <= counts[0.0] <= 12
 
 
-def test_what_is_on_the_far_edge_belongs_to_the_neighbour():
+def test_entity_on_the_far_edge_belongs_to_the_neighbour():
     land = Land(margin_m=0.0)
     land.create(1, -5.0)
     land.do(1, lambda part: setattr(part, "position", (0.0, 0.0, 0.0)))
@@ -166,7 +166,7 @@ def test_a_real_created_in_the_wrong_cell_moves_at_once():
     assert land.home(1) == 1
 
 
-def test_everything_goes_along():
+def test_state_of_an_entity_moves_with_it():
     land = Land()
     screen = land.create(1, -1.0, is_seen=True, gold=5)
     land.settle()

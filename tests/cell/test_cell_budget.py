@@ -94,7 +94,7 @@ def test_in_the_long_run_a_client_gets_what_it_is_allowed():
     assert len(moved) == 40, "nobody is forgotten"
 
 
-def test_what_is_over_is_owed():
+def test_bytes_beyond_the_budget_are_owed():
     """A long word to the own client: places wait until it is paid for."""
     land, _ = crowd(10)
     land.do(1, lambda part: part.client.on_said("x" * 20_000))
@@ -119,7 +119,7 @@ def test_news_of_others_go_on_whatever_is_owed():
     assert screen.count("on_stepped", 2) == 4 * STARVED_TICKS
 
 
-def test_what_does_not_fit_is_told_later_and_in_order():
+def test_messages_that_do_not_fit_are_sent_later_and_in_order():
     land, screen = crowd(40)
     for _ in range(10):
         for entity in range(2, 42):
@@ -130,7 +130,7 @@ def test_what_does_not_fit_is_told_later_and_in_order():
     assert sum(screen.count("on_stepped", entity) for entity in range(2, 42)) == 400
 
 
-def test_what_is_looked_up_in_history_keeps_to_the_budget():
+def test_messages_from_the_history_keep_to_the_budget():
     """Two steps of each since the last look, and long ones: one entity may go beyond, not all."""
     land, screen = crowd(20)
     for entity in range(2, 22):
@@ -236,7 +236,7 @@ def test_an_app_that_is_behind_tells_less_and_recovers():
     assert feed.throttle == 1.0
 
 
-def test_one_long_pause_is_no_reason_to_starve_everybody():
+def test_one_long_pause_starves_no_client():
     land = Land(1)
     land.step(5)
     land.host.now += 60.0

@@ -37,7 +37,7 @@ def test_timers(land):
     assert land.part(1).gold == first + 1
 
 
-def test_in_init_there_are_no_timers_yet(land):
+def test_timer_in_init_raises(land):
     part = land.part(1)
     part._is_starting = True
     with pytest.raises(UsageError, match="on_created"):
@@ -102,7 +102,7 @@ def test_one_movement_at_a_time_and_turns_beside_it(land):
 
 
 @pytest.mark.parametrize("what", ["movement", 3])
-def test_what_is_cancelled_says_nothing(land, what):
+def test_cancelled_controller_runs_no_hook(land, what):
     land.do(1, lambda part: part.move_to((-10.0, 0.0, 0.0), speed=5.0, number=3))
     land.do(1, lambda part: part.turn_to(1.0, speed=5.0, number=4))
     land.step(2)
@@ -162,7 +162,7 @@ def test_code_that_hears_of_an_end_may_do_anything(land, monkeypatch):
     assert not land.host.words("game error")
 
 
-def test_one_walks_and_its_client_is_told(land):
+def test_client_of_a_walking_entity_gets_its_place(land):
     screen = land.base.attach(1)
     land.settle()
     land.do(1, lambda part: part.move_to((-18.0, 0.0, 0.0), speed=10.0))

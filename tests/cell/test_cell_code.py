@@ -41,7 +41,7 @@ def test_init_may_read_and_not_write():
     assert land.part(2).steps == 0
 
 
-def test_who_hears_of_a_property(land):
+def test_property_is_sent_to_its_receivers(land):
     land.do(1, lambda part: part.__setattr__("gold", 9))
     land.do(1, lambda part: part.__setattr__("pose", 3))
     land.do(1, lambda part: part.__setattr__("guild", "masons"))
@@ -96,7 +96,7 @@ def test_entities_in_range_gives_views_of_reals_and_ghosts_alike(land):
     assert land.do(1, lambda part: part.entities_in_range(5.0)) == []
 
 
-def test_what_a_view_gives_out_cannot_be_changed_inside(land):
+def test_value_of_a_view_cannot_be_changed_inside(land):
     land.do(2, lambda part: part.bag.append(Item(kind=1)))
     land.settle()
     view = land.do(1, lambda part: part.entity(2))
@@ -173,7 +173,7 @@ def test_exposed_methods_only(land):
     assert any("not exposed to client 2" in str(each["why"]) for each in land.host.words("call refused"))
 
 
-def test_only_the_own_base_has_a_say(land):
+def test_mail_that_is_not_of_the_own_base_is_refused(land):
     land.base.switchboard.send(land[0].bodies[2].base_part, land[0].bodies[1].part, b"no message at all")
     land.base.tell(2, DestroyReal(), to=1)
     land.settle()
@@ -249,7 +249,7 @@ def test_a_component_can_do_what_its_entity_can(land):
         land.do(1, lambda part: part.ref(3).health.rot())
 
 
-def test_what_is_found_can_be_sifted_and_looked_for_elsewhere(land):
+def test_entities_in_range_can_be_filtered_and_centred_elsewhere(land):
     found = lambda **how: [each.id for each in land.do(1, lambda part: part.entities_in_range(25.0, **how))]  # noqa: E731
     assert found() == [2]
     assert found(of=AvatarCell) == [2]
@@ -259,7 +259,7 @@ def test_what_is_found_can_be_sifted_and_looked_for_elsewhere(land):
         found(position=3)
 
 
-def test_a_second_life(land):
+def test_entity_of_a_second_life_enters_the_view_again(land):
     land.base.destroy(1)
     land.settle()
     land.base.create(land[0].me, 1, (-25.0, 0.0, 0.0), life=2, name="again")

@@ -75,7 +75,7 @@ def test_entity_whose_values_do_not_encode_tells_its_base_where_it_is_and_ends(l
     assert land.home(2) == 0
 
 
-def test_offload_whose_values_are_of_the_wrong_type_does_not_leave(land, monkeypatch):
+def test_offload_with_values_of_the_wrong_type_does_not_leave(land, monkeypatch):
     monkeypatch.setattr(Timers, "pack", lambda timers, now: (Timer(True, 1.0, 0.0),))
     land.put(1, 60.0)
     land.step(5)

@@ -76,7 +76,7 @@ def test_climbing_counts_as_way():
 
 
 @pytest.mark.parametrize(("faces", "is_turning"), [(False, False), (True, True)])
-def test_who_shall_not_or_turns_already_does_not_look_where_it_goes(faces, is_turning):
+def test_walker_faces_its_way_unless_told_not_to_or_turning(faces, is_turning):
     stage = Stage()
     if is_turning:
         stage.controllers.start(Turn(1, pi, 0.1))
@@ -84,7 +84,7 @@ def test_who_shall_not_or_turns_already_does_not_look_where_it_goes(faces, is_tu
     assert stage.direction == (0.0, 0.0, 0.0)
 
 
-def test_whom_one_goes_to_may_walk_away():
+def test_walk_follows_a_target_that_walks_away():
     stage = Stage()
     goal = stage.other(9, (4.0, 0.0, 0.0))
     chase = walk(entity=9, distance=1.0)
@@ -152,7 +152,7 @@ def test_a_turn_takes_the_shorter_way():
     assert isclose(stage.direction[0], 3.1, rel_tol=1e-6)
 
 
-def test_one_of_each_category():
+def test_controller_replaces_another_of_its_category():
     several = Controllers()
     first, second, turn = walk(), walk(), Turn(8, 1.0, 1.0)
     for each in (first, turn, second):
@@ -166,7 +166,7 @@ def test_one_of_each_category():
     assert not several.running
 
 
-def test_at_rest_and_on_again():
+def test_controllers_survive_packing():
     several = Controllers()
     follow = walk((1.0, 2.0, 3.0), 4.5, entity=9, distance=0.5, faces=False, is_lasting=True)
     follow.is_near, follow.lost_s = True, 1.5
@@ -184,7 +184,7 @@ def test_at_rest_and_on_again():
 
 
 @pytest.mark.parametrize("packed", [PackedController(1, 99, b""), PackedController(1, 2, b"short")])
-def test_what_does_not_decode_is_refused(packed):
+def test_packed_controllers_that_do_not_decode_are_refused(packed):
     with pytest.raises(DecodeError):
         unpack_controllers(Controllers(), [packed])
 

@@ -33,7 +33,7 @@ def land(monkeypatch, born) -> Land:
     return Land(3)
 
 
-def test_it_is_here(land, born):
+def test_repeated_creation_answers_when_the_real_is_here(land, born):
     ask(land)
     reach(land)
     assert (land.home(1), land.base.created) == (0, [])
@@ -43,7 +43,7 @@ def test_it_is_here(land, born):
     assert land[0].counts.get("birth refused") is None
 
 
-def test_it_has_moved_on(land, born):
+def test_repeated_creation_answers_when_the_real_has_moved_on(land, born):
     ask(land, x=300.0)
     reach(land)
     land.settle()
@@ -53,7 +53,7 @@ def test_it_has_moved_on(land, born):
     assert (land.home(1), land.base.created, born) == (2, [1], ["born"])
 
 
-def test_it_has_moved_on_long_ago_and_left_a_ghost(land, born):
+def test_repeated_creation_answers_when_only_a_ghost_is_left(land, born):
     ask(land, x=10.0)
     reach(land)
     land.settle()
@@ -66,7 +66,7 @@ def test_it_has_moved_on_long_ago_and_left_a_ghost(land, born):
     assert (land.home(1), land.base.created, born) == (1, [1], ["born"])
 
 
-def test_it_has_ended(land, born):
+def test_repeated_creation_answers_when_the_real_has_ended(land, born):
     ask(land)
     reach(land)
     land.do(1, lambda part: part.destroy())
@@ -77,7 +77,7 @@ def test_it_has_ended(land, born):
     assert [data.is_last for data in land.base.data_of(1)] == [True]
 
 
-def test_it_waits_for_the_former_body_and_is_asked_for_again(land, born):
+def test_repeated_creation_waits_for_the_former_body(land, born):
     land.create(1, -20.0)
     land.settle()
     land.do(1, lambda part: part.destroy())
@@ -91,7 +91,7 @@ def test_it_waits_for_the_former_body_and_is_asked_for_again(land, born):
     assert land.base.refused == {}
 
 
-def test_only_what_was_never_made_is_refused(land, born):
+def test_creation_is_refused_only_if_it_was_never_made(land, born):
     ask(land, x=9999.0)
     reach(land)
     ask(land, x=9999.0)

@@ -39,14 +39,14 @@ def test_bodies_here_are_known_and_others_are_asked_for(land):
     assert len(app.requests) == 1
 
 
-def test_what_is_no_news_is_asked_for(land):
+def test_part_with_a_newer_place_than_its_ghost_is_located(land):
     app = land[0]
     app.switchboard.learn(part(2), app.bodies[2].epoch + 5, land[1].me)  # more than the ghost here knows
     app.exchange.locate(part(2))
     assert len(app.requests) == 1
 
 
-def test_somebody_far_away_is_found_and_called(land):
+def test_distant_entity_is_located_and_called(land):
     land.do(1, lambda one: one.ref(Ref(3, Component.CELL, AVATAR.type_id)).hit(4))
     land.settle()
     assert list(land.part(3).purse) == [4]
@@ -86,7 +86,7 @@ def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
     assert report[2] == "there is no such entity (any more)"
 
 
-def test_what_is_remembered_of_the_called_is_bounded(land, monkeypatch):
+def test_record_of_called_entities_is_bounded(land, monkeypatch):
     monkeypatch.setattr(calls, "CALLED_MAX", 2)
     callees = land[0].core.callees
     for entity in (1, 2, 3):

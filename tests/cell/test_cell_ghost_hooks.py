@@ -54,7 +54,7 @@ def test_a_state_that_is_taken_over_tells_what_differs(watched):
     assert [each[:3] for each in watched] == [("steps", 3, 4), ("steps", 4, 9)]
 
 
-def test_what_the_game_raises_costs_nothing_else(watched, monkeypatch):
+def test_exception_in_a_ghost_hook_is_confined(watched, monkeypatch):
     def fail(self, name, old):
         raise RuntimeError("this game has a mistake")
 
@@ -106,7 +106,7 @@ def test_a_game_can_count_the_ghosts_of_each_cell(counted):
     check_counts(land, counted)
 
 
-def test_even_of_a_cell_that_goes(counted):
+def test_ghosts_of_a_removed_cell_are_reported_as_destroyed(counted):
     land = Land(2)
     land.create(1, -20.0, is_seen=True)
     land.create(2, 20.0, is_seen=True)

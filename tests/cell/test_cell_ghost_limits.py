@@ -89,7 +89,7 @@ def test_a_new_life_comes_while_the_old_one_is_ending():
     assert land[0].bodies[1].number == LIFE
 
 
-def test_what_is_held_for_a_former_life_does_not_end_the_next():
+def test_held_message_of_a_former_life_does_not_end_the_next():
     """The ghost is gone with its cell, its deletion is still held; then the entity is born again, here."""
     land = Land(1)
     land[0].on_message(A, create(0, 3))
@@ -243,7 +243,7 @@ def test_a_ghost_of_which_nobody_knows_goes_in_the_end():
     assert not land[0].receiver.held
 
 
-def test_who_speaks_at_last_is_asked_again():
+def test_home_that_answers_at_last_is_asked_again():
     """The real was on its way for so long that its former home was asked in vain, as often as that is done."""
     land = Land(1)
     land[0].on_message(A, create(0, 1))
@@ -273,7 +273,7 @@ def test_the_next_real_must_say_so_itself():
     assert not land[0].receiver.held, "it has said so"
 
 
-def test_nobody_is_asked_over_a_link_that_is_broken():
+def test_no_request_is_sent_over_a_broken_link():
     land = Land(1)
     land[0].on_message(A, create(0, 1))
     land[0].on_message(A, update(0, 3))
@@ -342,7 +342,7 @@ def test_a_ghost_may_come_before_the_tree_of_its_space():
 
 
 @pytest.mark.parametrize("message", [create(1, 3), create(1, 2), delete(1, 3)])
-def test_what_cannot_be_early_is_not_held(monkeypatch, message):
+def test_message_that_cannot_be_early_is_not_held(monkeypatch, message):
     """Whoever holds what has its turn would take it and hold it again, for ever."""
     land = Land(1)
     ghosts = land[0].receiver
@@ -352,7 +352,7 @@ def test_what_cannot_be_early_is_not_held(monkeypatch, message):
     assert not ghosts.held
 
 
-def test_what_mends_a_gap_brings_the_whole_past(monkeypatch):
+def test_snapshot_that_mends_a_gap_has_the_whole_past(monkeypatch):
     """A ghost that is far behind must not make those who watch it miss what is still known."""
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 20)
     land = Land(2)

@@ -210,7 +210,7 @@ def test_the_end_of_a_life_is_said_again_also_when_the_next_has_ended():
     assert watcher.events[-2:] == [("on_stepped", 1, 1), ("leave", 1)], "its last words, then its leaving"
 
 
-def test_who_asks_the_wrong_one_is_told_who_has_the_real():
+def test_request_at_a_former_home_is_answered_with_the_present_home():
     land = Land(3, margin_m=0.0)
     land.create(1, -5.0)
     land.settle()
@@ -230,7 +230,7 @@ def test_who_asks_the_wrong_one_is_told_who_has_the_real():
     assert (land[2].me, stranger) not in land.queues
 
 
-def test_there_are_bits_for_so_many_neighbours():
+def test_each_neighbour_has_a_bit_up_to_the_limit():
     neighbours = Neighbours()
     apps = [AppId(AppKind.CELL_APP, index, 1) for index in range(NEIGHBOURS_MAX + 1)]
     assert [neighbours.take(app) for app in apps] == [*range(NEIGHBOURS_MAX), None]
@@ -243,7 +243,7 @@ def test_there_are_bits_for_so_many_neighbours():
     assert neighbours.app_of(3) == apps[-1]
 
 
-def test_one_neighbour_too_many_is_counted_and_told_with_advice():
+def test_neighbour_beyond_the_limit_is_counted_and_reported():
     land = Land(1)
     land.create(1, -50.0)
     real, haunts = land.real(1), land[0].placement

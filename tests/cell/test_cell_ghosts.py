@@ -82,7 +82,7 @@ def _coming_over(word: str, entity: int, is_past_long: bool) -> Script:
     return script
 
 
-def test_whatever_is_lost_is_mended(strict_app):
+def test_any_lost_message_is_mended(strict_app):
     """Each message of each script is lost with its link; then the links are up again."""
     entity = 0
     for word in scripts(4 if IS_PLAIN else 5):
@@ -100,7 +100,7 @@ def test_whatever_is_lost_is_mended(strict_app):
 
 
 @pytest.mark.parametrize("knows_the_next", [True, False])
-def test_whatever_is_lost_in_whatever_order_is_mended(strict_app, knows_the_next):
+def test_any_lost_message_in_any_order_is_mended(strict_app, knows_the_next):
     """Who had the real may remember where it went, or nothing at all."""
     entity = 0
     for word in scripts(3 if IS_PLAIN else 4):

@@ -49,7 +49,7 @@ def test_histories_are_bounded_and_know_what_they_lack():
     assert kept.newest == 14 + 2 * history.STEPS_MAX
 
 
-def test_what_has_no_stamp_has_not_changed():
+def test_property_without_a_stamp_has_not_changed():
     kept = History(5)
     kept.add(6, [event(-1, b"call")])
     assert not kept.has_changed(-1, 5)
@@ -142,7 +142,7 @@ def test_the_latest_takes_the_place_of_earlier_ones():
     assert kept.floor == 0, "nothing had to go"
 
 
-def test_what_may_be_lost_is_stamped_and_not_kept():
+def test_unreliable_change_is_stamped_and_not_kept():
     kept = History(0)
     kept.add(1, [event(1, b"a")])
     kept.add(2, [Event(0, Told(158, b"b"), Manner(is_reliable=False))])

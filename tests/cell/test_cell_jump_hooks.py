@@ -52,7 +52,7 @@ def jump(land: Land, space: str, x: float) -> None:
 
 
 @pytest.mark.parametrize("hall", [0, 2])
-def test_everything_of_the_old_space_leaves_before_the_entity_does(told, hall):
+def test_entities_of_the_old_space_leave_before_the_jump(told, hall):
     """Also where the other space is one of the same CellApp."""
     land = prepared(told, hall)
     jump(land, "hall", 10.0)
@@ -60,7 +60,7 @@ def test_everything_of_the_old_space_leaves_before_the_entity_does(told, hall):
     assert told == [*LEAVING, ("entering cell", "hall"), ("entered cell", "hall"), ("teleported", "hall")]
 
 
-def test_what_is_far_from_the_new_place_leaves_before_a_jump_to_another_cell(told):
+def test_far_entity_leaves_before_a_jump_to_another_cell(told):
     land = prepared(told, 2)
     jump(land, "plain", 400.0)
     land.settle()
@@ -68,7 +68,7 @@ def test_what_is_far_from_the_new_place_leaves_before_a_jump_to_another_cell(tol
     assert land.base.screens[1].count("leave", 2) == 1
 
 
-def test_what_is_far_from_the_new_place_leaves_before_a_jump_within_the_cell(told):
+def test_far_entity_leaves_before_a_jump_within_the_cell(told):
     land = prepared(told, 2)
     jump(land, "plain", -400.0)
     land.settle()
@@ -76,7 +76,7 @@ def test_what_is_far_from_the_new_place_leaves_before_a_jump_within_the_cell(tol
     assert land.base.screens[1].count("leave", 2) == 1
 
 
-def test_what_is_near_the_new_place_stays(told):
+def test_entity_near_the_new_place_stays(told):
     land = prepared(told, 2)
     jump(land, "plain", -105.0)
     land.settle()
@@ -84,7 +84,7 @@ def test_what_is_near_the_new_place_stays(told):
     assert land.base.screens[1].count("leave", 2) == 0
 
 
-def test_what_was_added_by_hand_stays_in_a_jump_within_the_space(told):
+def test_entity_added_by_hand_stays_in_a_jump_within_the_space(told):
     land = prepared(told, 2)
     land.do(1, lambda part: part.add_to_aoi(2))
     land.step(2)
@@ -159,7 +159,7 @@ def test_hook_that_jumps_elsewhere_takes_the_place_of_the_first_jump(told, monke
     assert land.base.screens[1].count("leave", 2) == 0
 
 
-def test_what_was_too_old_to_be_let_in_before_a_jump_stays_out_after_it(told):
+def test_body_too_old_to_enter_before_a_jump_stays_out_after_it(told):
     """A body that is behind what the client has seen waits in doubt; the jump takes it out of the area."""
     land = prepared(told, 2)
     witness, body = land.witness(1), land[0].bodies[2]

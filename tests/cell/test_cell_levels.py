@@ -76,7 +76,7 @@ def test_a_description_has_what_belongs_to_its_level():
     assert [each.seen["crest"] for each in (far, middle, near)] == [[], [1, 2], [1, 2]]
 
 
-def test_who_comes_closer_for_the_first_time_gets_what_it_never_had():
+def test_client_that_comes_closer_for_the_first_time_gets_the_level():
     meeting = Meeting(70.0, badge=7, crest=[1])
     assert meeting.go(40.0) == [("crest", 2, [1])]
     assert meeting.go(10.0) == [("badge", 2, 7)]
@@ -228,7 +228,7 @@ def test_a_client_that_comes_in_the_same_tick_is_told_once():
     assert own.count("aim", 2) == 0
 
 
-def test_of_several_calls_of_a_tick_the_last_is_heard():
+def test_last_of_several_latest_only_calls_is_sent():
     meeting = Meeting(10.0)
     assert meeting.call("on_blinked", 1, 2, 3) == [("on_blinked", 2, 3)]
 
@@ -283,14 +283,14 @@ def test_unreliable_changes_for_the_own_client_may_be_lost_as_well():
     assert meeting.screen.own["shiver"] == [1]
 
 
-def test_what_is_too_long_to_be_lost_is_told_so_that_it_arrives():
+def test_unreliable_value_that_is_too_long_is_sent_reliably():
     meeting = Meeting(10.0)
     assert meeting.set("shiver", list(range(400))) == [("shiver", 2, list(range(400)))]
     assert loose(meeting) == []
 
 
 @pytest.mark.parametrize("steps", [("pose", "shiver"), ("shiver", "pose"), ("shiver",)])
-def test_who_could_not_be_told_at_once_gets_it_with_the_next_news(steps):
+def test_client_that_was_not_served_gets_an_unreliable_value_with_the_next_change(steps):
     """What was not kept is no part of the headline that follows, whatever else was told before."""
     meeting = Meeting(10.0)
     meeting.land.witness(1).sent.budget.deficit = 1e6
@@ -336,7 +336,7 @@ def test_a_position_that_is_not_volatile_is_told_by_events():
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("movers", [(1,), (2,), (1, 2)])
-def test_events_of_places_go_on_when_somebody_migrates(movers, seed):
+def test_place_events_go_on_after_a_migration(movers, seed):
     meeting = Meeting(10.0, land=eventful_land(seed=seed))
     land = meeting.land
     for z in (11.0, 12.0, 13.0):

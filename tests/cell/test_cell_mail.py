@@ -19,7 +19,7 @@ def land():
     return land
 
 
-def test_what_comes_after_the_end_is_given_back_to_each_caller(land, monkeypatch):
+def test_calls_after_the_end_are_given_back_to_each_caller(land, monkeypatch):
     """The calls after the one that destroyed the entity were not made, and their callers hear of it."""
 
     def hit(part: AvatarCell, power: int) -> None:
@@ -58,7 +58,7 @@ def test_anyone_may_ask_where_it_is(land):
     assert [each for each in land.base.mail[2] if isinstance(each, IAmHere)] == [IAmHere(77, "plain", (30.0, 0.0, 0.0))]
 
 
-def test_whoever_asks_too_often_misses_answers(land, monkeypatch):
+def test_part_that_asks_too_often_misses_answers(land, monkeypatch):
     def full(*args: object) -> None:
         raise ChannelFull("full")
 
@@ -82,20 +82,20 @@ def test_an_answer_that_nobody_asked_for_means_nothing(land):
         ClientWants(1, (), ()),
     ],
 )
-def test_only_the_own_base_may_say_it(land, message):
+def test_message_of_the_base_is_refused_from_other_parts(land, message):
     land.base.tell(2, message, to=1)
     land.settle()
     assert land[0].counts["mail refused"] == 1
     assert land[0].reals[1].witness is None
 
 
-def test_what_a_client_wants_without_one_means_nothing(land):
+def test_client_message_without_a_client_is_ignored(land):
     land.base.tell(1, ClientWants(1, ((2, 0),), (1,)))
     land.settle()
     assert "mail refused" not in land[0].counts
 
 
-def test_what_is_no_message_of_this_kind_is_refused_even_from_the_base(land):
+def test_malformed_message_is_refused_even_from_the_base(land):
     land.base.tell(1, RealCreated())
     land.base.switchboard.send(land[0].bodies[1].base_part, land[0].bodies[1].part, b"nonsense")
     land.settle()

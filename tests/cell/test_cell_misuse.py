@@ -45,7 +45,7 @@ def test_a_method_that_only_reads_can_be_used_on_a_view(land, other, x):
 
 @pytest.mark.parametrize("other", [2, 3])
 @pytest.mark.parametrize(("method", "args"), [("rename", ("Ada",)), ("stuff", ()), ("nap", ())])
-def test_one_that_changes_something_is_told_to_be_remote(land, other, method, args):
+def test_plain_method_that_changes_a_view_raises_with_advice(land, other, method, args):
     view = land.do(1, lambda part: part.entity(other))
     with pytest.raises(UsageError, match=rf"{method} is not @remote, so it ran here.*: decorate it with @remote"):
         getattr(view, method)(*args)
@@ -54,13 +54,13 @@ def test_one_that_changes_something_is_told_to_be_remote(land, other, method, ar
     assert (view.name, list(view.bag), view.health.hp) == ("nobody", [], 10)
 
 
-def test_in_its_own_code_it_may(land):
+def test_plain_method_may_change_its_own_entity(land):
     land.do(1, lambda part: part.rename("Ada"))
     land.do(1, lambda part: part.health.rot())
     assert (land.part(1).name, land.part(1).health.hp) == ("Ada", 0)
 
 
-def test_what_declares_no_result_cannot_be_awaited(land, monkeypatch):
+def test_method_without_a_declared_result_cannot_be_awaited(land, monkeypatch):
     async def wait(part: AvatarCell, on) -> None:
         try:
             await on()
@@ -107,6 +107,6 @@ def test_ref_takes_a_view(land):
         ("add_proximity", (None,), "add_proximity: radius, up to ghost_distance_m, is a finite number"),
     ],
 )
-def test_what_should_be_a_number(land, method, args, words):
+def test_argument_that_is_no_number_is_refused(land, method, args, words):
     with pytest.raises(UsageError, match=words):
         land.do(1, lambda part: getattr(part, method)(*args))

@@ -105,7 +105,7 @@ def test_the_game_may_do_anything_when_it_is_asked(monkeypatch, act):
 
 
 @pytest.mark.parametrize(("answer", "x"), [(0, 0.0), ([], 0.0), (None, 1.0), (1, 1.0)])
-def test_what_counts_as_false_refuses(field, monkeypatch, answer, x):
+def test_false_value_of_on_move_refuses(field, monkeypatch, answer, x):
     monkeypatch.setattr(AvatarCell, "on_move", lambda part, position: answer)
     assert walked_to(field, 1.0) == x
 

@@ -54,7 +54,7 @@ def test_the_game_hears_of_leaving_and_entering(monkeypatch):
 
 
 @pytest.mark.parametrize("hook", ["on_entering_cell", "on_left_cell", "on_ghost_created"])
-def test_where_it_is_not_real_it_cannot_be_written(monkeypatch, hook):
+def test_ghost_cannot_be_written(monkeypatch, hook):
     monkeypatch.setattr(AvatarCell, hook, lambda part: setattr(part, "steps", 99))
     land = Land(margin_m=0.0)
     land.create(1, -1.0)
@@ -82,7 +82,7 @@ def test_the_epoch_is_the_version_of_the_mailbox():
 
 
 @pytest.mark.parametrize("is_lost_before", [True, False])
-def test_what_was_not_confirmed_is_sent_again_and_counts_once(is_lost_before):
+def test_unconfirmed_offload_is_sent_again_and_counts_once(is_lost_before):
     land = Land(margin_m=0.0)
     screen = land.create(1, -1.0, is_seen=True)
     land.settle()
@@ -146,7 +146,7 @@ def test_a_copy_of_one_that_has_ended_is_confirmed_whatever_has_become_of_the_gr
     assert answers == [Onloaded(1, copy.epoch)]
 
 
-def test_what_does_not_decode_is_brought_back():
+def test_offload_that_does_not_decode_is_brought_back():
     land = Land(margin_m=0.0)
     land.create(1, -1.0)
     land.settle()

@@ -50,7 +50,7 @@ def test_a_long_text_pays_and_a_short_one_does_not(is_long):
     assert not is_long or gauge.packed < gauge.plain / 4
 
 
-def test_it_is_measured_now_and_then():
+def test_gain_of_compression_is_measured_again():
     """A type that changes its habits is found out."""
     land = Land(1)
     for name, expected in (("x" * 3000, Parcel), ("x", CreateGhost), ("x" * 3000, Parcel)):
@@ -73,14 +73,14 @@ def test_it_is_measured_now_and_then():
         (100, 1, False),
     ],
 )
-def test_what_pays(plain, packed, pays):
+def test_compression_pays_from_a_certain_gain(plain, packed, pays):
     gauge = Gauge()
     assert not gauge.pays
     gauge.measure(plain, packed)
     assert gauge.pays == pays
 
 
-def test_what_comes_in_a_parcel_has_come():
+def test_message_in_a_parcel_is_handled():
     land = Land(1)
     land[0].on_message(A, parcel(create(0, 3)))
     assert land[0].bodies[1].number == 3
@@ -97,7 +97,7 @@ BAD = [
 
 
 @pytest.mark.parametrize("message", BAD)
-def test_what_is_none_is_counted_and_dropped(message):
+def test_bytes_that_are_no_parcel_are_counted_and_dropped(message):
     land = Land(1)
     land[0].on_message(A, message)
     assert land[0].counts == {"parcel that does not decode": 1}

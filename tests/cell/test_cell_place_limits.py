@@ -34,7 +34,7 @@ def land() -> Land:
     return land
 
 
-def test_what_fits():
+def test_numbers_within_the_limit_fit():
     assert fits(0.0, -PLACE_MAX, PLACE_MAX, 10)
     for number in (nan, inf, -inf, FAR, 10**400, -1.1 * PLACE_MAX):
         assert not fits(0.0, number)
@@ -73,7 +73,7 @@ def test_the_game_is_told_at_once_and_nothing_has_happened(land, what):
 
 
 @pytest.mark.parametrize("height", [FAR, nan, inf])
-def test_no_real_begins_there(land, height):
+def test_real_beyond_the_limit_is_refused(land, height):
     land.base.create(land[0].me, 7, (-50.0, height, 0.0))
     land.step(3)
     assert "is not within" in land.base.refused[7]
@@ -99,7 +99,7 @@ def test_a_rider_goes_no_higher_than_a_place_can_be(land):
     assert inside(bounds, (11.0, FAR, 5.0)) == (10.0 - EDGE_M, PLACE_MAX, 5.0)
 
 
-def test_nobody_is_put_beside_one_who_is_so_high(land):
+def test_teleport_beside_an_entity_beyond_the_limit_fails(land):
     land.do(2, lambda part: setattr(part, "position", (-52.0, PLACE_MAX, 0.0)))
     land.do(1, lambda part: part.teleport(part.entity(2), (0.0, PLACE_MAX, 0.0)))
     land.settle()

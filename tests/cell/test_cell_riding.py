@@ -49,7 +49,7 @@ def test_a_rider_moves_and_turns_with_its_vehicle():
     land.settle()
 
 
-def test_its_client_cannot_move_it_until_it_alights():
+def test_client_of_a_rider_cannot_move_it():
     land = Land(1)
     screen = embark(land, 10.0, 12.0, is_seen=True)
     land.walk(RIDER, 400.0)
@@ -66,7 +66,7 @@ def test_its_client_cannot_move_it_until_it_alights():
 
 
 @pytest.mark.parametrize("is_rider_first", [True, False])
-def test_both_cross_a_border(is_rider_first):
+def test_rider_and_vehicle_cross_a_border(is_rider_first):
     land = Land(2, margin_m=1.0)
     land.create(SHIP, -20.0)
     offset = 6.0 if is_rider_first else -6.0
@@ -215,7 +215,7 @@ def test_a_rider_that_is_teleported_rides_no_longer(where):
     land.settle()
 
 
-def test_who_comes_back_from_another_space_rides_no_longer_and_stands_there():
+def test_rider_back_from_another_space_rides_no_longer():
     """A client on the cell it comes back to has not heard that it left; where it alighted was in the other space."""
     land = Land(3, margin_m=0.0, hall=2)
     land.create(SHIP, -20.0)
@@ -264,7 +264,7 @@ def test_two_who_board_each_other_stand_still():
     land.settle()
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_ride_is_refused():
     land = Land(1)
     for entity in (1, 2, 3):
         land.create(entity, 10.0 * entity)

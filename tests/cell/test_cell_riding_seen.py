@@ -116,7 +116,7 @@ def test_a_vehicle_that_comes_after_its_riders_is_followed():
 
 
 @pytest.mark.parametrize("land_of", [Land, eventful_land])
-def test_who_loses_sight_of_the_vehicle_is_told_where_the_rider_is(land_of):
+def test_client_that_loses_the_vehicle_gets_the_place_of_the_rider(land_of):
     """It was seen where the vehicle was seen, perhaps at an old place, and stands still: nobody would tell it again."""
     land = land_of()
     land.create(SHIP, 10.0)
@@ -133,7 +133,7 @@ def test_who_loses_sight_of_the_vehicle_is_told_where_the_rider_is(land_of):
     assert seen.position == pytest.approx(land.part(RIDER).position, abs=0.1)
 
 
-def test_who_comes_later_sees_it_aboard():
+def test_client_that_comes_later_gets_the_ride():
     """A new client of the rider, another who looks, and one who saw it before it boarded."""
     land = Land(2)
     land.create(SHIP, -20.0)

@@ -100,7 +100,7 @@ def check_shares(land: Watched) -> None:
         lambda gems: gems.pop(),
     ],
 )
-def test_each_gets_its_share_of_what_is_put_in(land, change):
+def test_each_receiver_gets_its_share_of_a_new_element(land, change):
     land.change(lambda gems: gems.extend([a_gem(1, 7), a_gem(2, 8)]))
     assert land.heard() == (1, 1, 1)
     land.change(change)
@@ -133,7 +133,7 @@ def test_a_change_of_a_hidden_field_goes_to_nobody_else(land):
     check_shares(land)
 
 
-def test_who_comes_later_is_described_the_same(land):
+def test_client_that_comes_later_gets_the_same_share(land):
     land.change(lambda gems: gems.extend([a_gem(1), a_gem(2)]))
     late = land.create(4, -12.0, is_seen=True)
     later = land.create(5, 12.0, is_seen=True)
@@ -146,7 +146,7 @@ def test_who_comes_later_is_described_the_same(land):
     check_shares(land)
 
 
-def test_who_missed_too_much_is_told_no_more(land):
+def test_client_that_missed_too_much_gets_no_hidden_field(land):
     land.change(lambda gems: gems.append(a_gem()))
     bodies = [land[at].bodies[OWNER] for at in (0, 1)]
     place = AVATAR.cell_layout.index["gems"]
@@ -155,7 +155,7 @@ def test_who_missed_too_much_is_told_no_more(land):
     assert real.told.body == b"\x01\x03"
 
 
-def test_what_is_sent_whole_and_latest_goes_to_those_whom_it_concerns(land):
+def test_whole_latest_only_value_is_sent_to_its_receivers(land):
     def wear(**values) -> tuple[int, int, int]:
         before = land.heard("crown")
         for name, value in values.items():

@@ -83,7 +83,7 @@ def test_without_a_client_there_is_no_area(land):
     assert land.part(1).has_client
 
 
-def test_somebody_far_away_is_added_by_hand(land):
+def test_distant_entity_is_added_by_hand(land):
     screen = land.base.screens[1]
     land.do(1, lambda part: part.add_to_aoi(3))
     land.step(10)
@@ -124,7 +124,7 @@ def test_triggers_tell_who_comes_and_goes(land):
     assert land.part(1).events[-1] == ("near", 4, 2)
 
 
-def test_who_is_there_already_is_told_and_a_trigger_set_again_begins_anew(land):
+def test_new_trigger_reports_entities_inside_and_begins_anew_when_set_again(land):
     number = land.do(2, lambda part: part.add_proximity(70.0))
     land.step()
     assert land.part(2).events[-1] == ("near", number, 1)

@@ -82,7 +82,7 @@ def test_a_change_inside_a_value_is_refused_too():
     land.settle()
 
 
-def test_who_has_no_listener_may_be_as_large_as_it_likes():
+def test_value_without_receivers_has_no_limit():
     """A base keeps what it likes; what it sends has limits of its own."""
     state = State(AVATAR.cell_layout)
     state["name"] = "x" * (TOLD_MAX + 1)
@@ -100,7 +100,7 @@ def test_a_call_that_is_too_large_is_refused(to):
     land.settle()
 
 
-def test_what_is_told_whole_and_has_grown_too_large_is_counted():
+def test_whole_property_that_has_grown_too_large_is_counted():
     """Each element is small, and clients and ghosts get all of them each time."""
     land = Land(2)
     land.create(1, -20.0, is_seen=True)
@@ -167,7 +167,7 @@ def test_a_large_entity_crosses_with_its_mail(monkeypatch):
 
 
 @pytest.mark.parametrize("jump", [False, True])
-def test_one_that_is_too_large_to_leave_stays_whole_until_it_is_not(jump):
+def test_entity_too_large_to_leave_stays_until_it_is_smaller(jump):
     land = Land(2, hall=1)
     land.create(1, -200.0, is_seen=True)
     land.settle()
@@ -197,7 +197,7 @@ def test_one_that_is_too_large_to_leave_stays_whole_until_it_is_not(jump):
     assert land.part(1).purse == [6]
 
 
-def test_one_that_is_too_large_for_a_ghost_has_none_until_it_is_not(monkeypatch):
+def test_entity_too_large_for_a_ghost_has_none_until_it_is_smaller(monkeypatch):
     land = Land(2)
     land.create(1, -450.0)
     land.settle()
@@ -228,7 +228,7 @@ def test_a_ghost_that_cannot_be_mended_goes(monkeypatch):
 # What the base is told.
 
 
-def test_of_properties_that_are_too_large_the_base_hears_that_they_are():
+def test_base_gets_a_notice_when_its_properties_are_too_large():
     land = Land(1)
     land.create(1, 0.0)
     land.settle()
@@ -279,7 +279,7 @@ def test_a_client_that_cannot_be_told_is_sent_away_and_the_game_hears_of_it():
 
 
 @pytest.mark.parametrize("jump", [False, True])
-def test_one_whose_client_is_sent_away_as_it_leaves_hears_of_it_first(jump):
+def test_hook_for_a_lost_client_runs_before_the_entity_leaves(jump):
     land = Land(2, hall=1)
     land.create(1, -20.0, is_seen=True)
     land.settle()
@@ -304,7 +304,7 @@ def test_one_whose_client_is_sent_away_as_it_leaves_hears_of_it_first(jump):
     assert len(sent_away(land, 1)) == 1
 
 
-def test_of_what_may_be_lost_the_last_are_told_and_no_message_is_too_large(monkeypatch):
+def test_last_unreliable_messages_of_a_tick_are_sent(monkeypatch):
     land = Land(1)
     for entity in range(1, 9):
         land.create(entity, float(entity), is_seen=True)

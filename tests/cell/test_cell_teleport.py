@@ -65,7 +65,7 @@ def test_far_away_in_the_same_space(land):
 
 
 @pytest.mark.parametrize("is_near", [True, False])
-def test_who_is_near_the_old_place_and_the_new_is_waited_for(is_near):
+def test_entity_near_both_places_is_waited_for(is_near):
     """Its ghost is on the way to the new cell, which does not make it leave. Who is far from there leaves at once."""
     land = Land(4, corner=True)
     there, here, to = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
@@ -83,7 +83,7 @@ def test_who_is_near_the_old_place_and_the_new_is_waited_for(is_near):
     assert screen.count("enter", 2) == 1
 
 
-def test_into_another_space(land):
+def test_teleport_into_another_space(land):
     land.do(1, lambda part: part.teleport("hall", (0.0, 0.0, 0.0)))
     land.settle()
     assert whereabouts(land, 1) == (2, "hall", (0.0, 0.0, 0.0))
@@ -97,7 +97,7 @@ def test_into_another_space(land):
     assert screen.count("on_stepped", 3) == 1
 
 
-def test_into_another_space_of_the_same_app(land):
+def test_teleport_into_another_space_of_the_same_app(land):
     land.create(5, 300.0, is_seen=True)
     land.create(6, 310.0)
     land.settle()
@@ -179,7 +179,7 @@ def test_the_second_wish_takes_the_place_of_the_first(land):
     assert land.part(1).events[-2:] == ["attached", "teleported"]
 
 
-def test_even_when_it_is_about_to_leave(land, monkeypatch):
+def test_teleport_in_on_leaving_cell_replaces_the_former(land, monkeypatch):
     """In `on_leaving_cell`; the same wish again is no other, or it would never leave."""
     goal = ["plain", (-310.0, 0.0, 0.0)]
     monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: part.teleport(*goal), raising=False)
@@ -203,7 +203,7 @@ def test_a_wish_ends_with_its_entity(land):
     assert all(not app.teleports._pending for app in land.cells)
 
 
-def test_who_arrives_stands(land):
+def test_arrival_by_teleport_ends_movements(land):
     land.do(1, lambda part: part.move_to((-100.0, 0.0, 300.0), speed=5.0))
     land.do(1, lambda part: part.turn_to(1.0, speed=0.1, number=4))
     land.do(1, lambda part: part.teleport("hall", (5.0, 0.0, 0.0)))
@@ -212,7 +212,7 @@ def test_who_arrives_stands(land):
     assert land.part(1).events == ["entered cell", "teleported", ("turned", 4)]
 
 
-def test_what_the_client_said_of_the_old_place_is_not_believed(land):
+def test_client_position_from_the_old_place_is_ignored(land):
     land.do(1, lambda part: part.teleport("plain", (400.0, 0.0, 0.0)))
     for ticks in range(8):
         land.walk(1, -100.0 + 0.1 * ticks)
@@ -278,7 +278,7 @@ def test_an_app_that_is_out_of_reach(land, monkeypatch):
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_what_is_out_of_reach_is_sought_again(is_known):
+def test_teleport_goal_out_of_reach_is_located_again(is_known):
     """The ground moves: somebody else has the point now, and can be reached."""
     land = Land(3, hall=1)
     land.create(1, -300.0)
@@ -317,7 +317,7 @@ def test_a_manager_that_does_not_answer(land, monkeypatch):
     as_it_was(land)
 
 
-def test_nobody_of_that_id(land):
+def test_teleport_to_an_unknown_entity_fails(land):
     land.do(1, lambda part: part.timer(2.0, number=5))
     land.do(1, lambda part: part.teleport(ref(99)))
     land.step(40)
@@ -325,7 +325,7 @@ def test_nobody_of_that_id(land):
     as_it_was(land)
 
 
-def test_somebody_who_is_destroyed_first(land):
+def test_teleport_to_an_entity_that_is_destroyed_fails(land):
     land.do(1, lambda part: part.timer(2.0, number=5))
     land.do(3, lambda part: part.destroy())
     land.do(1, lambda part: part.teleport(ref(3)))
@@ -373,7 +373,7 @@ def test_mistakes_are_told(land, act, words):
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_to_and_fro_on_a_hostile_network(seed):
+def test_teleports_on_a_hostile_network_lose_nothing(seed):
     """Everybody jumps all the time, at different paces of all links: nothing is lost, no step is missed."""
     land = Land(3, hall=2, seed=seed)
     for entity, x in ((1, -50.0), (2, 20.0), (3, 300.0)):
@@ -444,7 +444,7 @@ def step_of(number, event):
     return Step(number, (PackedEvent(event.subject, *event.told),))
 
 
-def test_who_comes_back_is_told_where():
+def test_client_gets_the_place_of_an_entity_back_from_another_space():
     """The latest place that was told is one of the other space."""
     land = eventful_land(3, margin_m=0.0, hall=2)
     land.create(1, -20.0)

@@ -88,7 +88,7 @@ def test_a_throttle_opens_when_there_is_time_again():
     assert [len(served) for served, _ in core.ticks(2)] == [40, 40]
 
 
-def test_whoever_is_throttled_hears_everything_in_the_end_and_once():
+def test_throttled_client_gets_everything_once():
     core = Core(2, serve_s=2 * TICK_S, rest_s=2 * TICK_S)
     core.ticks(WAIT_MAX + 5)
     screen = core.land.base.screens[1]

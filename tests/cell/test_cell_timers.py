@@ -19,7 +19,7 @@ def fired(timers: Timers, now: float) -> list[int]:
     return numbers
 
 
-def test_each_fires_once_in_the_order_in_which_they_are_due():
+def test_timers_fire_once_in_the_order_in_which_they_are_due():
     timers = Timers()
     late, early = timers.set(0.0, 2.0, 0.0, None), timers.set(0.0, 1.0, 0.0, None)
     assert timers.next_due == 1.0
@@ -29,7 +29,7 @@ def test_each_fires_once_in_the_order_in_which_they_are_due():
     assert timers.next_due == inf
 
 
-def test_what_repeats_keeps_its_beat_and_makes_up_for_nothing():
+def test_repeating_timer_keeps_its_beat_and_skips_missed_periods():
     timers = Timers()
     timers.set(0.0, 1.0, 1.0, 5)
     assert fired(timers, 1.25) == [5]
@@ -46,7 +46,7 @@ def test_a_number_that_is_in_use_sets_that_timer_again():
     assert fired(timers, 9.0) == []
 
 
-def test_what_is_cancelled_or_set_again_in_the_same_round_does_not_fire():
+def test_timer_cancelled_or_set_again_in_the_same_round_does_not_fire():
     timers = Timers()
     for number in (1, 2, 3):
         timers.set(0.0, 1.0, 0.0, number)
@@ -86,7 +86,7 @@ def test_a_timer_that_came_along_is_never_set_again_by_a_drawn_number():
     assert len(land.real(1).timers.pack(0.0)) == 2
 
 
-def test_at_rest_the_seconds_that_are_left():
+def test_packed_timer_has_the_seconds_that_are_left():
     timers = Timers()
     timers.set(10.0, 5.0, 0.0, 1)
     timers.set(10.0, 1.0, 2.0, 2)
@@ -110,12 +110,12 @@ def test_at_rest_the_seconds_that_are_left():
         (1.0, 0.0, -1),
     ],
 )
-def test_what_no_timer_can_be(seconds, repeat, number):
+def test_impossible_timer_is_refused(seconds, repeat, number):
     with pytest.raises(UsageError):
         Timers().set(0.0, seconds, repeat, number)
 
 
-def test_there_is_an_end_to_their_number():
+def test_number_of_timers_is_limited():
     timers = Timers()
     for number in range(TIMERS_MAX):
         timers.set(0.0, 1.0, 0.0, number)

@@ -116,7 +116,7 @@ def test_story_22_who_is_not_there_after_a_jump_is_not_waited_for():
     assert screen.events == [("player",), ("enter", 2), ("moved", (0.0, 0.0, 0.0))]
 
 
-def test_what_the_client_never_wanted_is_described_after_a_while():
+def test_entity_that_the_client_never_wanted_is_described_after_a_while():
     """Its answer may be lost with a body or a link; nobody stays announced for ever."""
     land = Land(1)
     tell = land.base.tell

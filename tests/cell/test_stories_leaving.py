@@ -170,7 +170,7 @@ def test_a_client_that_remembers_gets_what_has_changed():
     assert screen.seen[2]["name"] == "two"
 
 
-def test_what_a_client_remembers_of_one_that_is_withheld_is_forgotten():
+def test_memory_of_a_withheld_entity_is_dropped():
     """It was wanted, and then withheld before it could be described: the client may have forgotten it when it is shown
     again."""
     land = Land(1)
@@ -189,7 +189,7 @@ def test_what_a_client_remembers_of_one_that_is_withheld_is_forgotten():
     assert story._remembered == {}
 
 
-def test_what_is_to_be_told_is_noted_once():
+def test_pending_message_about_an_entity_is_noted_once():
     """Whatever happens to one of whom the client cannot be told yet."""
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
@@ -203,7 +203,7 @@ def test_what_is_to_be_told_is_noted_once():
     assert list(story._undescribed) == [2]
 
 
-def test_everything_for_a_client_has_the_number_of_its_witness():
+def test_each_message_for_a_client_has_the_number_of_its_witness():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)

@@ -71,7 +71,7 @@ def whole_now(play: Scene, names: set[str]) -> dict[str, list[Heard]]:
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0], ids=["in one cell", "through two cells"])
-def test_who_comes_closer_gets_what_changed_meanwhile_once(side: float):
+def test_client_that_comes_closer_gets_each_missed_change_once(side: float):
     play = Scene(Moment.STEADY)
 
     def walk(to: tuple[float, float]) -> dict[str, list[Heard]]:

@@ -93,7 +93,7 @@ def test_a_cluster_without_console(folder):
     assert "has no console that could be asked" in done.output
 
 
-def test_no_cluster(tmp_path):
+def test_account_without_a_running_cluster_is_an_error(tmp_path):
     done = CliRunner().invoke(main, ["account", "--data", str(tmp_path)])
     assert done.exit_code == 1
     assert "no cluster is running" in done.output

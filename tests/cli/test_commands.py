@@ -52,7 +52,7 @@ def test_defs_tells_what_is_hidden_from_whom(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["defs", "check"])
-def test_nothing_there_is_an_error_that_says_so(command, tmp_path):
+def test_path_without_a_game_is_an_error(command, tmp_path):
     result = run(command, str(tmp_path / "nowhere"), "--json")
     assert result.exit_code == 1
     [error] = json.loads(result.output)["errors"]

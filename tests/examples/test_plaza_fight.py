@@ -99,7 +99,7 @@ def test_a_blow_across_the_border(duel):
 
 
 @pytest.mark.parametrize(("name", "x"), [("bob", WEST * 20), ("ann", EAST * 20)], ids=["target", "attacker"])
-def test_one_of_them_leaves_in_mid_blow(duel, name, x):
+def test_blow_is_felt_when_a_fighter_changes_cells_in_mid_blow(duel, name, x):
     who = getattr(duel, name)
     duel.strike(0.2)
     before = duel.home(who)
@@ -124,7 +124,7 @@ def test_the_target_is_gone(duel):
     assert duel.town.errors == []
 
 
-def test_what_can_be_seen_to_be_wrong_is_not_begun(duel):
+def test_blow_that_is_plainly_wrong_is_not_begun(duel):
     duel.ann.player.cell.strike(999_999)
     duel.wait(0.5)
     duel.ann.player.cell.strike(duel.ann.player.id)
@@ -177,7 +177,7 @@ def test_an_answer_that_comes_too_late_does_not_count(duel):
     assert (duel.part(duel.ann).hits, duel.ann.told()) == (0, [])
 
 
-def test_there_is_an_end_to_swinging(duel):
+def test_number_of_blows_under_way_is_limited(duel):
     real, other = duel.real(duel.ann), duel.part(duel.ann).entity(duel.bob.player.id)
     for _ in range(8):
         duel.home(duel.ann).core.run(real.body, "swing", real.part.swing, other)
@@ -193,7 +193,7 @@ def test_there_is_an_end_to_swinging(duel):
 # Questions.
 
 
-def test_one_asks_how_strong_another_is(duel):
+def test_fighter_gets_the_strength_of_another(duel):
     duel.strike()
     duel.ann.events.clear()
     duel.bob.player.cell.size_up(duel.ann.player.id)
@@ -204,7 +204,7 @@ def test_one_asks_how_strong_another_is(duel):
     duel.check_rest()
 
 
-def test_whoever_moves_while_it_asks_is_told_that_it_came_to_nothing(duel):
+def test_fighter_that_moves_while_it_asks_gets_no_answer(duel):
     home, real = duel.home(duel.ann), duel.real(duel.ann)
     home.core.run(real.body, "size_up", real.part.size_up, duel.bob.player.id)
     duel.put(duel.ann, EAST * 20)

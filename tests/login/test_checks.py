@@ -37,7 +37,7 @@ def test_a_request_is_read():
         packed(digest="d" * REQUEST_BYTES_MAX),
     ],
 )
-def test_what_is_no_request_is_refused(message):
+def test_bytes_that_are_no_request_are_refused(message):
     assert read_request(message) is LoginRefusal.MALFORMED
 
 

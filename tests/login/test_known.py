@@ -18,7 +18,7 @@ def test_an_address_is_known_for_the_name_that_was_let_in_from_there():
     assert not known.has("Bob", "192.0.2.7")
 
 
-def test_what_is_known_is_bounded_and_the_latest_is_kept():
+def test_list_of_known_addresses_is_bounded_and_keeps_the_latest():
     known = KnownAddresses(names_max=3)
     for number in range(10):
         known.note("Ada", f"192.0.2.{number}")

@@ -142,7 +142,7 @@ def test_a_player_is_let_in():
         ({"digest": "cd" * 32}, LoginRefusal.DIGEST),
     ],
 )
-def test_what_fails_a_check_is_answered_at_once_and_nobody_is_asked(knock, why):
+def test_request_that_fails_a_check_is_refused_without_the_dbapp(knock, why):
     door = Door()
     session = door.knock(**knock)
     assert door.tick() == []
@@ -180,7 +180,7 @@ def test_an_address_that_tries_too_often_waits_and_others_do_not():
     assert later.sent == []
 
 
-def test_no_more_than_so_many_are_in_work():
+def test_number_of_attempts_in_work_is_limited():
     door = Door(asked_max=2)
     sessions = [door.knock() for _ in range(3)]
     asked = door.tick()
@@ -251,7 +251,7 @@ def test_a_second_request_while_the_first_is_in_work_ends_the_session():
     assert door.app.view()["asked"] == 0
 
 
-def test_what_comes_after_the_answer_is_not_heard():
+def test_message_after_the_answer_is_ignored():
     door = Door()
     session = door.knock(name="")
     door.say(session, b"again", b"and again")
@@ -260,7 +260,7 @@ def test_what_comes_after_the_answer_is_not_heard():
     assert session.aborted is None
 
 
-def test_who_leaves_before_the_answer_gets_none():
+def test_client_that_leaves_before_the_answer_gets_none():
     door = Door()
     session = door.knock()
     [(number, _)] = door.tick()
@@ -271,7 +271,7 @@ def test_who_leaves_before_the_answer_gets_none():
     assert door.app.view()["let_in"] == 0
 
 
-def test_who_says_nothing_is_ended():
+def test_silent_session_is_ended():
     door = Door(request_s=10.0)
     silent = door.connect()
     door.tick()

@@ -218,7 +218,7 @@ def test_a_report_covers_what_was_made_and_not_what_is_still_asked():
 # Refused by a BaseApp: it is certain that none was made.
 
 
-def test_another_is_asked_when_one_refuses():
+def test_next_baseapp_is_asked_when_one_refuses():
     cluster = Cluster(3)
     cluster.ask(DB_APP, WANTED)
     tried = []
@@ -321,7 +321,7 @@ def test_an_answer_of_the_wrong_kind_is_refused_and_not_tried_again():
 
 
 @pytest.mark.parametrize("how", ["created", "refused", "lost", "timeout", "not yet asked"])
-def test_nobody_answers_a_dbapp_that_was_lost_meanwhile(how):
+def test_dbapp_that_was_lost_meanwhile_gets_no_answer(how):
     cluster = Cluster(2)
     cluster.ask(DB_APP, WANTED)
     if how == "not yet asked":
@@ -469,7 +469,7 @@ def test_the_view_is_plain_data():
     ],
     ids=str,
 )
-def test_what_cannot_be_true_is_counted_and_changes_nothing(source, message):
+def test_message_that_cannot_be_true_is_counted_and_changes_nothing(source, message):
     cluster = Cluster(1, are_spaces_ready=False)
     before = cluster.mgr.view()
     cluster.hear(source, message)

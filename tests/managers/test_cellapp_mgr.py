@@ -123,7 +123,7 @@ def test_spaces_are_ready_with_the_last_cell():
         assert told_ready(cluster.tick()) == []
 
 
-def test_who_links_late_is_told_at_once():
+def test_app_that_links_late_gets_spaces_ready_at_once():
     cluster = Cluster().start()
     cluster.mgr.on_link_up(baseapp(3))
     cluster.mgr.on_link_up(BASE_APP_MGR)
@@ -131,7 +131,7 @@ def test_who_links_late_is_told_at_once():
     assert told_ready(cluster.tick()) == []
 
 
-def test_who_was_lost_is_told_again_when_it_is_back():
+def test_lost_baseapp_gets_spaces_ready_when_it_is_back():
     cluster = Cluster()
     cluster.mgr.on_link_up(baseapp(0))
     cluster.lose(baseapp(0))
@@ -141,7 +141,7 @@ def test_who_was_lost_is_told_again_when_it_is_back():
     assert told_ready(cluster.tick()) == [baseapp(0)]
 
 
-def test_it_joins_the_other_manager_until_it_is_there():
+def test_manager_joins_the_other_manager_until_it_is_linked():
     cluster = Cluster()
     anyone = BASE_APP_MGR._replace(incarnation=ANY_INCARNATION)
     cluster.tick()
@@ -183,7 +183,7 @@ def test_one_cellapp_can_run_everything():
         ([Space("flat", (0, 0, 0, 9))], 1, "hold no area"),
     ],
 )
-def test_what_cannot_run_is_refused_at_the_start(spaces, cells, words):
+def test_impossible_settings_are_refused_at_the_start(spaces, cells, words):
     with pytest.raises(UsageError, match=words):
         CellAppMgr(CELL_APP_MGR, FakeHost(), spaces, cells)
 
@@ -191,7 +191,7 @@ def test_what_cannot_run_is_refused_at_the_start(spaces, cells, words):
 # Losses before the spaces are ready: nothing lives there yet.
 
 
-def test_one_who_left_before_the_split_does_not_count():
+def test_cellapp_that_left_before_the_split_does_not_count():
     cluster = Cluster()
     cluster.join(cellapp(0))
     cluster.lose(cellapp(0))
@@ -240,7 +240,7 @@ def test_a_spare_takes_the_place_of_one_lost_during_the_split():
     ]
 
 
-def test_one_lost_during_the_split_forgets_its_tree_when_it_is_back():
+def test_cellapp_lost_during_the_split_drops_its_tree_when_it_is_back():
     """Its link was gone, not the app: it still has cells of a tree that nobody else goes by."""
     cluster = Cluster()
     cluster.join(cellapp(0), cellapp(1), cellapp(2))
@@ -259,7 +259,7 @@ def test_one_lost_during_the_split_forgets_its_tree_when_it_is_back():
     assert cluster.mgr.add_cell("plaza") == cellapp(0)
 
 
-def test_who_does_not_come_back_is_not_remembered_when_its_next_life_is_there():
+def test_lost_cellapp_is_dropped_when_its_next_incarnation_joins():
     cluster = Cluster()
     cluster.join(cellapp(0), cellapp(1), cellapp(2))
     cluster.tick()
@@ -269,7 +269,7 @@ def test_who_does_not_come_back_is_not_remembered_when_its_next_life_is_there():
     assert cluster.mgr._strays == {}
 
 
-def test_one_lost_during_the_split_that_is_back_before_the_next_has_a_cell_again():
+def test_cellapp_back_before_the_next_split_has_a_cell_again():
     cluster = Cluster()
     cluster.join(cellapp(0), cellapp(1))
     cluster.tick()
@@ -325,7 +325,7 @@ def test_before_the_spaces_are_ready_the_refusal_says_how_far_they_are():
 
 
 @pytest.mark.parametrize("place", [(nan, 0), (0, inf), (-inf, 0)])
-def test_no_place_is_refused(place):
+def test_place_that_is_not_finite_is_refused(place):
     told = Cluster().start().find("plaza", *place)
     assert isinstance(told, str)
     assert "finite" in told
@@ -334,7 +334,7 @@ def test_no_place_is_refused(place):
 # A CellApp with cells is lost.
 
 
-def test_nobody_enters_the_cells_of_a_lost_cellapp():
+def test_cells_of_a_lost_cellapp_cannot_be_entered():
     cluster = Cluster().start()
     cluster.lose(cellapp(1))
     assert cluster.find("plaza", 5, 5) == (
@@ -347,7 +347,7 @@ def test_nobody_enters_the_cells_of_a_lost_cellapp():
     assert [cell["is_lost"] for cell in cluster.mgr.view()["spaces"][0]["cells"]] == [False, True]
 
 
-def test_it_is_entered_again_when_only_the_link_was_gone():
+def test_cell_is_entered_again_when_the_link_is_back():
     cluster = Cluster().start()
     cluster.lose(cellapp(1))
     cluster.join(cellapp(1))
@@ -356,7 +356,7 @@ def test_it_is_entered_again_when_only_the_link_was_gone():
     assert told_ready(cluster.tick()) == []
 
 
-def test_its_next_life_is_another_cellapp():
+def test_next_incarnation_of_a_cellapp_has_no_cell():
     cluster = Cluster().start()
     cluster.lose(cellapp(1))
     cluster.join(cellapp(1, 2))
@@ -428,7 +428,7 @@ def test_the_view_is_plain_data_in_every_state():
     ],
     ids=str,
 )
-def test_what_cannot_be_true_is_counted_and_changes_nothing(source, message):
+def test_message_that_cannot_be_true_is_counted_and_changes_nothing(source, message):
     cluster = Cluster().start()
     before = cluster.mgr.view()
     cluster.hear(source, message)

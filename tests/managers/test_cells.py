@@ -102,7 +102,7 @@ def test_the_side_and_the_border_can_be_chosen():
     assert world.owner(1, -26) == B
 
 
-def test_what_is_not_said_is_chosen_well():
+def test_add_cell_without_arguments_takes_the_idlest_spare_and_the_widest_cell():
     world = World()
     world.hear(C, CellAppLoad(0.5, ()))
     world.hear(D, CellAppLoad(0.1, ()))
@@ -180,7 +180,7 @@ def test_a_newborn_whose_link_is_lost_retires_and_may_come_again():
         (lambda mgr: mgr.retire_cell("hall", A), "there is no space 'hall'"),
     ],
 )
-def test_what_cannot_be_is_refused_and_changes_nothing(change, words):
+def test_impossible_change_is_refused_and_changes_nothing(change, words):
     world = World()
     before = world.mgr.view()
     with pytest.raises(UsageError, match=words):
@@ -234,7 +234,7 @@ def test_story_09_a_cell_is_forgotten_only_when_everybody_knows():
     assert world.mgr.add_cell("plaza", B) == B
 
 
-def test_one_who_joins_meanwhile_must_know_too():
+def test_retired_cell_waits_also_for_a_member_that_joins_meanwhile():
     world = World()
     world.mgr.retire_cell("plaza", B)
     world.told()
@@ -249,7 +249,7 @@ def test_one_who_joins_meanwhile_must_know_too():
     assert world.mgr.view()["spaces"][0]["retiring"] == ["cell_app-1.1"]
 
 
-def test_who_is_lost_is_waited_for_and_told_again_what_it_missed():
+def test_lost_member_is_waited_for_and_gets_what_it_missed():
     world = World()
     world.mgr.retire_cell("plaza", B)
     world.told()
@@ -327,7 +327,7 @@ def test_the_view_is_plain_data_also_while_a_cell_is_at_the_end_of_the_world():
     [(C, CellEmpty(1, 1)), (A, CellEmpty(2, 1)), (cellapp(9), CellEmpty(1, 1))],
     ids=str,
 )
-def test_what_cannot_be_true_is_counted(source: AppId, message: Message):
+def test_message_that_cannot_be_true_is_counted(source: AppId, message: Message):
     world = World()
     world.hear(source, message)
     assert world.mgr.refusals.total() == 1

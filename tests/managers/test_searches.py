@@ -147,7 +147,7 @@ def test_while_one_is_missing_nobody_is_gone():
 
 
 @pytest.mark.parametrize("returning", [baseapp(2), baseapp(2, incarnation=2)], ids=str)
-def test_when_it_is_back_or_its_successor_is_there_the_gone_are_gone(returning):
+def test_entities_are_gone_when_the_missing_baseapp_or_its_successor_is_back(returning):
     mgr = Mgr()
     mgr.lose(BASES[2])
     mgr.join(returning)
@@ -157,7 +157,7 @@ def test_when_it_is_back_or_its_successor_is_there_the_gone_are_gone(returning):
     assert mgr.told() == {cellapp(1): NOT_HERE}
 
 
-def test_all_who_seek_the_same_are_told_with_one_search():
+def test_one_search_answers_all_requests_for_an_entity():
     mgr = Mgr()
     asked = mgr.search(cellapp(1), cellapp(2), BASES[0])
     assert list(asked) == BASES
@@ -290,7 +290,7 @@ def test_without_the_manager_nothing_is_asked_until_it_is_there():
     assert len(seeker.asked()) == 1
 
 
-def test_what_was_counted_is_shown_with_the_view():
+def test_view_has_the_counts():
     mgr = Mgr()
     mgr.hear(BASES[0], Astray(PartId(EntityId(1), Part.BASE), 0))
     mgr.answer(BASES[0], 99, NOT_HERE)

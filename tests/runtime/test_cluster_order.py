@@ -130,7 +130,7 @@ def test_from_start_to_end(stage):
     assert last == ["db_app-0"]
 
 
-def test_what_is_missing_is_said_after_a_while(stage, monkeypatch):
+def test_members_that_are_not_ready_are_named_after_a_while(stage, monkeypatch):
     async def main():
         it, loop, timers = stage(patience_s=77.0), asyncio.get_running_loop(), {}
         call_later = loop.call_later
@@ -191,7 +191,7 @@ def test_a_member_that_fails_says_why(stage):
     play(main())
 
 
-def test_a_second_stop_waits_for_nobody(stage):
+def test_second_stop_kills_all_members(stage):
     async def main():
         it = stage(stubborn=("base_app-0", "db_app-0"))
         life = asyncio.create_task(it.cluster.run())

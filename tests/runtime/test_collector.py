@@ -22,7 +22,7 @@ def collector_as_before():
     gc.collect()
 
 
-def test_what_is_set_aside_is_not_looked_at_until_its_time_has_come():
+def test_objects_set_aside_are_not_scanned_before_their_time():
     aside = Aside(1000.0)
     knot = weakref.ref(Knot())
     assert knot() is not None
@@ -33,7 +33,7 @@ def test_what_is_set_aside_is_not_looked_at_until_its_time_has_come():
     assert knot() is None
 
 
-def test_what_needs_no_collector_is_freed_at_once():
+def test_objects_without_cycles_are_freed_at_once():
     aside = Aside(1000.0)
     plain = [Knot()]
     del plain[0].me

@@ -37,7 +37,7 @@ def test_a_file_changes_what_it_names(tmp_path):
         ("[apps", "settings.toml is not TOML: "),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(text, words):
+def test_mistake_in_the_settings_is_one_sentence(text, words):
     with pytest.raises(UsageError) as caught:
         parse_config(text, "settings.toml")
     assert str(caught.value).startswith(words)

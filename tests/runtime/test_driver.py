@@ -112,7 +112,7 @@ def test_a_new_incarnation_takes_the_place_of_the_old(loop, carrier, tmp_path):
 
 
 @on_both_loops
-def test_who_is_fenced_is_cut_off_and_ends(loop):
+def test_fenced_app_is_cut_off_and_ends(loop):
     async def main():
         cluster = Cluster()
         a, b = await joined(cluster)
@@ -269,7 +269,7 @@ def test_late_ticks_are_given_up_and_said():
     play("asyncio", main())
 
 
-def test_what_the_host_gives():
+def test_host_has_a_clock_and_a_random_stream_of_its_own():
     async def main():
         now = [5.0]
         cluster = Cluster()

@@ -39,7 +39,7 @@ def test_answer_does_not_wait_for_the_tick(loop):
 
 
 @on_both_loops
-def test_what_comes_within_the_pace_of_turns_shares_one(loop):
+def test_messages_within_the_pace_of_turns_share_one_turn(loop):
     async def main():
         cluster = Cluster()
         echo, other = await cluster.start(1, factory=Echo, tick_s=FAR_S, turn_s=FAR_S), await cluster.start(2)

@@ -23,7 +23,7 @@ def test_round_trip(frames, steps):
 
 
 @pytest.mark.parametrize("step", [1, 3, 1000])
-def test_what_is_too_long_is_refused_before_it_is_held(step):
+def test_frame_that_is_too_long_is_refused_before_it_is_stored(step):
     data = framed([bytes(10), bytes(101)])
     cutter = Frames(10, 100)
 

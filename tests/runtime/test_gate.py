@@ -172,7 +172,7 @@ def test_address_opens_so_many_connections_a_second(loop):
 
 
 @on_both_loops
-def test_what_is_no_request_is_counted_and_not_logged(loop, capsys):
+def test_bytes_that_are_no_request_are_counted_and_not_logged(loop, capsys):
     async def main():
         async with serving() as (gate, port):
             line = await Line.open(port, b"\x16\x03\x01 not HTTP at all\r\n\r\n")

@@ -44,7 +44,7 @@ def files(folder):
     return sorted(each.name for each in folder.iterdir() if each.name.startswith("unsaved"))
 
 
-def test_what_is_kept_is_taken_in_once_and_the_file_is_gone(tmp_path, database):
+def test_leftovers_are_taken_in_once_and_the_file_is_deleted(tmp_path, database):
     words = keep_unsaved(tmp_path, "base_app-0", [unsaved()])
     [name] = files(tmp_path)
     assert "could not save Avatar 'Ann'" in words
@@ -73,7 +73,7 @@ def test_an_entity_that_was_never_saved_is_made_once(tmp_path, database):
     assert run(database, LoadEntity("Avatar", 3)) is None
 
 
-def test_something_newer_is_never_overwritten_and_the_file_is_put_aside(tmp_path, database):
+def test_newer_record_is_never_overwritten_and_the_file_is_put_aside(tmp_path, database):
     keep_unsaved(tmp_path, "base_app-0", [unsaved(replaces=(b"older",)), unsaved(dbid=9)])
     log = Log()
     take_in(tmp_path, database, log)
@@ -123,7 +123,7 @@ def test_a_full_disk_has_room_for_it(tmp_path, monkeypatch):
     assert len(files(tmp_path)) == 1
 
 
-def test_what_cannot_be_kept_is_said_to_be_lost(tmp_path):
+def test_record_that_cannot_be_kept_is_reported_as_lost(tmp_path):
     assert "it is LOST" in keep_unsaved(tmp_path / "nowhere", "base_app-0", [unsaved()])
 
 

@@ -35,7 +35,7 @@ def test_port_that_is_taken_gives_way_to_the_next():
     assert tried == [10, 20, 30]
 
 
-def test_other_failures_are_told_at_once():
+def test_failure_other_than_a_taken_port_is_raised_at_once():
     def listen(port):
         raise OSError(errno.EADDRNOTAVAIL, "no such host")
 

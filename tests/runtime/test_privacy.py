@@ -43,7 +43,7 @@ def test_tightening_says_what_it_did_and_leaves_links_alone(tmp_path):
     folder.release()
 
 
-def test_what_cannot_be_closed_is_said_and_the_start_goes_on(tmp_path, monkeypatch):
+def test_folder_that_cannot_be_closed_is_reported_and_the_start_goes_on(tmp_path, monkeypatch):
     folder = DataFolder(tmp_path / "data")
     folder.prepare()
     folder.logs.chmod(0o755)

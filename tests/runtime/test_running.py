@@ -61,7 +61,7 @@ def test_note_of_a_killed_launcher_is_taken_away(tmp_path, notes):
         assert list(notes.iterdir()) == []
 
 
-def test_notes_in_a_folder_that_others_can_write_are_not_believed(tmp_path, notes):
+def test_notes_in_a_folder_that_others_can_write_are_ignored(tmp_path, notes):
     with noted(world(tmp_path / "here", tmp_path / "garden")):
         assert len(running()) == 1
         notes.chmod(0o777)

@@ -169,7 +169,7 @@ def test_an_abort_is_told_at_once(loop):
 
 
 @on_both_loops
-def test_nobody_there(loop):
+def test_client_without_a_server_ends_with_no_answer(loop):
     async def main():
         empty = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         empty.bind(("127.0.0.1", 0))

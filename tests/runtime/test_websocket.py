@@ -112,7 +112,7 @@ def test_the_end_of_a_connection_is_the_end_of_its_session(loop):
 
 
 @on_both_loops
-def test_who_opens_no_session_is_sent_away(loop, monkeypatch):
+def test_connection_without_a_session_is_closed(loop, monkeypatch):
     monkeypatch.setattr(websocket, "OPENING_S", 0.05)
 
     async def main():
@@ -124,7 +124,7 @@ def test_who_opens_no_session_is_sent_away(loop, monkeypatch):
     play(loop, main())
 
 
-def test_there_is_room_for_so_many():
+def test_connection_beyond_the_limit_is_refused():
     async def main():
         async with serving(Owner(), connections_max=1) as (_, http, url):
             first = await http.ws_connect(url)

@@ -275,7 +275,7 @@ def test_a_record_with_private_fields_in_a_client_call_is_a_warning(tmp_path: Pa
     assert [(each.line, each.kind) for each in loaded.warnings] == [(10, "whole record in client call")]
 
 
-def test_what_has_no_effect_yet_is_a_warning(tmp_path: Path) -> None:
+def test_option_without_effect_is_a_warning(tmp_path: Path) -> None:
     code = textwrap.dedent("""\
         class A(EntityType):
             x: UInt8 = prop(BASE, indexed=True) #!

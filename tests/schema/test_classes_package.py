@@ -83,7 +83,7 @@ def test_two_games_of_one_name(tmp_path: Path) -> None:
     assert (names(first), names(second), names(first)) == (["A"], ["B"], ["A"])
 
 
-def test_what_lies_in_the_folder_but_is_not_of_the_game_stays(tmp_path: Path) -> None:
+def test_module_of_another_package_in_the_folder_stays_loaded(tmp_path: Path) -> None:
     """A virtual environment, or the engine itself, may lie below the folder of a game."""
     installed = write(tmp_path / "venv" / "site-packages", of_no_game_1="")
     write(tmp_path / "tools", of_no_game_2="")
@@ -140,7 +140,7 @@ def test_leaving_is_a_problem_not_an_exit(tmp_path: Path) -> None:
     assert (problem.file, problem.line, problem.kind) == ("game.py", 2, "exception in game code")
 
 
-def test_what_is_no_game(tmp_path: Path) -> None:
+def test_path_without_a_game_is_one_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere", tmp_path / "nothing.py"):
         (problem,) = load_package(path).errors
         assert problem.kind == "not a game"

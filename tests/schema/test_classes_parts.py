@@ -158,14 +158,14 @@ def test_a_property_of_another_part_says_where_it_is(part_class: type[Part], nam
         setattr(part, name, 3)
 
 
-def test_so_does_one_of_a_component() -> None:
+def test_component_property_of_another_part_names_its_part() -> None:
     with pytest.raises(HeldElsewhere, match=r"Avatar\.health\.secret is held by the base part"):
         attach(AvatarCell, AVATAR).health.secret = 3
     with pytest.raises(HeldElsewhere, match=r"Avatar\.health\.hp is held by the cell part"):
         attach(AvatarBase, AVATAR).health.hp
 
 
-def test_other_attributes_are_ordinary() -> None:
+def test_attribute_that_is_no_property_is_ordinary() -> None:
     avatar = attach(AvatarCell, AVATAR)
     avatar.target = 5
     assert (avatar.target, avatar.seen) == (5, 7)

@@ -19,7 +19,7 @@ def test_a_tree_is_found_with_and_without_a_scripts_folder(tmp_path, inner):
     clean(load_tree(tmp_path / inner / "entity_defs"))
 
 
-def test_what_is_no_tree_gives_one_error_that_says_what_was_looked_for(tmp_path):
+def test_folder_without_a_tree_gives_one_error_with_what_was_looked_for(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere"):
         loaded = load_tree(path)
         assert loaded.schema.entities == ()

@@ -139,7 +139,7 @@ def test_the_other_sections(loaded):
     assert caravan.detailed_volatile_position
 
 
-def test_what_properties_and_methods_say(loaded):
+def test_golden_properties_and_methods_are_as_declared(loaded):
     traveller = loaded.schema["Traveller"]
     by_name = {each.name: each for each in traveller.properties}
     assert by_name["displayName"].identifier

@@ -157,7 +157,7 @@ def test_header_sizes(load):
     assert told(loaded.warnings) == [("entity_defs/Barrel.def", 2, "bad header size")]
 
 
-def test_what_clients_may_get(load):
+def test_client_properties_depend_on_flags_and_types(load):
     loaded = load(
         {
             "alias.xml": "<root><BAG>ARRAY<of>FIXED_DICT<Properties><who><Type>MAILBOX</Type></who>"

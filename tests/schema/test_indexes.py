@@ -17,7 +17,7 @@ def test_no_sub_slot_while_the_range_is_large_enough():
     assert message_id(IDS, 99, 98) == (157, None)
 
 
-def test_one_too_many_makes_the_last_slot_a_sub_slot():
+def test_method_beyond_the_range_makes_the_last_slot_a_sub_slot():
     assert message_id(IDS, 100, 97) == (156, None)
     assert message_id(IDS, 100, 98) == (157, 0)
     assert message_id(IDS, 100, 99) == (157, 1)

@@ -35,7 +35,7 @@ def changed(**types) -> EntitySchema:
     return build([type("Hero", (EntityType,), namespace)]).checked()["Hero"]
 
 
-def test_what_is_saved_is_what_is_persistent():
+def test_saved_properties_are_the_persistent_ones():
     assert [each.name for each in saved_properties(HERO)] == ["name", "bag", "gold"]
     record = encode_record(HERO, {"name": "Ann", "hp": 3, "bag": [], "gold": 4}, {})
     assert msgspec.msgpack.decode(record) == {"name": b"\x03Ann", "bag": b"\0", "gold": b"\x04\0\0\0"}

@@ -32,7 +32,7 @@ def test_results_come_back_as_they_were(number, text):
         (TWO, (5, 6), "two: .*result 2"),
     ],
 )
-def test_what_was_not_declared_is_refused(method, result, words):
+def test_result_that_was_not_declared_is_refused(method, result, words):
     with pytest.raises(ValueRejected, match=words):
         method.encode_result(result)
 

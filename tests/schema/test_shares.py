@@ -69,7 +69,7 @@ BAG, BEST, PAIR, RUNE = (next(p for p in HERO.properties if p.name == name) for 
 ITEM = {"kind": 1, "uses": 2, "curse": "evil", "runes": [{"power": 9}, {"power": 8}]}
 
 
-def test_what_each_gets_of_a_record():
+def test_each_receiver_gets_its_fields_of_a_record():
     whole = BEST.codec.check(ITEM)
     had = {each: share_of_value(whole, BEST.codec_for(each)) for each in Receiver}
     default = {"kind": 1, "uses": 3, "curse": "none", "runes": [{"power": 1}]}
@@ -102,7 +102,7 @@ def test_an_outer_flag_takes_away_what_an_inner_one_gives():
     assert hidden_fields(share(outer, OTHERS)) == ["inner.b"]
 
 
-def test_of_what_nothing_is_left_not_even_the_number_is_told():
+def test_records_without_a_visible_field_are_not_even_counted():
     assert BAG.codec_for(OTHERS).encode([{**ITEM, "runes": []}]) == BAG.codec_for(OTHERS).encode([ITEM])
     assert isinstance(RUNE.codec_for(OWN), HiddenCodec)
     assert RUNE.codec_for(OWN).encode({"power": 3}) == b""
@@ -118,7 +118,7 @@ def test_a_record_that_may_be_none_tells_whether_it_is():
     assert codec.decode(b"\x01") == {"a": 4}
 
 
-def test_who_gets_the_same_has_the_same_codec():
+def test_receivers_with_the_same_share_have_the_same_codec():
     record = t.RecordType((t.Field("a", t.UINT8), t.Field("b", t.UINT8, to=OWN_CLIENT)))
     assert share(record, GHOSTS) is share(record, OTHERS)
     assert share(record, OWN) is record
@@ -134,7 +134,7 @@ def test_a_type_without_such_fields_is_its_own_share(data_type):
 
 @settings(deadline=None, max_examples=150)
 @given(st.data())
-def test_whatever_is_edited_every_replica_has_its_share(data):
+def test_every_replica_has_its_share_after_any_edit(data):
     properties = tuple(
         Property(f"p{n}", each, ALL_CLIENTS)
         for n, each in enumerate(data.draw(st.lists(shared_types, min_size=1, max_size=3)))

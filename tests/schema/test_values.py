@@ -233,7 +233,7 @@ def test_a_value_cannot_silently_have_two_owners(state, heard):
     assert only(heard).path == (0,)
 
 
-def test_what_is_taken_out_is_free_and_may_go_elsewhere(state, heard):
+def test_value_that_is_taken_out_is_free_again(state, heard):
     bag = state["bag"]
     taken = bag.pop(1)
     heard.clear()
@@ -281,7 +281,7 @@ def test_a_copy_is_free_all_the_way_down(state, heard):
     assert state["bag"][1].seal.word == ""
 
 
-def test_what_is_inside_a_tuple_is_frozen(state, heard):
+def test_value_inside_a_tuple_is_frozen(state, heard):
     mine = ITEM.codec.check(item(3))
     state["pair"] = (mine, item(4))
     only(heard)

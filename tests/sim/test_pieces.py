@@ -71,7 +71,7 @@ def data_of(end: Listener) -> list[int | bytes]:
     return [value for kind, value in end.heard if kind == "data"]
 
 
-def test_what_waits_in_a_narrow_path_passes_when_the_path_is_wide_again():
+def test_frames_in_a_narrow_path_pass_when_it_is_wide_again():
     world = World(3, FaultLevel.HARSH)
     ends = {name: Listener() for name in "ab"}
     for name in ends:
@@ -315,7 +315,7 @@ def test_faults_are_drawn_from_the_seed_and_only_the_mortal_die():
     assert all(str(fault) for fault in every)
 
 
-def test_what_is_beside_a_plan_does_not_change_it():
+def test_plan_beside_another_does_not_change_it():
     pairs = [("a", "b"), ("b", "c")]
     parted = FaultPlan(["a", "b", "c"], pairs=pairs, kinds=(FaultKind.PARTITION,), name="partitions")
     alone = FaultPlan(["a", "b", "c"], pairs=pairs, kinds=(FaultKind.BREAK,))

@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_trace_in_another_process():
 
 
 @pytest.mark.judges
-def test_what_was_saved_is_compared(monkeypatch):
+def test_saved_records_are_compared_at_the_next_login(monkeypatch):
     monkeypatch.setattr(MemoryDatabase, "_save_entity", lambda self, save: save.dbid)
     failures = (run(Order("skeleton", seed, FaultLevel.NONE)).failure for seed in range(SEEDS_MAX))
     assert next(failure.promise for failure in failures if failure is not None) == "P5"

@@ -9,7 +9,7 @@ SEEDS_MAX = 200
 HARSH, NONE = FaultLevel.HARSH, FaultLevel.NONE
 
 
-def test_what_is_judged_happens():
+def test_judged_events_happen():
     """A world in which it does not happen proves nothing."""
     counts: dict[str, int] = {}
     for seed in (1, 2, 3):

@@ -125,7 +125,7 @@ def play(mutation: str | None, *, is_added: bool = False) -> None:
     stage.wait(lambda: stage.seamless.unrest() is None)
 
 
-def test_who_left_is_not_shown_again_as_it_was_before():
+def test_entity_that_left_is_not_shown_again_in_an_older_state():
     play(None)
 
 
@@ -134,7 +134,7 @@ def test_nor_when_it_is_added_by_hand():
 
 
 @pytest.mark.judges
-def test_who_forgets_what_has_left_is_caught():
+def test_witness_that_drops_the_numbers_of_entities_that_left_is_caught():
     with pytest.raises(Broken, match="as it was not") as caught:
         play("forget-left")
     assert caught.value.promise == "P4"

@@ -81,7 +81,7 @@ def test_answer_comes_with_a_turn_long_before_a_tick():
     assert at - begun == pytest.approx(2 * town.world.network.default.latency_s, abs=1e-5)
 
 
-def test_what_comes_soon_after_a_turn_shares_the_next_one():
+def test_messages_soon_after_a_turn_share_the_next_one():
     town = Town()
     for _ in range(10):
         town.say()

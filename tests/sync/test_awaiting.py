@@ -93,7 +93,7 @@ def test_lives_and_homes_ask_under_numbers_of_their_own(asker):
     assert len({number >> SERIAL_BITS for number in numbers}) == 3
 
 
-def test_of_answers_that_came_nothing_is_kept(asker):
+def test_received_answer_is_not_kept(asker):
     """However long they could have been waited for."""
     values = []
     for _ in range(1000):

@@ -73,7 +73,7 @@ def test_angles():
         (HEAD + bytes.fromhex("08 01 05 0000803f 0000803f 0000c07f"), "not finite"),
     ],
 )
-def test_what_is_wrong_is_said(body, problem):
+def test_malformed_places_raise_with_the_reason(body, problem):
     with pytest.raises(DecodeError, match=problem):
         decode_places(body)
 

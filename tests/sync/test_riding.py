@@ -50,7 +50,7 @@ def test_any_bytes_are_a_ride_or_refused(data):
 
 
 @given(points, looks, points, looks)
-def test_who_boards_stays_where_it_is(position, direction, place, look):
+def test_boarding_does_not_move_the_rider(position, direction, place, look):
     found, turned = place_on(position, direction, ride_at(7, position, direction, place, look))
     assert all(isclose(a, b, abs_tol=1e-6) for a, b in zip(found, place, strict=True))
     assert isclose((turned[0] - look[0] + pi) % (2 * pi), pi, abs_tol=1e-6)
@@ -107,7 +107,7 @@ def test_the_rider_is_where_the_vehicle_is(view):
     assert moved(view, places_message((RATS, THERE, ()), tick=1)) == [RAT]
 
 
-def test_what_was_said_before_it_alighted_does_not_undo_that(view):
+def test_message_from_before_alighting_does_not_undo_it(view):
     """Nor is what was said after that taken before it, so that it would be undone; each may come when it will."""
     rat = view.others[RAT]
     moved(view, rides(RATS, BOB))
@@ -123,7 +123,7 @@ def test_what_was_said_before_it_alighted_does_not_undo_that(view):
     assert moved(view, places_message((RATS, HERE, ()), tick=1)) == [RAT]
 
 
-def test_where_the_vehicle_is_not_known_the_rider_is_where_it_is_told_to_be(view):
+def test_rider_without_its_vehicle_in_the_view_has_its_own_place(view):
     rat = view.others[RAT]
     before = rat.position
     assert moved(view, rides(RATS, 999)) == []
@@ -166,7 +166,7 @@ def test_a_body_that_is_lost_rides_no_longer(view):
 
 
 @pytest.mark.parametrize("message", [rides(RATS, RAT), rides(RATS, BOB)[:-1], rides(RATS, BOB) + b"\0", rides(77, BOB)])
-def test_what_cannot_be_is_refused(view, message):
+def test_impossible_ride_is_a_violation(view, message):
     before = view.others[RAT].position
     [violation] = view.apply(message)
     assert isinstance(violation, Violation)

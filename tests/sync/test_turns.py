@@ -52,7 +52,7 @@ def test_a_turn_begins_with_the_first_name_after_one_has_ended():
         (1, 250, 255, False),
     ],
 )
-def test_what_is_surely_about_a_name(turn, begun, now, fits):
+def test_turn_covers_messages_about_the_present_alias(turn, begun, now, fits):
     turns = Turns()
     turns.now = now
     assert turns.covers(turn, begun) is fits
@@ -196,7 +196,7 @@ STEPS = ("announce", "leave", "space", "new_body", *TELLING, "hear", "hear_loose
 
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(STEPS), max_size=80))
-def test_nothing_unreliable_is_taken_for_anothers(steps):
+def test_no_unreliable_message_is_applied_to_another_entity(steps):
     story = Story()
     for step in ("announce", "announce", "catch_up", "tell", *steps, "catch_up"):
         getattr(story, step)()
@@ -255,7 +255,7 @@ def test_a_renewal_tells_the_present_turn_or_the_next(turn):
     assert view._turns.now == 0
 
 
-def test_who_stays_in_sight_for_long_is_told_of_for_as_long():
+def test_entity_in_the_view_for_long_gets_its_messages():
     """However many others come and go meanwhile."""
     view = View(TABLE)
     for message in (protocol.encode_base_player(1, AVATAR, base_row()), CELL_PLAYER):

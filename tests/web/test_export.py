@@ -62,7 +62,7 @@ def test_audience_and_default_of_properties():
         assert each.codec.decode(bytes.fromhex(told[each.name]["default"])) == each.new_default()
 
 
-def test_who_may_call():
+def test_export_marks_methods_that_all_clients_may_call():
     avatar = export_schema(SCHEMA)["entities"][0]
     calls = {each["name"]: each for each in avatar["cell_methods"]}
     assert set(calls) == {"say", "poke", "wave"}

@@ -135,7 +135,7 @@ def test_calls_reach_the_server(page):
     }
 
 
-def test_only_what_may_be_called_is_there(page):
+def test_page_has_only_the_exposed_methods(page):
     page.enter()
     page.tell("methods", id=ME)
     assert page.event("methods")["base"] == ["rename"]
@@ -151,7 +151,7 @@ def test_moves_reach_the_server(page):
     page.until(lambda: page.cluster.heard.count(move) >= 1)
 
 
-def test_another_space(page):
+def test_page_releases_all_others_when_its_body_changes_space(page):
     page.enter()
     for _ in range(3):
         page.event("enter")

@@ -179,7 +179,7 @@ def test_a_lost_connection(page):
 
 
 @pytest.mark.parametrize("sentence", ["The password is wrong.", "This client was made for another version."])
-def test_what_the_login_server_says_is_passed_on(page, sentence):
+def test_sentence_of_the_login_server_is_passed_on(page, sentence):
     page.cluster.answer = lambda _: LoginReply(error=sentence)
     page.login()
     assert page.event("refused")["sentence"] == sentence
@@ -192,7 +192,7 @@ def test_a_login_reply_that_cannot_be_read(page):
 
 
 @pytest.mark.parametrize(("port", "who"), [(LOGIN[1], "login server"), (BASE[1], "game server")])
-def test_nobody_listens(page, port, who):
+def test_login_at_a_closed_port_names_the_server(page, port, who):
     page.refused.add(port)
     page.login()
     sentence = page.event("refused")["sentence"]

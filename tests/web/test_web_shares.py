@@ -141,7 +141,7 @@ def node():
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 10), st.integers(0, 255)), max_size=15))
-def test_both_clients_have_their_share_of_whatever_changes(node, edits):
+def test_both_clients_have_their_share_after_any_change(node, edits):
     own, other = Story(Receiver.OWN_CLIENT, protocol.OWN), Story(Receiver.OTHER_CLIENTS, ALIAS)
     messages = begin(own, other)
     for is_own, what, kind in edits:
@@ -169,7 +169,7 @@ def test_a_change_of_what_is_hidden_is_a_violation(node):
     assert ours["told"][-1] == [["violation"]]
 
 
-def test_what_is_exported():
+def test_exported_types_are_the_shares():
     [hero] = export_schema(SCHEMA)["entities"]
     told = {each["name"]: each for each in hero["properties"]}
     fields = {each["name"]: each["type"] for each in told["best"]["type"]["fields"]}

@@ -181,7 +181,7 @@ def test_any_messages_in_any_order(node, messages, begun, data):
     check(ask(node, damaged), live(TABLE, damaged))
 
 
-def test_what_is_remembered(node):
+def test_client_wants_a_returned_entity_with_the_number_it_remembers(node):
     """Bob leaves, comes back, is gone again before he is described, and comes back: his name is not told again."""
     again = [protocol.encode_announce(BOB, 2, AVATAR), protocol.encode_leave(2)]
     back = [protocol.encode_announce(BOB, 3, AVATAR), ANSWERS, describe(AVATAR, 3, HERE, number=2**63 - 1, health=1)]

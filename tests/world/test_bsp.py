@@ -189,7 +189,7 @@ def test_only_borders_can_be_moved():
 # Cells are born and end.
 
 
-def test_at_the_end_of_the_world_too_a_cell_is_born_without_area():
+def test_new_cell_at_the_end_of_the_world_has_no_area():
     tree = BspTree.build(BOUNDS, apps(1))
     [old] = tree.leaves()
     for position, is_near in ((inf, False), (-inf, True)):

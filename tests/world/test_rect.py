@@ -55,14 +55,14 @@ def test_outside_by_is_how_far_it_must_grow(rect, x, z):
 
 
 @given(RECTS, RECTS)
-def test_intersection_is_what_both_have(one, other):
+def test_intersection_has_the_points_of_both(one, other):
     common = points(one) & points(other)
     assert one.intersects(other) == other.intersects(one) == bool(common)
     assert points(one.clip(other)) == common
 
 
 @given(RECTS, RECTS)
-def test_what_is_clipped_lies_within(one, to):
+def test_clipped_rectangle_lies_within_the_other(one, to):
     clipped = one.clip(to)
     assert to.x0 <= clipped.x0 <= clipped.x1 <= to.x1
     assert to.z0 <= clipped.z0 <= clipped.z1 <= to.z1
