@@ -10,6 +10,7 @@ from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.neighbours import REMEMBERED_MAX
 from terrazzo.sync.protocol import decode_released, decode_want
+from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import (
     BasePlayer,
@@ -40,6 +41,7 @@ from tests.client.view_scene import (
     OWN,
     RAT,
     RAT_ANNOUNCED,
+    RAT_DESCRIBED,
     RATS,
     SPACE,
     STORY,
@@ -247,6 +249,42 @@ def test_places_move_who_is_there_and_pass_over_who_is_not():
     assert view.player.position == HERE
     assert view.late == 3
     assert not view.faults
+
+
+def playing_without_moves(asks):
+    view = View(TABLE, asks_moves=asks)
+    for message in (BASE_PLAYER, CELL_PLAYER, BOB_ANNOUNCED, RAT_ANNOUNCED, BOB_DESCRIBED, RAT_DESCRIBED):
+        view.apply(message)
+    return view, view.others[BOB], view.others[RAT]
+
+
+def test_places_move_without_events_where_no_code_asks_for_moves():
+    view, bob, rat = playing_without_moves(lambda schema: schema is CREATURE)
+    assert view.apply(places_message((BOBS, HERE, (0.5,)), (RATS, HERE, ()))) == [Moved(rat)]
+    assert (bob.position, bob.yaw) == (HERE, 0.5)
+    assert rat.position == HERE
+    view.apply(protocol.encode_leave(BOBS))
+    assert (bob.position, bob.yaw) == (HERE, 0.5)  # it keeps its last place
+    view.apply(places_message((BOBS, THERE, ())))
+    assert (bob.position, view.late) == (HERE, 1)
+
+
+def test_rider_and_vehicle_move_together_though_no_code_asks_for_moves():
+    view, bob, rat = playing_without_moves(lambda schema: False)
+
+    def ride(vehicle, place):
+        return protocol.with_alias(
+            BOBS, protocol.Told(protocol.ToClient.RIDES, encode_ride(Ride(vehicle, place, AHEAD)))
+        )
+
+    view.apply(ride(RAT, (0.0, 1.0, 0.0)))
+    assert view.apply(places_message((BOBS, THERE, ()))) == []  # it is where its vehicle is
+    assert bob.position == (THERE[0], THERE[1] + 1.0, THERE[2])
+    assert view.apply(places_message((RATS, HERE, ()))) == [Moved(rat), Moved(bob)]
+    assert bob.position == (HERE[0], HERE[1] + 1.0, HERE[2])
+    view.apply(ride(0, THERE))
+    assert view.apply(places_message((RATS, THERE, ()), (BOBS, HERE, ()), tick=1)) == []
+    assert (bob.position, rat.position) == (HERE, THERE)
 
 
 def test_places_of_an_earlier_turn_are_about_somebody_else():

@@ -52,12 +52,13 @@ class ClientApp(ClientLink):
         log: Callable[..., None] = silent,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
-        """`listener` hears every event of the view, after the game's code did."""
+        """`listener` gets every event of the view, after the game's code. Without one there are no
+        events of moves of those types that the game has no `on_moved` for."""
         super().__init__(
             digest=game.digest, login=login, server_key=server_key, name=name, password=password, entropy=entropy,
             now=now, transport=transport, suite=suite, settings=settings, log=log,
         )  # fmt: skip
-        self.view = View(game.methods)
+        self.view = View(game.methods) if listener is not None else View(game.methods, asks_moves=game.asks_moves)
         self._game = game
         self._stage = Stage(game, self, log)
         self._listener = listener

@@ -26,6 +26,11 @@ class ClientGame:
         self.digest = digest(schema)
         given = parts or {}
         self.classes = {each.name: _client_class(each, given.get(each.name)) for each in schema.entities}
+        self._move_callbacks = {name for name, cls in self.classes.items() if cls.on_moved is not Client.on_moved}
+
+    def asks_moves(self, schema: EntitySchema) -> bool:
+        """Whether the game has code for moves of entities of this type (`on_moved`)."""
+        return schema.name in self._move_callbacks
 
     @classmethod
     def of(cls, game: LoadedGame) -> ClientGame:

@@ -67,7 +67,7 @@ class Crowd:
         return gaps
 
     async def stop(self) -> None:
-        """All walkers say goodbye; then the processes are gone."""
+        """All walkers leave; then the processes are gone."""
         for process in self._processes:
             assert process.stdin is not None
             with suppress(OSError):

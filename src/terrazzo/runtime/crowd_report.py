@@ -35,7 +35,7 @@ class Watch:
             try:
                 used[app.name] = used_s(app.pid)
             except UsageError:
-                continue  # it has ended, or this system does not tell
+                continue  # it has ended, or this system has no /proc
         return used
 
     def report(self) -> dict[str, Any]:

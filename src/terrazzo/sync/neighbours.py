@@ -22,9 +22,10 @@ be in another cell, with an older ghost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from terrazzo._speed.view import PlaceTable
 from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import (
@@ -63,7 +64,10 @@ class _Announced(NamedTuple):
 class Neighbours:
     """All entities of a view, without the own one."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, asks_moves: Callable[[EntitySchema], bool]) -> None:
+        """`asks_moves`: whether moves of entities of this type are to be told one by one."""
+        self.places = PlaceTable()
+        """Where the described entities are, by alias."""
         self.others: dict[int, Seen] = {}
         """The described entities by id, in the order in which they entered."""
         self.by_alias: dict[int, Seen] = {}
@@ -74,6 +78,7 @@ class Neighbours:
         self._released: list[int] = []
         self._resting: set[int] = set()  # the released aliases that no entity may have until the client has sent that
         self._turns = turns
+        self._asks_moves = asks_moves
 
     def answers(self) -> list[bytes]:
         """The client's answers since the last call; reliable messages."""
@@ -124,6 +129,7 @@ class Neighbours:
         values = [some.get(index, value) for index, value in enumerate(known)]
         del self._announced[alias]
         seen = Seen(entity, schema, State(layout, None, values), position, direction, alias, number, turn)
+        seen.enter(self.places, are_moves_asked=self._asks_moves(schema))
         self.others[entity] = self.by_alias[alias] = seen
         return Entered(seen)
 
@@ -155,6 +161,7 @@ class Neighbours:
             return
         seen = self.by_alias.pop(alias)
         del self.others[seen.id]
+        seen.leave()
         seen.state.release()
         self._remember(seen.id, _Remembered(seen.schema, seen.number, seen.state.values()))
         yield Left(seen)

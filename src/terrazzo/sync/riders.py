@@ -23,15 +23,20 @@ class Rides:
         """The server has sent the place of an entity. It is ignored for a rider whose vehicle is in the view."""
         if seen.ride is not None and self._find(seen.ride.vehicle) is not None:
             return []
-        seen.position, seen.direction = position, direction
+        seen.put(position, direction)
         return [seen, *self.carry(seen)]
+
+    def enter(self, seen: Seen) -> list[Seen]:
+        """An entity has been described: those that ride on it already move to it."""
+        self._mark(seen)
+        return self.carry(seen)
 
     def carry(self, vehicle: Seen) -> list[Seen]:
         """An entity has moved or entered: its riders move with it."""
         riders = list(self._riders.get(vehicle.id, {}).values())
         for rider in riders:
             assert rider.ride is not None
-            rider.position, rider.direction = place_on(vehicle.position, vehicle.direction, rider.ride)
+            rider.put(*place_on(vehicle.position, vehicle.direction, rider.ride))
         return riders
 
     def ride(self, seen: Seen, ride: Ride) -> list[Seen]:
@@ -41,17 +46,26 @@ class Rides:
             return self.put(seen, ride.position, ride.direction)
         seen.ride = ride
         self._riders.setdefault(ride.vehicle, {})[seen.id] = seen
+        seen.set_special(True)
         vehicle = self._find(ride.vehicle)
         if vehicle is None:
             return []
-        seen.position, seen.direction = place_on(vehicle.position, vehicle.direction, ride)
+        vehicle.set_special(True)
+        seen.put(*place_on(vehicle.position, vehicle.direction, ride))
         return [seen, *self.carry(seen)]
 
     def leave(self, seen: Seen) -> None:
         """An entity no longer rides."""
         if seen.ride is not None:
-            riders = self._riders[seen.ride.vehicle]
+            vehicle, riders = self._find(seen.ride.vehicle), self._riders[seen.ride.vehicle]
             del riders[seen.id]
             if not riders:
                 del self._riders[seen.ride.vehicle]
             seen.ride = None
+            self._mark(seen)
+            if vehicle is not None:
+                self._mark(vehicle)
+
+    def _mark(self, seen: Seen) -> None:
+        """The table of places leaves to this class those that ride and those that carry riders."""
+        seen.set_special(seen.ride is not None or seen.id in self._riders)

@@ -34,7 +34,6 @@ from terrazzo.schema.indexes import METHOD_IDS, PROPERTY_IDS
 from terrazzo.schema.model import EntitySchema, Schema, Side
 from terrazzo.schema.state import State
 from terrazzo.sync.neighbours import Neighbours
-from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import (
     OWN,
     Direction,
@@ -76,18 +75,22 @@ VIOLATIONS_KEPT = 100
 class View:
     """What one client sees."""
 
-    def __init__(self, methods: MethodTable) -> None:
+    def __init__(
+        self, methods: MethodTable, *, asks_moves: Callable[[EntitySchema], bool] = lambda schema: True
+    ) -> None:
+        """`asks_moves`: of which types of entities a PLACES message gives a `Moved` for each that it moves. Those of
+        other types are moved without an event, and without Python for each of them."""
         self.player: Seen | None = None
         self.space: int | None = None
         """The number of the space that the own entity has its body in; None: it has none."""
         self.is_over = False
         self.faults: Counter[Fault] = Counter()
         self.violations: deque[Violation] = deque(maxlen=VIOLATIONS_KEPT)
-        self.late = 0
+        self._late = 0
         self._schema: Schema = methods.schema
         self._methods = methods
         self._turns = Turns()
-        self._neighbours = Neighbours(self._turns)
+        self._neighbours = Neighbours(self._turns, asks_moves)
         self._rides = Rides(self.find)
         self._actions: dict[int, Callable[[int, bytes], Iterator[Event]]] = {
             ToClient.BASE_PLAYER: self._on_base_player,
@@ -116,7 +119,7 @@ class View:
         try:
             number, body = split_message(message)
             if self.is_over and number in _UNRELIABLE:
-                self.late += 1
+                self._late += 1
                 return []
             if self.is_over:
                 raise Refused(Fault.AFTER_THE_END, "a message after the last word")
@@ -136,6 +139,11 @@ class View:
         return self.others.get(entity)
 
     @property
+    def late(self) -> int:
+        """How much that is unreliable was passed over, as it is about another bearer of an alias, or another time."""
+        return self._late + self._neighbours.places.late
+
+    @property
     def others(self) -> dict[int, Seen]:
         """The entities in the area, by id, in the order in which they entered."""
         return self._neighbours.others
@@ -147,7 +155,7 @@ class View:
     def move_own(self, position: Position, direction: Direction) -> list[Moved]:
         """The own entity goes somewhere by itself; gives what that did to those who ride on it."""
         player = self._own_with_cell()
-        player.position, player.direction = position, direction
+        player.put(position, direction)
         return [Moved(rider) for rider in self._rides.carry(player)]
 
     def _part_with(self, events: Iterator[Left]) -> Iterator[Left]:
@@ -190,7 +198,7 @@ class View:
         old.release()
         values = [new.get(name, value) for name, value in zip(layout.names, old.values(), strict=True)]
         player.state = State(layout, None, values)
-        player.position, player.direction = position, direction
+        player.put(position, direction)
         player.turn = self._turns.begin()
         self.space = space
         yield CellPlayer(player, space)
@@ -211,7 +219,7 @@ class View:
         position, direction, rest = take_place(body)
         if rest:
             raise DecodeError("space has nothing after its place", 28)
-        player.position, player.direction = position, direction
+        player.put(position, direction)
         self.space = space
         yield from self._part_with(self._neighbours.forget_all())
         yield SpaceChanged(player, space)
@@ -233,7 +241,7 @@ class View:
         self._own_with_cell()
         entered = self._neighbours.describe(alias, rest)
         yield entered
-        yield from map(Moved, self._rides.carry(entered.entity))
+        yield from map(Moved, self._rides.enter(entered.entity))
 
     def _on_leave(self, number: int, body: bytes) -> Iterator[Event]:
         alias, rest = take_alias(body)
@@ -250,14 +258,12 @@ class View:
         yield from map(Moved, self._rides.put(player, position, direction))
 
     def _on_places(self, number: int, body: bytes) -> Iterator[Event]:
-        turn, places = decode_places(body)
-        for place in places:
-            seen = self._neighbours.by_alias.get(place.alias)
-            if seen is None or not self._turns.covers(turn, seen.turn):
-                self.late += 1
-                continue
-            yaw, pitch, roll = (*place.angles, *seen.direction[len(place.angles) :])
-            yield from map(Moved, self._rides.put(seen, place.position, (yaw, pitch, roll)))
+        for alias, place in self._neighbours.places.take(body, self._turns.now):
+            seen = self._neighbours.by_alias[alias]
+            if place is None:
+                yield Moved(seen)
+            else:
+                yield from map(Moved, self._rides.put(seen, *place))
 
     def _on_place(self, number: int, body: bytes) -> Iterator[Event]:
         alias, rest = take_alias(body)
@@ -296,14 +302,14 @@ class View:
             raise DecodeError(f"loose has a call or a whole property in it, not message {number}", 1)
         seen = self.player if alias == OWN else self._neighbours.by_alias.get(alias)
         if seen is None or not self._turns.covers(turn, seen.turn):
-            self.late += 1
+            self._late += 1
             return
         try:
             yield from self._actions[number](number, body)
         except Refused as refused:
             if refused.fault is not Fault.NO_CELL:
                 raise
-            self.late += 1
+            self._late += 1
 
     def _on_logged_off(self, number: int, body: bytes) -> Iterator[Event]:
         if not body:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from terrazzo._speed.view import ASKED, SPECIAL, PlaceTable
 from terrazzo.schema.changes import Applied
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.schema.state import State
@@ -49,22 +50,84 @@ class Refused(Exception):
         self.fault, self.text, self.entity = fault, text, entity
 
 
-@dataclass(eq=False)
 class Seen:
-    """An entity as the client knows it."""
+    """An entity as the client has it.
 
-    id: int
-    schema: EntitySchema
-    state: State
-    position: Position = (0.0, 0.0, 0.0)
-    direction: Direction = (0.0, 0.0, 0.0)
-    alias: int = OWN
-    number: int = 0
-    """Of its description: what this client says that it remembers, when it meets the entity again."""
-    turn: int = 0
-    """In which its alias became its own, it rode no longer, or it was renewed (`sync.turns`)."""
-    ride: Ride | None = None
-    """What it stands on (`sync.riding`)."""
+    While an entity is in the area its place and turn are in the `PlaceTable` of the view, in the row of its alias:
+    PLACES messages change them there without this object. The own entity, and one that has left, has them itself.
+    """
+
+    __slots__ = ("_direction", "_position", "_table", "_turn", "alias", "id", "number", "ride", "schema", "state")
+
+    def __init__(
+        self,
+        id: int,
+        schema: EntitySchema,
+        state: State,
+        position: Position = (0.0, 0.0, 0.0),
+        direction: Direction = (0.0, 0.0, 0.0),
+        alias: int = OWN,
+        number: int = 0,
+        turn: int = 0,
+    ) -> None:
+        self.id = id
+        self.schema = schema
+        self.state = state
+        self.alias = alias
+        self.number = number
+        """Of its description: what this client sends when it wants an entity that it remembers."""
+        self.ride: Ride | None = None
+        """What it stands on (`sync.riding`)."""
+        self._position = position
+        self._direction = direction
+        self._turn = turn
+        self._table: PlaceTable | None = None
+
+    def enter(self, table: PlaceTable, *, are_moves_asked: bool) -> None:
+        """Its place is in the table from now on."""
+        table.add(self.alias, self._position, self._direction, self._turn, ASKED if are_moves_asked else 0)
+        self._table = table
+
+    def leave(self) -> None:
+        """It keeps its last place itself."""
+        if self._table is not None:
+            self._position, self._direction, self._turn = self.position, self.direction, self.turn
+            self._table.remove(self.alias)
+            self._table = None
+
+    def set_special(self, is_special: bool) -> None:
+        """Whether a place that comes for it may change others, or count for nothing: it rides, or carries riders."""
+        if self._table is not None:
+            self._table.set_flag(self.alias, SPECIAL, is_special)
+
+    @property
+    def position(self) -> Position:
+        """Where it is."""
+        return self._position if self._table is None else self._table.position(self.alias)
+
+    @property
+    def direction(self) -> Direction:
+        """Yaw, pitch and roll."""
+        return self._direction if self._table is None else self._table.direction(self.alias)
+
+    def put(self, position: Position, direction: Direction) -> None:
+        """It is here."""
+        if self._table is None:
+            self._position, self._direction = position, direction
+        else:
+            self._table.put(self.alias, position, direction)
+
+    @property
+    def turn(self) -> int:
+        """In which its alias became its own, it rode no longer, or it was renewed (`sync.turns`)."""
+        return self._turn if self._table is None else self._table.turn(self.alias)
+
+    @turn.setter
+    def turn(self, turn: int) -> None:
+        if self._table is None:
+            self._turn = turn
+        else:
+            self._table.set_turn(self.alias, turn)
 
     @property
     def yaw(self) -> float:
