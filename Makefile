@@ -84,6 +84,7 @@ check: $(TOOLS)
 bench: $(READY) $(VENV)/.rivals
 	$(BIN)/terrazzo bench codec
 	$(BIN)/terrazzo bench channel
+	$(BIN)/terrazzo bench session
 	$(BIN)/terrazzo bench aoi
 	$(BIN)/terrazzo bench cell
 	$(BIN)/terrazzo bench migrate

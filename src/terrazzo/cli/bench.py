@@ -61,6 +61,17 @@ def channel(as_json: bool, rounds: int, seconds: float, messages: int, pings: in
 
 @bench.command()
 @json_option
+@click.option("--clients", default=2000, show_default=True, help="Sessions of the server.")
+@click.option("--ticks", default=60, show_default=True, help="Turns that each contender gets.")
+def session(as_json: bool, clients: int, ticks: int) -> None:
+    """What a client's session costs a server in each tick, beside a bare compiled loop with the same packets."""
+    from terrazzo.bench.session import measure
+
+    show(measure(clients=clients, ticks=ticks), as_json)
+
+
+@bench.command()
+@json_option
 @click.option("--rounds", default=15, show_default=True, help="Turns that each contender gets.")
 @click.option("--seed", default=1, show_default=True, help="The seed of the walks.")
 def aoi(as_json: bool, rounds: int, seed: int) -> None:
