@@ -151,7 +151,7 @@ def test_the_game_populates_its_world_once_it_is_asked():
     assert [each["what"] for each in town.logs("game error")] == ["the game's on_ready"]
 
 
-def test_mistakes_in_create_are_told_at_once():
+def test_wrong_arguments_of_create_raise_at_once():
     server = Town().server
     with pytest.raises(UsageError, match="no entity type 'Dragon'; the game has Avatar, Creature"):
         server.create("Dragon")

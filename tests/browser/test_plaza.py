@@ -66,7 +66,7 @@ def test_a_door_leads_into_the_hall(plaza: str, browser: Browser) -> None:
     page.wait_for_selector("#join:visible", timeout=30_000)
 
 
-def test_the_map_shows_cells_and_those_who_walk(plaza: str, browser: Browser) -> None:
+def test_map_shows_cells_and_walking_bodies(plaza: str, browser: Browser) -> None:
     page = open_page(browser, plaza)
     page.wait_for_function("document.body.innerText.includes('4 cells')", timeout=30_000)
     page.wait_for_function("/\\b3[0-9] players/.test(document.body.innerText)", timeout=60_000)

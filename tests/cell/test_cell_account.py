@@ -44,7 +44,7 @@ def scene():
     return land
 
 
-def test_a_property_and_a_call_are_counted_for_each_who_hears_them():
+def test_property_and_call_are_counted_for_each_receiver():
     land = scene()
     before = account_of(land)
     land.do(1, lambda part: setattr(part, "steps", 1))
@@ -167,7 +167,7 @@ def test_the_names_of_subjects():
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_tally_grows_and_knows_its_rows(form):
+def test_tally_grows_and_keeps_its_rows(form):
     tally: Tally = form_of(form, "tally").Tally()
     rows = [tally.new_row() for _ in range(100)]
     assert rows == list(range(1, 101))

@@ -58,7 +58,7 @@ def test_copy_is_confirmed_when_the_place_was_lost_and_the_cell_is_retired():
 
 
 @pytest.mark.parametrize("is_retired", [False, True])
-def test_copy_is_confirmed_when_the_place_was_forgotten(is_retired):
+def test_copy_is_confirmed_when_the_place_was_dropped(is_retired):
     land = jump_without_an_answer()
     land.host.now += 300.0
     land.step(20)
@@ -145,7 +145,7 @@ def test_answer_is_stored_until_the_sender_has_noted_it():
     land.settle()
 
 
-def test_answer_whose_note_was_lost_is_sent_again_and_forgotten_then():
+def test_answer_with_a_lost_note_is_sent_again_and_then_dropped():
     land = Land(margin_m=0.0)
     land.create(1, -1.0)
     land.settle()

@@ -146,7 +146,7 @@ def test_types_that_the_game_adds_by_itself(hooks):
         land.witness(1).add_manual(2)
 
 
-def test_a_client_that_has_gone_is_told_nothing_and_the_game_neither(hooks):
+def test_detached_client_gets_no_message_and_the_game_no_hook(hooks):
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.create(2, 200.0)

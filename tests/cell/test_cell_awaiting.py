@@ -106,7 +106,7 @@ def test_exception_of_the_callee_is_sent_to_the_caller(land):
     assert [each["error"] for each in land.host.words("game error")] == ["RuntimeError: it is a secret"]
 
 
-def test_a_result_that_was_not_declared_is_told_to_both(land):
+def test_undeclared_result_is_reported_at_both_ends(land):
     land.act(1, "ask", 3, "tell_wrong")
     land.settle()
     assert "tell_wrong of 3.cell: ValueRejected" in failed(land, 1, CallRaised)
@@ -138,7 +138,7 @@ def test_the_callee_is_destroyed_before_it_is_asked(land):
     assert failed(land, 1, CallUndelivered) == "tell_luck of 3.cell: it has no cell part"
 
 
-def test_an_answer_that_does_not_decode_or_that_nobody_asked_for(land):
+def test_malformed_or_unrequested_answer_is_dropped(land):
     land.block(1, 0)
     land.act(1, "ask", 3, "tell_luck", 5)
     land.step(2)
@@ -164,7 +164,7 @@ def test_only_such_calls_can_be_awaited_and_each_once(land, monkeypatch):
         land.do(1, lambda part: part.ref(3).tell_luck(5, timeout=0))
 
 
-def test_a_result_that_is_too_long_is_told_to_both(land, monkeypatch):
+def test_result_that_is_too_long_is_reported_at_both_ends(land, monkeypatch):
     monkeypatch.setattr(AvatarCell, "tell_two", lambda part: (1, "x" * 950_000))
     land.act(1, "ask", 3, "tell_two")
     land.settle()

@@ -186,7 +186,7 @@ def test_state_of_an_entity_moves_with_it():
         before.steps = 9
 
 
-def test_changes_in_the_tick_of_the_offload_reach_everybody():
+def test_changes_in_the_tick_of_the_offload_reach_all_receivers():
     land = Land()
     walker, watcher = land.create(1, -1.0, is_seen=True), land.create(2, -30.0, is_seen=True)
     land.settle()
@@ -239,7 +239,7 @@ def test_timers_that_migrate_fire_once(seed):
     assert due - 5 <= land.part(1).gold // 100 <= due + 1e-6, "late while it is on its way, never twice"
 
 
-def test_the_moves_of_a_base_that_has_not_heard_are_passed_on():
+def test_moves_to_the_former_home_are_forwarded():
     land = Land()
     land.create(1, -1.0, is_seen=True)
     land.settle()

@@ -61,7 +61,7 @@ def shuffle(land: Land, count: int, tick: int) -> None:
         land.put(entity, float(entity % 60) + 0.01 * (tick + 1), float(entity % 7))
 
 
-def test_places_are_told_when_they_change_and_now_and_then():
+def test_places_are_sent_when_they_change_and_now_and_then():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
@@ -169,7 +169,7 @@ def test_places_and_what_is_looked_up_keep_to_the_budget_together():
     assert reliable + loose < 1000 + 150, "one entity may go beyond"
 
 
-def test_a_newcomer_hears_much_at_once_and_the_rest_soon():
+def test_new_client_gets_much_at_once_and_the_rest_soon():
     land = Land(1)
     land.create(1, 0.0)
     for entity in range(2, 62):
@@ -205,7 +205,7 @@ def test_aliases_beyond_one_byte():
         assert far not in screen.seen
 
 
-def test_without_an_alias_nobody_is_announced_until_the_client_gives_one_back():
+def test_announcement_waits_for_a_free_alias():
     land, screen = watched_land(10.0)
     story = land.witness(1).sent
     story.aliases = Aliases([ALIAS_MAX, 1])

@@ -135,7 +135,7 @@ def test_following_ends_with_whom_it_follows(land):
     assert not land[0].reals[1].controllers.running
 
 
-def test_going_to_somebody_ends_beside_it(land):
+def test_walk_to_an_entity_ends_beside_it(land):
     land.do(1, lambda part: part.move_to(part.entity(2), speed=20.0, distance=3.0, face=False, number=6))
     land.step(8)
     assert events(land, 1) == [("reached", 6)]
@@ -143,7 +143,7 @@ def test_going_to_somebody_ends_beside_it(land):
     assert land.part(1).yaw == 0.0
 
 
-def test_code_that_hears_of_an_end_may_do_anything(land, monkeypatch):
+def test_hook_at_the_end_of_a_controller_may_do_anything(land, monkeypatch):
     def on_reached(part: AvatarCell, number: int) -> None:
         part.events.append(("reached", number))
         for other in part.entities_in_range(100.0):
@@ -174,7 +174,7 @@ def test_client_of_a_walking_entity_gets_its_place(land):
     assert screen.view.player.position == (-18.0, 0.0, 0.0)
 
 
-def test_after_a_long_pause_nobody_leaps(land):
+def test_walker_does_not_leap_after_a_long_pause(land):
     land.do(1, lambda part: part.move_to((-20.0, 0.0, 400.0), speed=10.0))
     land.host.now += 20.0
     land.step()
@@ -201,7 +201,7 @@ def test_after_a_long_pause_nobody_leaps(land):
         (lambda part: part.entity(2).move_to((0.0, 0.0, 0.0), 1.0), "only in its own code: call one of its methods"),
     ],
 )
-def test_mistakes_are_told(land, act, words):
+def test_wrong_arguments_of_controllers_raise(land, act, words):
     with pytest.raises(UsageError, match=words):
         land.do(1, act)
     assert not land[0].reals[1].controllers.running

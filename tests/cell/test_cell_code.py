@@ -68,7 +68,7 @@ def test_clients_are_called(land):
     assert heard == {1: ["psst", "HEY"], 2: ["hello", "HEY"], 3: ["hello", "HEY"]}
 
 
-def test_changes_and_calls_are_told_in_the_order_made(land):
+def test_changes_and_calls_are_sent_in_the_order_made(land):
     for _ in range(3):
         land.act(1, "step")
     land.settle()
@@ -140,7 +140,7 @@ def test_entities_by_id_and_by_ref(land):
         part.ref(3).dance()
 
 
-def test_a_call_to_nobody_comes_back(land):
+def test_call_of_an_unknown_entity_comes_back(land):
     land.do(1, lambda part: part.ref(Ref(99, Component.CELL, AVATAR.type_id)).hit(1))
     land.step(150)
     (failed,) = [each for each in land.part(1).events if each[0] == 99]

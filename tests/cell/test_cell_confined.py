@@ -42,7 +42,7 @@ def test_entity_that_cannot_be_packed_stays_and_is_reported(land, monkeypatch):
     assert land.home(1) == 1
 
 
-def test_entity_that_cannot_be_packed_for_a_teleport_stays_and_hears_of_it(land, monkeypatch):
+def test_entity_that_cannot_be_packed_for_a_teleport_stays_and_its_hook_runs(land, monkeypatch):
     monkeypatch.setattr(Timers, "pack", fail)
     land.do(1, lambda part: part.teleport("plain", (60.0, 0.0, 0.0)))
     land.step(5)
@@ -63,7 +63,7 @@ def test_entity_of_which_no_ghost_can_be_packed_goes_on_without(land, monkeypatc
     assert 5 in land[1].bodies
 
 
-def test_entity_whose_values_do_not_encode_tells_its_base_where_it_is_and_ends(land, monkeypatch):
+def test_entity_with_values_that_do_not_encode_sends_its_base_its_place_and_ends(land, monkeypatch):
     monkeypatch.setattr(State, "encode", fail)
     land.base.want_data(1)
     land.step(3)

@@ -29,7 +29,7 @@ def watched(monkeypatch) -> list[tuple]:
     return heard
 
 
-def test_each_change_of_a_ghost_is_heard_in_order(watched):
+def test_hook_runs_for_each_change_of_a_ghost_in_order(watched):
     land = Land(2)
     land.create(1, -10.0)
     land.settle()

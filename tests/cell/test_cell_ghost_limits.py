@@ -102,7 +102,7 @@ def test_held_message_of_a_former_life_does_not_end_the_next():
     land.act(1, "step")
 
 
-def test_a_creation_whose_turn_never_comes_is_taken_in_the_end():
+def test_creation_behind_a_gap_is_taken_in_the_end():
     land = Land(1)
     land[0].on_message(A, create(0, 3))
     land[0].on_message(B, create(1, 6))
@@ -115,7 +115,7 @@ def test_a_creation_whose_turn_never_comes_is_taken_in_the_end():
 
 
 @pytest.mark.parametrize("is_snapshot", [True, False])
-def test_a_new_life_whose_turn_never_comes_is_another_ghost(is_snapshot):
+def test_new_life_behind_a_gap_is_another_ghost(is_snapshot):
     """The end of the old one was lost, and the newest epoch heard of is of the new one. Clients see one leave and the
     other come; they are not told places of the new one as if they were of the old."""
     land = Land(1)
@@ -131,7 +131,7 @@ def test_a_new_life_whose_turn_never_comes_is_another_ghost(is_snapshot):
     assert [each[:2] for each in watcher.events[before:]] == [("leave", 1), ("enter", 1)]
 
 
-def test_the_end_of_a_ghost_that_made_room_is_of_no_later_epoch_than_who_came():
+def test_end_of_a_replaced_ghost_has_no_later_epoch_than_its_successor():
     """A later home has been heard of. The next one's end is the later one, and keeps its last words."""
     land = Land(1)
     land[0].on_message(A, create(0, 3))
@@ -144,7 +144,7 @@ def test_the_end_of_a_ghost_that_made_room_is_of_no_later_epoch_than_who_came():
 
 
 @pytest.mark.parametrize("has_words", [True, False])
-def test_a_deletion_whose_turn_never_comes_is_taken_in_the_end(has_words):
+def test_deletion_behind_a_gap_is_taken_in_the_end(has_words):
     """Its last words are asked for first."""
     land = Land(1)
     watcher = land.create(2, 30.0, is_seen=True)
@@ -229,7 +229,7 @@ def test_only_a_ghost_that_is_there_is_confirmed():
     assert said(land) == [(A.index, GhostCreated(1, 0))]
 
 
-def test_a_ghost_of_which_nobody_knows_goes_in_the_end():
+def test_ghost_without_a_real_is_deleted_in_the_end():
     land = Land(1)
     land[0].on_message(A, create(0, 1))
     land[0].on_message(A, update(0, 3))
@@ -285,7 +285,7 @@ def test_no_request_is_sent_over_a_broken_link():
     assert not any(isinstance(each, WantSnapshot) for _, each in said(land))
 
 
-def test_graves_are_forgotten():
+def test_tombstones_are_dropped_after_a_while():
     land = Land(1)
     land[0].on_message(A, delete(5, 7, is_destroyed=True))
     land[0].on_message(B, create(4, 1))

@@ -58,7 +58,7 @@ def test_a_ghost_lingers_where_the_ground_has_moved_away():
     assert screen.events == [("player",), ("enter", 2)]
 
 
-def test_a_new_ghost_hears_of_no_step_before_its_creation():
+def test_new_ghost_gets_no_step_before_its_creation():
     land = Land()
     land.create(1, -300.0)
     land.put(1, -50.0)
@@ -187,7 +187,7 @@ def test_after_a_broken_link_everything_is_made_good(what):
     assert land.home(1) == {"destruction": None, "offload": 2}.get(what, 0)
 
 
-def test_the_end_of_a_life_is_said_again_also_when_the_next_has_ended():
+def test_end_of_a_life_is_sent_again_when_the_next_has_ended():
     """While the link was broken it lived once more, without a ghost there: the grave is of that life."""
     land = Land()
     watcher = land.create(2, 20.0, is_seen=True)

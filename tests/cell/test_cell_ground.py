@@ -94,7 +94,7 @@ def test_a_new_cell_takes_its_share():
     realm.check_homes()
 
 
-def test_story_09_a_retiring_cell_is_left_by_all_and_then_forgotten():
+def test_story_09_retiring_cell_is_left_by_all_and_then_dropped():
     realm = Realm(2, spares=0)
     crowd(realm)
     assert homes(realm) == {0, 1}
@@ -136,7 +136,7 @@ def test_story_09_what_arrives_at_a_cell_that_has_gone_is_passed_on():
     realm.check_homes()
 
 
-def test_a_retired_one_that_was_not_heard_says_it_again():
+def test_retired_cellapp_repeats_cell_empty():
     realm = Realm(2, spares=0)
     crowd(realm)
     realm.retire(1)
@@ -177,7 +177,7 @@ def test_an_older_tree_and_a_removal_of_what_is_there_change_nothing():
     assert space.tree == realm.mgr.tree_of("plain")
 
 
-def test_a_space_that_only_a_neighbour_spoke_of_is_forgotten():
+def test_space_known_from_a_neighbour_only_is_dropped():
     realm = Realm(2, spares=0)
     realm[0].core.space(77)
     realm.step(1)
@@ -215,7 +215,7 @@ def test_the_ground_moves_all_the_time_on_a_hostile_network(seed):
     realm.check_homes()
 
 
-def test_ghosts_of_who_is_on_its_way_count_for_who_has_left():
+def test_ghosts_of_reals_on_their_way_delay_cell_empty():
     """A real leaves for the second with a ghost on the third, which leaves the space. The second has said that nothing
     of its own is there; the first, which is rid of the real, may not say so before the real has come."""
     land = Land(3)

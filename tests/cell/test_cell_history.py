@@ -78,7 +78,7 @@ def body_at(number: int) -> Any:
     return body
 
 
-def test_news_are_the_steps_that_told_something():
+def test_news_are_the_steps_with_events():
     body = body_at(3)
     body.record(4, [event(0, b"a")])
     body.record(5, [])
@@ -169,7 +169,7 @@ def test_a_copy_that_is_mended_replaces_its_own_earlier_ones():
     assert body.history.since(0) == real.since(0)
 
 
-def test_a_row_is_kept_until_something_is_told():
+def test_row_is_kept_until_there_is_an_event():
     kept = History(0)
     kept.rows[0] = b"row"
     kept.add(1, [event(0)])

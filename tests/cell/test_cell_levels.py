@@ -154,7 +154,7 @@ def test_a_client_that_remembers_gets_all_of_the_level_it_comes_back_to():
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 @pytest.mark.parametrize("movers", [(1,), (2,), (1, 2)])
-def test_levels_go_along_when_somebody_migrates(movers, seed):
+def test_levels_move_with_a_migrating_client(movers, seed):
     meeting = Meeting(10.0, seed=seed, badge=7, crest=[1])
     land = meeting.land
     meeting.go(70.0)
@@ -174,7 +174,7 @@ def test_levels_go_along_when_somebody_migrates(movers, seed):
 # Calls by distance.
 
 
-def test_a_call_is_heard_as_far_as_its_detail_distance():
+def test_call_is_sent_up_to_its_detail_distance():
     meeting = Meeting(24.0)
     assert meeting.call("on_whispered", 1) == [("on_whispered", 2, 1)]
     meeting.go(26.0)
@@ -184,7 +184,7 @@ def test_a_call_is_heard_as_far_as_its_detail_distance():
 
 
 @pytest.mark.parametrize("on", [0, 1])
-def test_last_words_are_heard_as_far_as_they_carry(on):
+def test_last_calls_are_sent_up_to_their_distance(on):
     """Also of one that is a ghost here; its grave has them."""
     for z, heard in ((15.0, [("on_whispered", 2, 1), ("badge", 2, 9)]), (40.0, [])):
         meeting = Meeting(z)
@@ -218,7 +218,7 @@ def test_several_changes_of_a_tick_are_one_whole_change():
     assert own.count("aim", 2) == meeting.screen.count("aim", 2) == 2
 
 
-def test_a_client_that_comes_in_the_same_tick_is_told_once():
+def test_client_that_comes_in_the_same_tick_gets_a_change_once():
     meeting = Meeting(10.0)
     meeting.land.do(2, lambda part: setattr(part, "aim", [1]))
     own = meeting.land.base.attach(2)
@@ -303,7 +303,7 @@ def test_client_that_was_not_served_gets_an_unreliable_value_with_the_next_chang
     assert meeting.seen["name"] == "two"
 
 
-def test_a_copy_that_is_made_anew_knows_what_was_told_loosely():
+def test_new_ghost_has_the_stamps_of_unreliable_changes():
     """The witness comes to a cell whose copy of the other one was made after a change that was told loosely."""
     meeting = Meeting(10.0)
     land, here = meeting.land, meeting.land[0].bodies[2]
@@ -319,7 +319,7 @@ def test_a_copy_that_is_made_anew_knows_what_was_told_loosely():
 # Places.
 
 
-def test_a_position_that_is_not_volatile_is_told_by_events():
+def test_position_that_is_not_volatile_is_sent_as_an_event():
     meeting = Meeting(10.0, land=eventful_land())
     assert meeting.go(12.0) == [("moved", (-8.0, 0.0, 12.0))]
     meeting.land.put(2, -8.0, 13.0)

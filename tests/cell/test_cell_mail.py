@@ -68,7 +68,7 @@ def test_part_that_asks_too_often_misses_answers(land, monkeypatch):
     assert land[1].counts["answer dropped"] == 1
 
 
-def test_an_answer_that_nobody_asked_for_means_nothing(land):
+def test_unrequested_answer_is_ignored(land):
     land.base.tell(2, IAmHere(77, "plain", (30.0, 0.0, 0.0)), to=1)
     land.settle()
     assert land.part(1).position == (-20.0, 0.0, 0.0)

@@ -33,14 +33,14 @@ def run(land: Land, metres: float) -> None:
         land.step()
 
 
-def test_moves_are_believed_at_top_speed(field):
+def test_moves_at_top_speed_are_accepted(field):
     run(field, 2.0)
     field.step()
     assert field.part(1).position.x == 80.0
     assert field.base.screens[1].count("moved") == 0
 
 
-def test_late_moves_that_come_together_are_believed(field):
+def test_late_moves_that_come_together_are_accepted(field):
     assert walked_to(field, 20.0 * ALLOWANCE_S - 0.5) == 19.5
 
 
@@ -54,7 +54,7 @@ def test_moves_that_are_too_fast_are_refused_once_and_ignored(field):
     assert field[0].counts["move too fast"] == 1
 
 
-def test_a_client_whose_packets_were_lost_is_not_stuck(field):
+def test_client_with_lost_packets_is_not_stuck(field):
     assert walked_to(field, 100.0) == 0.0
     field.step(10)
     assert walked_to(field, 8.0) == 8.0
@@ -150,7 +150,7 @@ def test_moves_for_a_ghost_are_passed_on_and_never_back():
     assert land.part(1).position.x == 21.0, "it came from the very app that the ghost takes for the real's"
 
 
-def test_a_client_that_has_gone_and_come_back_is_believed_again():
+def test_moves_of_a_client_that_came_back_are_accepted():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.settle()

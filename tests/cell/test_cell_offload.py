@@ -31,7 +31,7 @@ def version_of(land: Land, entity: int) -> int:
     return land[home].switchboard.boxes[PartId(EntityId(entity), Part.CELL)].version
 
 
-def test_the_game_hears_of_leaving_and_entering(monkeypatch):
+def test_hooks_of_leaving_and_entering_run(monkeypatch):
     heard = []
     for name in ("on_leaving_cell", "on_left_cell", "on_entering_cell", "on_entered_cell"):
         monkeypatch.setattr(AvatarCell, name, lambda part, name=name: heard.append((name, part.steps)))

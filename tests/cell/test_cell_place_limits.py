@@ -60,7 +60,7 @@ ACTS = {
 
 
 @pytest.mark.parametrize("what", ACTS)
-def test_the_game_is_told_at_once_and_nothing_has_happened(land, what):
+def test_place_beyond_the_limit_raises_and_changes_nothing(land, what):
     with pytest.raises(UsageError):
         land.do(1, ACTS[what])
     assert not land.real(1).controllers.running
@@ -81,7 +81,7 @@ def test_real_beyond_the_limit_is_refused(land, height):
         assert problem_of(land[0].core, msgspec.structs.replace(arriving(1, 4, 9, A, 0), jump=jump)) is not None
 
 
-def test_a_client_says_such_a_thing(land):
+def test_client_move_beyond_the_limit_is_refused(land):
     row = Row(1, 99, (-50.0, 0.0, 0.0), (1e10, 0.0, 0.0))
     land.base.send(land[0].me, Moves(pack_row(row)))
     land.step(3)

@@ -250,7 +250,7 @@ def test_a_teleport_that_fails_leaves_it_aboard():
     land.settle()
 
 
-def test_two_who_board_each_other_stand_still():
+def test_entities_that_board_each_other_stand_still():
     """In two cells, at the same time."""
     land = Land(2, margin_m=0.0)
     land.create(1, -2.0)
@@ -316,7 +316,7 @@ def test_a_rider_stays_inside_the_space():
     assert land.part(RIDER).position == (495.0, 0.0, 0.0)
 
 
-def test_a_client_that_missed_too_much_is_told_the_ride_as_it_is():
+def test_client_that_missed_too_much_gets_the_present_ride():
     land = Land(1)
     land.create(SHIP, 10.0)
     land.create(RIDER, 12.0)

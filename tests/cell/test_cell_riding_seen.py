@@ -12,7 +12,7 @@ from tests.cell.land import Land, eventful_land, volatile_land
 from tests.cell.rides import RIDER, SHIP, WATCHER, board, check_seen, embark, sail
 
 
-def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
+def test_client_without_the_vehicle_gets_the_place_of_the_rider():
     land = Land(1)
     land.create(SHIP, 10.0)
     screen = land.create(RIDER, 40.0, is_seen=True)
@@ -33,7 +33,7 @@ def test_a_client_that_does_not_know_the_vehicle_is_told_where_it_is():
     check_seen(screen)
 
 
-def test_a_client_whose_vehicle_is_withheld_is_told_where_it_is():
+def test_client_with_a_withheld_vehicle_gets_the_place_of_the_rider():
     """It had worked that out by itself, from a place of the vehicle that was rounded, or old."""
     land = Land(1)
     screen = embark(land, 10.0, 40.0, is_seen=True)
@@ -49,7 +49,7 @@ def test_a_client_whose_vehicle_is_withheld_is_told_where_it_is():
     assert screen.count("moved") == told, "not again and again"
 
 
-def test_a_rider_without_a_volatile_position_is_seen_moving_by_who_does_not_know_the_vehicle():
+def test_client_without_the_vehicle_gets_places_of_a_rider_without_a_volatile_position():
     """Now and then, and in the end where it is; who knows the vehicle is told no more than without."""
     land = eventful_land()
     land.create(SHIP, 10.0)
@@ -74,7 +74,7 @@ def test_a_rider_without_a_volatile_position_is_seen_moving_by_who_does_not_know
 
 
 @pytest.mark.parametrize("volatile", [Volatile(5.0, 5.0), Volatile(5.0)])
-def test_a_vehicle_is_followed_farther_than_its_type_is_told(volatile):
+def test_vehicle_is_sent_beyond_the_distance_of_its_type(volatile):
     """By the own client of who stands at its other end, and by who is near that; from where it is and where it looks,
     though its type tells nobody that. When nobody stands on it any more, it is told as it was before."""
     land = volatile_land(volatile)

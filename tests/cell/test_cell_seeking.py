@@ -179,7 +179,7 @@ def test_real_that_is_near_makes_a_ghost_where_it_is_asked_for():
 
 
 @pytest.mark.parametrize(("position", "space"), [((400.0, 0.0, 0.0), 1), (HERE, 2)])
-def test_real_that_is_far_away_or_in_another_space_says_so(position, space):
+def test_distant_real_answers_a_seeking_app(position, space):
     land = grounded()
     land.block(2, 0)
     land.block(0, 2)
@@ -226,7 +226,7 @@ def test_stub_tells_where_the_real_went():
     assert asked(land, 2, of=1) == [NextReal(2, land.real(2).body.epoch, land[0].me)]
 
 
-def test_end_of_an_entity_is_told_to_the_app_that_seeks_it():
+def test_end_of_an_entity_is_sent_to_the_app_that_seeks_it():
     land = grounded()
     land.do(2, lambda part: part.destroy())
     land.block(0, 2)

@@ -115,7 +115,7 @@ def test_an_assignment_of_the_whole(land):
     check_shares(land)
 
 
-def test_a_change_of_a_hidden_field_goes_to_nobody_else(land):
+def test_change_of_a_hidden_field_is_sent_to_no_other_receiver(land):
     land.change(lambda gems: gems.append(a_gem()))
     number = land.real(OWNER).body.number
     land.change(lambda gems: setattr(gems[0], "worth", WORTH + 1))

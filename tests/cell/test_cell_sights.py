@@ -96,7 +96,7 @@ def test_distant_entity_is_added_by_hand(land):
             land.do(1, lambda part, who=wrong: part.add_to_aoi(who))
 
 
-def test_a_client_need_not_see_everybody(land):
+def test_withheld_entity_is_not_sent_to_the_client(land):
     screen = land.base.screens[1]
     land.do(1, lambda part: part.withhold_from_client(part.entity(2).me))
     assert land.part(1).is_withheld_from_client(2)
@@ -110,7 +110,7 @@ def test_a_client_need_not_see_everybody(land):
     assert screen.seen[2]["steps"] == 1
 
 
-def test_triggers_tell_who_comes_and_goes(land):
+def test_triggers_run_hooks_for_entities_that_enter_and_leave(land):
     land.do(1, lambda part: part.add_proximity(20.0, number=4))
     land.step(2)
     assert land.part(1).events[-1] == "attached"

@@ -260,7 +260,7 @@ def sent_away(land, entity):
     return [each for each in land.base.mail[entity] if isinstance(each, SendAway)]
 
 
-def test_a_client_that_cannot_be_told_is_sent_away_and_the_game_hears_of_it():
+def test_client_with_a_message_too_large_is_sent_away_and_its_hook_runs():
     """Its own body has grown too large to be described; as long as it is so, no client can play it."""
     land = Land(1)
     land.create(1, 0.0)

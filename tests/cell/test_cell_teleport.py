@@ -113,13 +113,13 @@ def test_teleport_into_another_space_of_the_same_app(land):
     assert land.base.screens[5].events[-3:] == [("leave", 3), ("space", 1), ("enter", 6)]
 
 
-def test_beside_somebody_in_another_space(land):
+def test_teleport_beside_an_entity_in_another_space(land):
     land.do(1, lambda part: part.teleport(ref(3), (2.0, 0.0, -1.0)))
     land.settle()
     assert whereabouts(land, 1) == (2, "hall", (12.0, 0.0, -1.0))
 
 
-def test_beside_somebody_who_is_here(land):
+def test_teleport_beside_an_entity_of_the_same_cell(land):
     land.do(1, lambda part: part.teleport(part.entity(2)))
     land.settle()
     assert whereabouts(land, 1) == (0, "plain", (-110.0, 0.0, 0.0))
@@ -127,7 +127,7 @@ def test_beside_somebody_who_is_here(land):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_beside_somebody_who_goes_elsewhere_meanwhile(seed):
+def test_teleport_beside_an_entity_that_moves_meanwhile(seed):
     """The question follows whoever is asked; the answer follows whoever asked, who walks over a border."""
     land = Land(3, hall=2, seed=seed)
     land.create(1, -1.0, is_seen=True)
@@ -334,7 +334,7 @@ def test_teleport_to_an_entity_that_is_destroyed_fails(land):
     as_it_was(land)
 
 
-def test_beside_somebody_and_out_of_bounds(land):
+def test_teleport_beside_an_entity_is_kept_within_bounds(land):
     land.do(1, lambda part: part.timer(2.0, number=5))
     land.do(1, lambda part: part.teleport(ref(3), (95.0, 0.0, 0.0)))
     land.step(10)
@@ -367,7 +367,7 @@ def test_the_ground_moves_under_a_teleport(land):
         (lambda part: part.entity(2).teleport("hall", (0.0, 0.0, 0.0)), "only in its own code"),
     ],
 )
-def test_mistakes_are_told(land, act, words):
+def test_wrong_arguments_of_teleport_raise(land, act, words):
     with pytest.raises(UsageError, match=words):
         land.do(1, act)
 

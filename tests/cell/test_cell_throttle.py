@@ -41,7 +41,7 @@ class Core:
         return ticks
 
 
-def test_with_time_for_all_everybody_is_served_in_each_tick():
+def test_every_client_is_served_in_each_tick_if_there_is_time():
     core = Core(20, serve_s=0.8 * TICK_S / 20)
     assert [sorted(served) for served, _ in core.ticks(10)] == [list(range(1, 21))] * 10
     assert core.app.scheduler.throttle == 1.0
@@ -59,7 +59,7 @@ def test_with_too_many_clients_no_tick_is_late_and_all_have_their_turns(too_many
     assert all(len(set(served)) == len(served) for served, _ in ticks)
 
 
-def test_without_any_time_nobody_waits_for_longer_than_that():
+def test_client_waits_no_longer_than_the_limit_without_any_time():
     core = Core(7, serve_s=TICK_S, rest_s=2 * TICK_S)
     core.ticks(WAIT_MAX + 5)
     ticks = core.ticks(3 * WAIT_MAX)

@@ -50,7 +50,7 @@ def test_triggers_migrate_with_those_inside(hooks):
     assert sorted(hooks[1][2:]) == [("far", number, 2), ("far", number, 3)]
 
 
-def test_triggers_wait_for_those_who_have_no_body_at_the_new_home_yet(hooks):
+def test_triggers_wait_for_entities_without_a_body_at_the_new_home(hooks):
     land = Land(1)
     number = with_trigger(land, 20.0, 0.0, 5.0)
     land.settle()

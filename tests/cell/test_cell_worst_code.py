@@ -175,7 +175,7 @@ def test_game_error_whose_text_cannot_be_made_and_exit_of_the_game_end_no_app(la
     assert land.home(1) == 0
 
 
-def test_caller_hears_of_a_method_that_exits(land, monkeypatch):
+def test_caller_gets_call_raised_from_a_method_that_exits(land, monkeypatch):
     def leave(part: AvatarCell) -> None:
         raise SystemExit("a\ud800")
 

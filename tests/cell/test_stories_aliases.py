@@ -106,7 +106,7 @@ def test_story_22_after_a_jump_to_another_space_all_aliases_rest():
     assert land.witness(1).pack().resting == ()
 
 
-def test_story_22_who_is_not_there_after_a_jump_is_not_waited_for():
+def test_story_22_entity_missing_after_a_jump_is_not_waited_for():
     land, screen = watched_land(10.0)
     absent = PackedSeen(77, 0, 5, EntryFlag.IN_AREA)
     arrive(land, change=lambda packed: packed._replace(seen=(absent, *packed.seen)), jump_from=1)

@@ -38,7 +38,7 @@ def test_story_21_a_cell_that_is_behind_what_the_client_has_waits():
     assert screen.count("on_stepped", 2) == 4
 
 
-def test_story_21_the_place_of_a_copy_that_is_behind_is_not_believed():
+def test_story_21_place_of_a_ghost_that_is_behind_is_ignored():
     """The client knows it as near; where this cell has it, it is far outside. It is not made to leave and come back."""
     land = Land(3, ghost_distance_m=300.0)
     screen = land.create(1, 70.0, is_seen=True)
@@ -64,7 +64,7 @@ def test_story_21_the_place_of_a_copy_that_is_behind_is_not_believed():
     assert screen.events[1:] == [("enter", 2), ("leave", 2)]
 
 
-def test_story_21_a_place_that_is_behind_is_not_told():
+def test_story_21_place_that_is_behind_is_not_sent():
     land, screen = watching(300.0)
     land.block(0, 2)
     land.put(2, -4.0)
@@ -111,7 +111,7 @@ def test_story_21_what_could_not_be_announced_before_is_announced_here():
     assert screen.events == [("player",), ("enter", 2)]
 
 
-def test_story_21_another_life_is_another_entity_also_for_one_who_comes():
+def test_story_21_entity_of_another_life_is_announced_anew_by_an_arriving_witness():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0, life=2)
@@ -142,7 +142,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     assert witness.sent.entry(2)[0] == app.bodies[2].slot
 
 
-def test_story_21_who_is_there_after_a_jump_shows_at_the_next_look(hooks):
+def test_story_21_area_after_a_jump_is_computed_in_the_next_round(hooks):
     """Nobody waits for it, but it comes before that."""
     land = Land()
     screen = land.create(1, -10.0, is_seen=True)
@@ -239,7 +239,7 @@ def test_story_21_what_has_left_comes_back_when_the_copy_has_caught_up():
     assert screen.count("leave", 2) == 1
 
 
-def test_story_21_a_copy_that_is_behind_for_very_long_is_believed_in_the_end():
+def test_story_21_ghost_that_is_behind_for_very_long_is_accepted_in_the_end():
     land, screen = watching(300.0)
     land.block(0, 2)
     land.put(2, -100.0)
@@ -251,7 +251,7 @@ def test_story_21_a_copy_that_is_behind_for_very_long_is_believed_in_the_end():
     assert screen.count("leave", 2) == 2
 
 
-def test_story_21_last_words_are_heard_also_by_one_who_comes_after():
+def test_story_21_last_events_are_sent_also_to_a_witness_that_arrives_later():
     land, screen = watching(300.0)
     land.block(0, 1)
     land.act(2, "step")
@@ -266,7 +266,7 @@ def test_story_21_last_words_are_heard_also_by_one_who_comes_after():
     land.settle()
 
 
-def test_story_21_when_history_is_gone_the_properties_are_told_anew(monkeypatch):
+def test_story_21_properties_are_sent_anew_when_the_history_is_gone(monkeypatch):
     monkeypatch.setattr(history, "STEPS_MAX", 2)
     land, screen = watched_land(10.0)
     real = land[0].reals[2]

@@ -171,7 +171,7 @@ def test_story_10_the_destination_dies_with_the_entity_in_the_air():
     assert not land[0].offloads.kept
 
 
-def test_story_10_what_the_dead_has_told_meanwhile_is_undone():
+def test_story_10_messages_of_the_dead_destination_are_undone():
     """B had taken it in and told C of it, but died before A heard of that."""
     land, watcher, (a, b, c) = cornered()
     land.block(b, a)
@@ -314,7 +314,7 @@ def test_story_14_thousand_at_once(monkeypatch):
     assert not land[1].receiver.held
 
 
-def test_story_14_those_who_wait_are_not_passed_over(monkeypatch):
+def test_story_14_waiting_entities_are_not_passed_over(monkeypatch):
     """Who comes to the border again and again does not keep the others from their turn."""
     monkeypatch.setattr(offload, "OFFLOADS_MAX", 2)
     monkeypatch.setattr(destinations, "STAY_S", 0.0)

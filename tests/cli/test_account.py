@@ -55,7 +55,7 @@ def told(folder, page, *options):
     return CliRunner().invoke(main, ["account", "--data", str(folder.root), *options])
 
 
-def test_json_is_what_the_console_says_with_the_sum(folder):
+def test_json_is_the_account_of_the_console_with_the_sum(folder):
     with console(json.dumps({"bandwidth": LINES, "spaces": []}).encode()) as page:
         done = told(folder, page, "--json")
     assert done.exit_code == 0, done.output
@@ -72,7 +72,7 @@ def test_the_table_has_a_line_for_each_and_its_share(folder):
 
 
 @pytest.mark.parametrize("answer", [b"", b"{}", b'{"bandwidth": [1]}'])
-def test_a_console_that_says_something_else(folder, answer):
+def test_malformed_answer_of_a_console_is_an_error(folder, answer):
     with console(answer) as page:
         done = told(folder, page)
     assert done.exit_code == 1

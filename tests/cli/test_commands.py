@@ -95,7 +95,7 @@ def test_bench_codec_prints_its_figures():
     assert "encode_ratio" in run("bench", "codec", "--rounds", "1").output
 
 
-def test_a_scenario_says_once_which_faults_it_cannot_do():
+def test_scenario_refuses_faults_that_it_does_not_have_once():
     result = run("sim", "skeleton", "--seeds", "3", "--faults", "harsh")
     assert result.exit_code == 2
     assert result.output.count("skeleton") >= 1

@@ -87,7 +87,7 @@ def test_a_bucket_does_not_overflow():
     assert [rate.take("192.0.2.1", 1000.0) for _ in range(3)] == [True, True, False]
 
 
-def test_the_table_forgets_who_has_been_quiet_longest():
+def test_table_drops_the_address_that_was_quiet_longest():
     rate = RateLimit(per_s=0.0, burst=1, addresses_max=3)
     for address in ("a", "b", "c", "a", "d"):
         rate.take(address, 0.0)

@@ -16,7 +16,7 @@ def test_session_whose_request_is_refused_stays_a_stranger(knock):
     assert session.steps == []
 
 
-def test_refusals_are_told_with_their_sentences_beside_those_of_the_doors():
+def test_refusals_have_their_sentences_beside_those_of_the_doors():
     door = Door()
     door.app.refused_outside = lambda: [{"door": "udp", "reason": "kind", "count": 2, "sentence": "No such kind."}]
     door.knock(raw=b"junk")

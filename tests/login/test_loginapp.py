@@ -164,7 +164,7 @@ def test_the_checks_come_in_their_order():
     assert [session.error for session, _ in order] == [why.value for _, why in order]
 
 
-def test_the_sentence_about_the_digest_says_what_is_wrong():
+def test_sentence_about_the_digest_has_the_reason():
     assert "built from different entity definitions" in LoginRefusal.DIGEST.value
 
 

@@ -255,7 +255,7 @@ def test_a_second_try_has_only_the_time_that_is_left():
     assert told == ProxyInDoubt("base_app-1.1 did not answer within 8 s; try again later")
 
 
-def test_a_refusal_after_the_time_asks_nobody_else():
+def test_refusal_after_the_time_asks_no_other_baseapp():
     cluster = Cluster(2)
     cluster.ask(DB_APP, WANTED)
     [(first, number)] = cluster.asked()
@@ -477,7 +477,7 @@ def test_message_that_cannot_be_true_is_counted_and_changes_nothing(source, mess
     assert cluster.mgr.view() == before
 
 
-def test_a_proxy_that_is_still_being_placed_is_not_said_to_be_nowhere():
+def test_proxy_that_is_still_being_placed_is_not_reported_as_gone():
     """The first BaseApp may refuse after the second has answered Locate; then the second one is asked to make it."""
     cluster = Cluster(2)
     cluster.ask(DB_APP, WANTED)

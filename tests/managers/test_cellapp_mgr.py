@@ -280,7 +280,7 @@ def test_cellapp_back_before_the_next_split_has_a_cell_again():
     assert cluster.mgr._strays == {}
 
 
-def test_a_spare_lost_during_the_split_disturbs_nobody():
+def test_spare_lost_during_the_split_changes_nothing():
     cluster = Cluster()
     cluster.join(cellapp(0), cellapp(1), cellapp(2))
     cluster.tick()
@@ -311,7 +311,7 @@ def test_the_longest_name_gets_an_answer_that_fits():
     assert told.startswith("there is no space")
 
 
-def test_before_the_spaces_are_ready_the_refusal_says_how_far_they_are():
+def test_refusal_before_the_spaces_are_ready_has_their_progress():
     cluster = Cluster()
     cluster.join(cellapp(0))
     assert cluster.find("plaza", 0, 0) == (

@@ -145,7 +145,7 @@ def test_while_a_cell_is_newborn_the_space_is_not_changed():
     world.mgr.move_border("plaza", (), 5)
 
 
-def test_a_newborn_whose_link_is_lost_retires_and_may_come_again():
+def test_newborn_cell_with_a_lost_link_retires_and_may_be_added_again():
     world = World()
     world.mgr.add_cell("plaza")
     world.told()
@@ -206,7 +206,7 @@ def test_without_a_spare_no_cell_is_added():
 # A cell retires.
 
 
-def test_story_09_a_cell_is_forgotten_only_when_everybody_knows():
+def test_story_09_cell_is_dropped_only_when_all_members_have_confirmed():
     world = World()
     world.mgr.retire_cell("plaza", B)
     told = world.told()
@@ -272,7 +272,7 @@ def test_lost_member_is_waited_for_and_gets_what_it_missed():
     assert world.mgr.view()["spaces"][0]["retiring"] == []
 
 
-def test_an_early_or_repeated_word_of_emptiness_forgets_nobody():
+def test_early_or_repeated_cell_empty_removes_no_cell():
     world = World()
     world.hear(A, CellEmpty(1, 1))  # it has a cell
     assert world.told() == {}

@@ -56,7 +56,7 @@ class Mgr(Bench):
         }
 
 
-def test_found_as_soon_as_the_one_who_has_it_says_so():
+def test_search_ends_with_the_first_positive_answer():
     mgr = Mgr()
     asked = mgr.search(cellapp(1))
     assert list(asked) == BASES
@@ -68,7 +68,7 @@ def test_found_as_soon_as_the_one_who_has_it_says_so():
     assert mgr.told() == {}
 
 
-def test_gone_only_when_every_one_said_no():
+def test_entity_is_gone_only_when_every_baseapp_has_denied():
     for order in permutations(BASES):
         mgr = Mgr()
         asked = mgr.search(cellapp(1))
@@ -133,7 +133,7 @@ def test_silence_a_refusal_a_loss_or_nonsense_conclude_nothing():
     assert reason == "base_app-2.1 does not say: link lost"
 
 
-def test_while_one_is_missing_nobody_is_gone():
+def test_no_entity_is_gone_while_a_baseapp_is_missing():
     mgr = Mgr()
     mgr.lose(BASES[2])
     asked = mgr.search(cellapp(1))
@@ -246,7 +246,7 @@ def test_unsettled_cell_part_does_not_hide_its_base():
     assert seeker.board.heard == [("lives", BASE, 0, BASES[1]), ("unsettled", CELL)]
 
 
-def test_a_failure_says_only_that_nobody_knows_and_can_be_asked_again():
+def test_failed_search_concludes_nothing_and_can_be_repeated():
     seeker = Seeker()
     seeker.locator.find(CELL)
     [number] = seeker.asked()

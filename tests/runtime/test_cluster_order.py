@@ -178,7 +178,7 @@ def test_a_member_that_dies_is_named_and_the_rest_ends(stage, name):
     play(main())
 
 
-def test_a_member_that_fails_says_why(stage):
+def test_failed_member_is_reported_with_the_reason(stage):
     async def main():
         it = stage()
         life = asyncio.create_task(it.cluster.run())

@@ -64,7 +64,7 @@ def test_bots_that_do_not_end_are_killed_and_the_exit_code_is_0(stage, monkeypat
     play(main())
 
 
-def test_ports_that_another_program_has_are_told_with_those_taken_instead(stage):  # noqa: F811
+def test_ports_of_other_programs_are_printed_with_those_taken_instead(stage):  # noqa: F811
     async def main():
         it = stage(with_console=True)
         life = asyncio.create_task(it.cluster.run())

@@ -9,7 +9,7 @@ from terrazzo.errors import UsageError
 from terrazzo.runtime.config import DEFAULT_TOML, Config, Listen, parse_config, read_config
 
 
-def test_the_printed_file_says_what_is_taken_without_it():
+def test_printed_file_has_the_defaults():
     assert parse_config(DEFAULT_TOML, "default") == Config() == read_config(None)
     assert tomllib.loads(DEFAULT_TOML) == msgspec.to_builtins(Config()), "every setting is in the printed file"
 
@@ -60,5 +60,5 @@ def test_a_file_that_cannot_be_read(tmp_path):
         (Listen(host="0.0.0.0", public_host="play.example"), "play.example", "127.0.0.1"),
     ],
 )
-def test_clients_are_told_an_address_that_reaches_the_cluster(listen, told, near):
+def test_address_for_clients_reaches_the_cluster(listen, told, near):
     assert (listen.told_host, listen.near_host) == (told, near)

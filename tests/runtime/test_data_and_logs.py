@@ -57,7 +57,7 @@ def test_a_running_cluster_is_found_by_its_folder(tmp_path):
     assert not folder.cluster_file.exists()
 
 
-def test_a_cluster_whose_launcher_was_killed_is_said_to_be_dead(tmp_path):
+def test_cluster_of_a_killed_launcher_is_reported_as_dead(tmp_path):
     folder = DataFolder(tmp_path)
     folder.prepare()
     folder.write_cluster(ClusterFile("plaza", 6, "beef", "digest", "sockets", True, []))
@@ -69,7 +69,7 @@ def test_a_cluster_whose_launcher_was_killed_is_said_to_be_dead(tmp_path):
     assert not folder.cluster_file.exists()
 
 
-def test_a_cluster_that_runs_is_not_forgotten(tmp_path):
+def test_file_of_a_running_cluster_is_not_removed(tmp_path):
     folder = DataFolder(tmp_path)
     folder.prepare()
     folder.write_cluster(ClusterFile("plaza", 6, "beef", "digest", "sockets", True, []))

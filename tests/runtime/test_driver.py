@@ -250,7 +250,7 @@ def test_an_app_that_raises_ends_with_its_error(loop):
     play(loop, main())
 
 
-def test_late_ticks_are_given_up_and_said():
+def test_late_ticks_are_skipped_and_logged():
     async def main():
         now = [0.0]
         cluster = Cluster()

@@ -29,7 +29,7 @@ def test_everything_that_a_cluster_writes_is_closed_to_others(tmp_path, extra):
     assert {"world.sqlite", "logs/db_app-0.log", "run/cluster.json", "cluster.key"} <= set(found)
 
 
-def test_tightening_says_what_it_did_and_leaves_links_alone(tmp_path):
+def test_tightening_returns_what_it_changed_and_follows_no_links(tmp_path):
     folder = DataFolder(tmp_path / "data")
     folder.prepare()
     elsewhere = tmp_path / "elsewhere"

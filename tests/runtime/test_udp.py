@@ -62,7 +62,7 @@ def test_over_ipv6_and_by_name(loop):
 
 
 @on_both_loops
-def test_garbage_is_counted_and_harms_nobody(loop):
+def test_garbage_is_counted_and_affects_no_session(loop):
     async def main():
         server, _, client, below = await pair()
         stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -156,7 +156,7 @@ def test_a_server_that_closes_ends_its_sessions_in_order(loop):
 
 
 @on_both_loops
-def test_an_abort_is_told_at_once(loop):
+def test_abort_reaches_the_peer_at_once(loop):
     async def main():
         server, above, client, below = await pair()
         server.abort()
@@ -184,7 +184,7 @@ def test_client_without_a_server_ends_with_no_answer(loop):
     play(loop, main())
 
 
-def test_a_port_that_is_taken_is_said_at_once():
+def test_taken_port_raises_at_once():
     async def main():
         server = UdpServer(server_endpoint(), Owner().on_turn)
         with pytest.raises(OSError, match="in use"):

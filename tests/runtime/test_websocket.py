@@ -76,7 +76,7 @@ def test_a_server_that_closes_ends_its_sessions_in_order(loop):
 
 @on_both_loops
 @pytest.mark.parametrize("junk", [os.urandom(100), bytes(26), b"", "text", bytes(16385), bytes(1 << 20)], ids=range(6))
-def test_garbage_harms_nobody(loop, junk):
+def test_garbage_of_one_connection_affects_no_other(loop, junk):
     async def main():
         above = Owner(echo=True)
         async with serving(above) as (server, http, url):

@@ -173,7 +173,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("data", "words"), REFUSED)
-def test_a_bad_change_says_what_is_wrong_and_changes_nothing(state, data, words):
+def test_malformed_change_raises_and_changes_nothing(state, data, words):
     before = state.encode()
     with pytest.raises(DecodeError) as caught:
         state.apply_internal(bytes.fromhex(data))

@@ -53,7 +53,7 @@ def test_packages_inside_are_searched_and_their_order_is_that_of_names(tmp_path:
     assert names(folder) == ["Keeper", "Wolf", "Bear"]
 
 
-def test_syntax_error_in_a_module_with_parts_is_told(tmp_path: Path) -> None:
+def test_syntax_error_in_a_module_with_parts_is_reported(tmp_path: Path) -> None:
     part = "from terrazzo import Cell\nclass ACell(Cell, of=A)\n    pass\n"
     [problem] = load_package(write(tmp_path, game=TOP + "class A(EntityType): ...\n", part=part)).errors
     assert (problem.file, problem.line, problem.kind) == ("part.py", 2, "malformed Python")

@@ -169,7 +169,7 @@ def test_a_game_passes_strict_type_checks(tmp_path: Path) -> None:
     assert lines == ["arg-type]", "call-arg]", "operator]"], ran.stdout + ran.stderr
 
 
-def test_an_import_of_a_module_of_the_game_without_its_dot_is_told_the_dot(tmp_path: Path) -> None:
+def test_import_of_a_module_of_the_game_without_its_dot_is_reported_with_advice(tmp_path: Path) -> None:
     folder = write(tmp_path / "world", __init__="", being="", entities="from being import A\n")
     (problem,) = load_package(folder).errors
     assert (problem.file, problem.line, problem.kind) == ("entities.py", 1, "missing module")

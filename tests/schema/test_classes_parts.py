@@ -95,7 +95,7 @@ SCHEMA = build([Avatar, Hero]).checked()
 AVATAR, HERO = SCHEMA["Avatar"], SCHEMA["Hero"]
 
 
-def test_defaults_are_read_and_changes_are_heard() -> None:
+def test_defaults_are_read_and_changes_are_reported() -> None:
     heard: list[Change] = []
     avatar = attach(AvatarCell, AVATAR, heard.append)
     assert (avatar.luck, avatar.name, avatar.gold, avatar.bag, avatar.best) == (7, "nobody", 0, [], None)
@@ -107,7 +107,7 @@ def test_defaults_are_read_and_changes_are_heard() -> None:
     assert names == ["name", "gold", "gold"]
 
 
-def test_nested_changes_are_heard() -> None:
+def test_nested_changes_are_reported() -> None:
     heard: list[Change] = []
     avatar = attach(AvatarCell, AVATAR, heard.append)
     avatar.bag.append(Item(kind=1))
@@ -150,7 +150,7 @@ def test_each_part_holds_its_own_properties() -> None:
         (AvatarCell, "sketch", r"Avatar\.sketch is EDITOR_ONLY"),
     ],
 )
-def test_a_property_of_another_part_says_where_it_is(part_class: type[Part], name: str, words: str) -> None:
+def test_property_of_another_part_raises_with_its_name(part_class: type[Part], name: str, words: str) -> None:
     part = attach(part_class, AVATAR)
     with pytest.raises(HeldElsewhere, match=words):
         getattr(part, name)
@@ -202,7 +202,7 @@ def test_heirs_have_their_own_layout() -> None:
     assert tired.gold == -1
 
 
-def test_a_part_made_by_hand_says_what_to_do() -> None:
+def test_part_made_by_hand_raises_with_advice() -> None:
     with pytest.raises(UsageError, match="attach"):
         AvatarBase().account
     with pytest.raises(UsageError, match="attach"):

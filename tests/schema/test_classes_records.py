@@ -155,7 +155,7 @@ class Box(Record):
         (Box, ["bad default"]),
     ],
 )
-def test_mistakes_are_told_when_a_value_is_made(cls: type[Record], kinds: list[str]) -> None:
+def test_mistakes_of_a_record_are_raised_when_a_value_is_made(cls: type[Record], kinds: list[str]) -> None:
     for _ in range(2):
         with pytest.raises(DefinitionError) as caught:
             cls()

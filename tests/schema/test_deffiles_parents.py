@@ -59,7 +59,7 @@ def test_a_wrong_redefinition_leaves_the_first(load):
     assert names(loaded.schema["Barrel"].properties) == ["a", "b"]
 
 
-def test_the_first_of_two_methods_stays_and_a_conflict_is_told_once(load):
+def test_first_of_two_methods_stays_and_a_conflict_is_reported_once(load):
     methods = "<root>\n<CellMethods>{}</CellMethods></root>"
     both = "<root><Implements><A/><B/></Implements></root>"
     loaded = load(
@@ -77,7 +77,7 @@ def test_the_first_of_two_methods_stays_and_a_conflict_is_told_once(load):
     assert (roll.name, roll.args[0].type.spell(), stop.name) == ("roll", "UINT8", "stop")
 
 
-def test_rings_and_missing_files_are_told_once_and_the_rest_loads(load):
+def test_rings_and_missing_files_are_reported_once_and_the_rest_loads(load):
     loaded = load(
         {
             "Barrel.def": "<root><Parent>Keg</Parent>\n<Implements><A/></Implements>\n<Properties>"
@@ -107,7 +107,7 @@ def test_missing_parent_and_component(load):
     ]
 
 
-def test_a_broken_interface_is_told_once_however_many_use_it(load):
+def test_broken_interface_is_reported_once_for_all_its_users(load):
     user = "<root><Implements><A/></Implements><Properties>" + PLAIN + "</Properties></root>"
     loaded = load({"Barrel.def": user, "Keg.def": user, "interfaces/A.def": "<root>"})
     assert told(loaded.errors) == [("entity_defs/interfaces/A.def", 1, "malformed XML")]

@@ -67,7 +67,7 @@ def test_an_alias_declared_twice_in_one_file(tmp_path):
     assert load_aliases(tmp_path)["A"] == types.UINT16
 
 
-def test_a_ring_through_a_record_is_told_once_and_its_users_are_silent(tmp_path):
+def test_ring_through_a_record_is_reported_once_and_not_for_its_users(tmp_path):
     alias = "<USER>NODE</USER>\n<NODE>FIXED_DICT<Properties><next><Type>NODES</Type></next></Properties></NODE>\n"
     loaded = load_tree(write(tmp_path, alias + "<NODES>ARRAY<of>NODE</of></NODES><FINE>UINT8</FINE>"))
     assert [(each.line, each.kind) for each in loaded.errors] == [(2, "circular alias")]
@@ -298,7 +298,7 @@ def test_defaults(text, default, expected):
         ("FIXED_DICT<Properties><a><Type>UINT8</Type></a></Properties>", "1"),
     ],
 )
-def test_wrong_defaults_are_told_at_their_line_and_left_out(tmp_path, text, default):
+def test_wrong_defaults_are_reported_at_their_line_and_left_out(tmp_path, text, default):
     inside = f"<Type>{text}</Type><Flags>BASE</Flags>\n<Default>{default}</Default>"
     barrel = f"<root><Properties>\n<a>{inside}</a></Properties></root>"
     loaded = load_tree(write(tmp_path, barrel=barrel))

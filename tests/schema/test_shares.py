@@ -84,7 +84,7 @@ def test_each_receiver_gets_its_fields_of_a_record():
 
 @pytest.mark.parametrize("flags", FIELD_FLAGS)
 @pytest.mark.parametrize("receiver", Receiver)
-def test_the_flag_of_a_field_says_who_hears_of_it(flags, receiver):
+def test_flag_of_a_field_excludes_receivers(flags, receiver):
     record = t.RecordType((t.Field("seen", t.UINT8), t.Field("told", t.UINT8, to=flags)))
     hears = {
         BASE: (), CELL_PRIVATE: (), BASE_AND_CLIENT: (OWN,), OWN_CLIENT: (OWN,), CELL_PUBLIC: (GHOSTS,),
@@ -177,7 +177,7 @@ def _check_way_over_ghosts(prop: Property, change: Change) -> None:
     assert repr(told) == repr(again)
 
 
-def test_a_change_inside_what_is_hidden_is_nobodys():
+def test_change_inside_a_hidden_field_has_no_receiver():
     heard: list[Change] = []
     state = State(Layout("Hero", (BAG, BEST)), heard.append)
     state.set(0, [ITEM])

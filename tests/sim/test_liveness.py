@@ -129,7 +129,7 @@ def track() -> Any:
     return SimpleNamespace(facts=FACTS, place=places.get, follow=follow, due=due)
 
 
-def test_a_client_is_told_the_latest_of_a_gap_and_goes_on_behind_it():
+def test_client_gets_the_latest_of_a_gap_and_goes_on_behind_it():
     catching, gap = Catching(), [Span(1, 5)]
     at = catching.follow(track(), Span(1, 1), gap, ("bag", b"3"))
     assert at == Span(5, 5)

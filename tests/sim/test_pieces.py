@@ -239,7 +239,7 @@ def two_processes() -> tuple[World, Greeter]:
     return world, listener
 
 
-def test_a_paused_process_hears_everything_when_it_wakes():
+def test_paused_process_receives_everything_when_it_wakes():
     world, listener = two_processes()
     world.clock.run_until(1.0)
     before = len(listener.heard)

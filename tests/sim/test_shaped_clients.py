@@ -36,7 +36,7 @@ def play(mutation: str | None) -> None:
     assert clients.counts["taken"] == 1
 
 
-def test_next_client_is_not_told_what_was_meant_for_the_one_before_it():
+def test_next_client_gets_no_message_for_the_one_before_it():
     play(None)
 
 

@@ -108,7 +108,7 @@ def test_received_answer_is_not_kept(asker):
     assert not asker.awaiting._replies
 
 
-def test_those_that_are_waited_for_are_not_forgotten_with_those_that_came(asker):
+def test_open_questions_are_kept_when_others_are_answered(asker):
     late = asker.ask(timeout_s=30.0)
     asker.wait_for(late)
     for _ in range(500):

@@ -19,7 +19,7 @@ def test_head():
     assert EXPORTED["digest"] == digest(tree())
 
 
-def test_server_only_types_are_not_told():
+def test_server_only_types_are_not_exported():
     assert list(BY_NAME) == [name for name, each in EXPECTED.items() if each["client_server"]]
     assert len(BY_NAME) < len(EXPECTED)
     assert [each["name"] for each in export_schema(SCHEMA)["entities"]] == ["Avatar", "Creature"]

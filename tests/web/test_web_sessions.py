@@ -136,7 +136,7 @@ def test_a_page_that_leaves_waits_until_the_server_has_saved(page):
     assert page.event("closed") == {"event": "closed", "sentence": ""}
 
 
-def test_a_page_whose_connection_ends_before_the_confirmation_is_told(page):
+def test_page_gets_the_end_of_its_connection_before_the_confirmation(page):
     session = page.enter()
     page.cluster.saves = False
     page.tell("leave")

@@ -113,7 +113,7 @@ def test_each_app_finds_its_leaf(tree):
 
 
 @given(st.integers(1, 40), st.tuples(st.integers(1, 500), st.integers(1, 500)))
-def test_a_built_tree_gives_everybody_the_same_area(count, size):
+def test_built_tree_gives_each_app_the_same_area(count, size):
     bounds = Rect(-100, 20, -100 + size[0], 20 + size[1])
     tree = BspTree.build(bounds, apps(count))
     inside = [tree.rect_of(leaf).clip(bounds) for leaf in tree.leaves()]
@@ -304,7 +304,7 @@ def nested(depth: int) -> bytes:
     return beginning + msgspec.msgpack.encode([1, 0, 0.0])[1:].join([b"\x95"] * (depth + 1))
 
 
-def test_the_bytes_are_what_the_module_says():
+def test_packed_bytes_are_as_documented():
     tree = BspTree(BOUNDS, Node(Axis.X, 0.0, Leaf(CellId(1), app(0)), Leaf(CellId(2), app(1))), CellId(9))
     assert BspTree.unpack(packed([1, 0, 0, LEAF, OTHER])) == tree
     assert tree.pack() == packed([1, 0, 0.0, LEAF, OTHER])
