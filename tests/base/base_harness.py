@@ -169,6 +169,7 @@ class FakeSession:
         self.probes = 0
         self._is_closed = False
         self.is_admitted = False
+        self.lane: tuple[int, int, int] | None = None
 
     def admit(self) -> None:
         self.is_admitted = True
@@ -185,6 +186,21 @@ class FakeSession:
         (self.sent if reliable else self.unreliable).append(message)
         return True
 
+    def send_many(self, messages: list[bytes], *, reliable: bool = True) -> bool:
+        if any(len(message) > 1 << 20 for message in messages):
+            raise ValueRejected("too large")
+        return all(self.send(message, reliable=reliable) for message in list(messages))
+
+    def set_lane(self, first_byte: int, size: int, tag: int) -> None:
+        assert not self._is_closed
+        self.lane = (first_byte, size, tag)
+
+    def clear_lane(self) -> None:
+        self.lane = None
+
+    def has_lane(self) -> bool:
+        return self.lane is not None
+
     def close(self, now: float) -> None:
         self._is_closed = True
 
@@ -198,10 +214,15 @@ class FakeSession:
 class FakeEndpoint:
     def __init__(self) -> None:
         self.queue: list[Any] = []
+        self.rows = b""
 
     def events(self) -> list[Any]:
         events, self.queue = self.queue, []
         return events
+
+    def take_rows(self) -> bytes:
+        rows, self.rows = self.rows, b""
+        return rows
 
 
 class FakeCellApp:

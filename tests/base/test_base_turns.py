@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from terrazzo.base.limits import MOVE_S
+from terrazzo.base.limits import BAD_MAX, MOVE_S
 from terrazzo.schema.model import Side
 from terrazzo.schema.record import encode_record
 from terrazzo.sync import protocol
@@ -127,3 +127,69 @@ def test_wants_that_cannot_be_sent_are_tried_again_after_the_tick_and_not_in_eac
         town.cell.on_message(BASE_ID, each)
     town.settle()
     assert [each.wants for each in town.cell.got(ClientWants)] == [((2000, 0),)]
+
+
+# Lanes: the moves of a client that may move come past its messages.
+
+
+def lane_of(session):
+    assert session.lane is not None
+    return session.lane
+
+
+def lane_row(tag: int, x: float) -> bytes:
+    return struct.pack("<I", tag) + move(x)[1:]
+
+
+def test_move_in_a_lane_leaves_with_the_turn_and_goes_on_with_the_numbers_of_its_client():
+    town = Town()
+    proxy, session = town.playing()
+    first, size, tag = lane_of(session)
+    assert (first, size) == (move(1.0)[0], len(move(1.0)))
+    turn(town, session, move(1.0))
+    town.host.now += MOVE_S
+    town.endpoint.rows = lane_row(tag, 2.0)
+    assert turn(town) == [Moves(struct.pack("<iI6f", proxy.id, 2, 2.0, 0.0, 1.0, *DIRECTION))]
+
+
+def test_lane_is_open_while_the_client_is_ready_and_has_a_cell_part():
+    town = Town()
+    proxy, session = town.attached()
+    assert not session.has_lane()
+    town.hear(session, bytes([protocol.ToServer.READY]))
+    assert not session.has_lane()
+    town.settle()
+    assert session.has_lane()
+    tag = lane_of(session)[2]
+    town.cell.end(proxy.id)
+    town.settle()
+    assert not session.has_lane()
+    town.endpoint.rows = lane_row(tag, 2.0)
+    assert xs(turn(town)) == []
+    proxy.part.create_cell("plaza", (1.0, 0.0, 2.0))
+    town.step(15)
+    assert session.has_lane()
+    assert lane_of(session)[2] != tag
+
+
+def test_lane_is_closed_when_the_client_leaves_or_is_lost():
+    for leave in (lambda town, session: town.hear(session, bytes([protocol.ToServer.BYE])), Town.lose):
+        town = Town()
+        _, session = town.playing()
+        tag = lane_of(session)[2]
+        leave(town, session)
+        town.endpoint.rows = lane_row(tag, 2.0)
+        assert xs(turn(town)) == []
+
+
+def test_moves_in_a_lane_that_are_no_places_end_the_session():
+    town = Town()
+    proxy, session = town.playing()
+    for _ in range(BAD_MAX - 1):
+        town.endpoint.rows = lane_row(lane_of(session)[2], float("nan"))
+        assert xs(turn(town)) == []
+    assert not session.is_closed()
+    town.endpoint.rows = lane_row(lane_of(session)[2], float("nan"))
+    turn(town)
+    assert session.is_closed()
+    assert proxy.bad == BAD_MAX

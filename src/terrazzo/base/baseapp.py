@@ -101,12 +101,14 @@ class BaseApp(ClusterApp):
         self.alarms = Alarms(host, self.confinement.ring)
         self.awaiting = Awaiting(host, self._run_part)
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
-        self.sessions = Sessions(host, endpoints, self.keys, self.bases, self.counts, self.confinement)
+        self._batch = ClientBatch()
+        self.sessions = Sessions(
+            host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch
+        )  # fmt: skip
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(services)
         self.log_offs = LogOffs(services)
         self.factory = BaseFactory(services, clients, self.ids, self.log_offs, self.bases)
-        self._batch = clients.batch
         self._locator = Locator(self, self.switchboard)
         self._whereabouts = Whereabouts(me, self.requests, self.switchboard, self._locator, self.bases)
         self._updated: dict[EntityId, ProxyEntity] = {}
@@ -137,7 +139,7 @@ class BaseApp(ClusterApp):
         return ClientServices(
             keys=self.keys,
             methods=MethodTable(self.game.schema),
-            batch=ClientBatch(),
+            batch=self._batch,
             forget_session=self.sessions.forget,
         )
 
@@ -229,9 +231,11 @@ class BaseApp(ClusterApp):
             count = self.refusals.count(source, Refusal.MALFORMED)
             self.host.log("malformed updates", source=str(source), problem=str(problem), count=count)
             return
+        self._deliver_mail()  # by far the most updates follow mail that came just before them
+        bases = self.bases
         for update in updates:
-            proxy = self.bases.get(EntityId(update.entity))
-            if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update):
+            proxy = bases.get(EntityId(update.entity))
+            if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update) and not self._pass_updates(proxy):
                 self._updated[proxy.id] = proxy
 
     # Turns and ticks.
@@ -276,6 +280,8 @@ class BaseApp(ClusterApp):
                     break  # its mailbox reports the rest as not delivered
                 if updated is not None:
                     self._pass_updates(updated)
+        if not self._updated:
+            return
         updated_ones = {id: proxy for id, proxy in self._updated.items() if id in self.bases}
         self._updated = {id: proxy for id, proxy in updated_ones.items() if not self._pass_updates(proxy)}
 

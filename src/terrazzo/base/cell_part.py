@@ -382,6 +382,8 @@ class CellPart:
 
     def on_mail(self) -> None:
         """Any mail of the cell part proves that it exists: it was created, and it is not lost."""
+        if self.state is CellPartState.THERE:
+            return  # nothing new: this is all but every message
         if self.state not in BEING_CREATED or self._has_sent:
             self._step(CellPartEvent.MAIL)
 

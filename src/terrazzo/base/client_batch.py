@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from terrazzo._speed.lanes import MoveLanes
 from terrazzo.base.limits import MOVE_S
 from terrazzo.wire.ids import EntityId
 
@@ -17,6 +18,8 @@ class ClientBatch:
     """The batch of the next turn."""
 
     def __init__(self) -> None:
+        self.lanes = MoveLanes()
+        """The lanes of the clients that may move."""
         self._moves: dict[EntityId, bytes] = {}
         self._moved_at: dict[EntityId, float] = {}
         self._wants: dict[EntityId, Callable[[], None]] = {}
@@ -25,6 +28,10 @@ class ClientBatch:
     def add_move(self, entity: EntityId, row: bytes) -> None:
         """The client of this entity has moved; its earlier row that was not sent on is replaced."""
         self._moves[entity] = row
+
+    def add_moves(self, moves: list[tuple[int, bytes]]) -> None:
+        """As `add_move`, for each pair of entity and row."""
+        self._moves.update(moves)  # type: ignore[arg-type]  # the entities are those of proxies
 
     def drop_move(self, entity: EntityId) -> None:
         """The base of this entity has ended."""

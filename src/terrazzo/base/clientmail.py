@@ -1,6 +1,6 @@
 """The messages that a client may send to its proxy, and what becomes of each.
 
-    2 move ──▶ the latest of a tick goes to the CellApp of the cell part     9 ready, 11 bye ──▶ the proxy
+    2 move ──▶ the latest of a turn goes to the CellApp of the cell part     9 ready, 11 bye ──▶ the proxy
     3 want, 4 released ──▶ those that fit what the client was sent (`shown.py`) go to the cell part, once per tick
     12 … 133 cell method, 134 … 254 base method:
 
@@ -12,12 +12,16 @@
 No message is trusted. A message that no honest client sends raises a DecodeError: the proxy counts it, and disconnects
 a client that continues. A message of an honest client may be late: it moves a body that is gone, or calls an entity
 that has just left its area. Such a message is dropped and counted, no more.
+
+While a client is ready and has a cell part, its moves come past here, in the lane of its session (`_speed/lanes.py`);
+the session holds it to a rate of its own.
 """
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+from terrazzo._speed.lanes import MoveLane
 from terrazzo._speed.movers import Row, pack_row
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
@@ -51,7 +55,7 @@ class Recipient(Protocol):
     schema: EntitySchema
     cell: CellPart
     shown: Shown
-    moves_made: int
+    lane: MoveLane
 
     @property
     def is_ready(self) -> bool:
@@ -116,8 +120,9 @@ class ClientMail:
         position, direction, rest = take_place(body)
         self._expect_end(rest)
         if self._proxy.cell.state is CellPartState.THERE:
-            self._proxy.moves_made += 1
-            row = pack_row(Row(self._proxy.id, self._proxy.moves_made, position, direction))
+            lane = self._proxy.lane
+            lane.number += 1
+            row = pack_row(Row(self._proxy.id, lane.number, position, direction))
             self._batch.add_move(self._proxy.id, row)
         else:
             self._count_late()

@@ -27,6 +27,7 @@ from enum import Enum, IntEnum
 from functools import partial
 from typing import Protocol
 
+from terrazzo._speed.lanes import MoveLane
 from terrazzo._speed.rows import read_to_client
 from terrazzo._speed.values import Change
 from terrazzo.base.alarms import Alarm
@@ -65,6 +66,9 @@ class ClientSession(Protocol):
         """Sends a packet that the client acknowledges."""
 
     def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
+    def send_many(self, messages: Sequence[bytes], *, reliable: bool = True) -> bool: ...
+    def set_lane(self, first_byte: int, size: int, tag: int) -> None: ...
+    def clear_lane(self) -> None: ...
     def close(self, now: float) -> None: ...
     def admit(self) -> None: ...
 
@@ -108,7 +112,7 @@ class ProxyEntity(BaseEntity):
         self.presence = Presence.ABSENT
         self.is_logged_on = False
         self.witness = 0
-        self.moves_made = 0  # over all clients of this proxy: a move's number never goes back
+        self.lane = MoveLane(id)
         self.bad = 0
         self.session_key: SessionKey = (0, 0)
         self._session: ClientSession | None = None
@@ -165,8 +169,23 @@ class ProxyEntity(BaseEntity):
         self.presence = Presence.READY
         self.run("on_client_ready")
         self._set_witness()
+        self._set_lane()
 
     # The client sends.
+
+    def _set_lane(self) -> None:
+        """The moves of a client that may move come in the lane of its session, past `on_messages`."""
+        lanes, session = self._clients.batch.lanes, self._session
+        if session is None or not self.is_ready or self.cell.state is not CellPartState.THERE:
+            if self.lane.tag and session is not None:
+                session.clear_lane()
+            lanes.close(self.lane)
+        elif not self.lane.tag:
+            session.set_lane(protocol.ToServer.MOVE, protocol.MOVE_BYTES, lanes.open(self.lane))
+
+    def on_bad_move(self) -> None:
+        """A move that came in the lane is no place."""
+        self._on_bad(DecodeError("a place that is not finite", 0))
 
     def on_messages(self, messages: list[bytes]) -> None:
         """Reads the messages of the client, in order."""
@@ -238,6 +257,7 @@ class ProxyEntity(BaseEntity):
     def _after_client(self, *, was_ready: bool) -> None:
         """A client has left, for whatever reason: its witness ends, and the game is told."""
         self._cancel_alarm()
+        self._set_lane()
         self.shown = Shown()
         if self.life is not Life.ALIVE:
             return
@@ -249,6 +269,7 @@ class ProxyEntity(BaseEntity):
 
     def _end_session(self, farewell: Farewell, text: str) -> None:
         self.presence = Presence.ABSENT
+        self._set_lane()
         session, self._session = self._session, None
         if session is not None:
             session.send(protocol.encode_logged_off(farewell, printable(text[:REASON_MAX])))
@@ -259,6 +280,7 @@ class ProxyEntity(BaseEntity):
         """See BaseEntity; messages of a connected client are not read any more."""
         if self.life is Life.ALIVE and self.has_client:
             self.presence = Presence.LEAVING
+            self._set_lane()
             self._farewell = (farewell, text)
         elif self.presence is Presence.WAITING:
             self.presence = Presence.ABSENT
@@ -287,6 +309,16 @@ class ProxyEntity(BaseEntity):
             self._services.host.log("message too large for a client", entity=str(self), problem=str(problem))
             if reliable:  # the client's view would be wrong without it
                 self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
+
+    def _send_all(self, messages: list[bytes]) -> None:
+        """Reliable messages, in order. A session takes all or none; if one is too large, those before it still go."""
+        if self._session is None:
+            return
+        try:
+            self._session.send_many(messages)
+        except ValueRejected:
+            for each in messages:
+                self._send(each)
 
     def _send_loose(self, message: bytes) -> None:
         if message:
@@ -319,10 +351,12 @@ class ProxyEntity(BaseEntity):
     def on_cell_created(self) -> None:
         """See BaseEntity."""
         self._set_witness()
+        self._set_lane()
         super().on_cell_created()
 
     def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
         """See BaseEntity."""
+        self._set_lane()
         if self.shown.has_body and self.has_client:
             lost = protocol.encode_cell_lost()
             self.shown.note(lost)
@@ -366,16 +400,18 @@ class ProxyEntity(BaseEntity):
         """Sends reliable messages of the cell part to the client that they are for."""
         if not self._is_present(witness):
             return
+        note, passed = self.shown.note, list[bytes]()
         for each in messages:
             try:
-                before = self.shown.note(each)
+                before = note(each)
             except DecodeError as problem:
                 self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
                 self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
             else:
                 if before:
-                    self._send(before)
-                self._send(each)
+                    passed.append(before)
+                passed.append(each)
+        self._send_all(passed)
 
     def send_wants(self) -> None:
         """Sends the wants and releases of the client to the cell part."""

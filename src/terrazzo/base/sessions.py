@@ -2,6 +2,7 @@
 
     Connected ──▶ its login key names the proxy ──▶ attached          a wrong key ──▶ LOGGED_OFF, closed
     Received  ──▶ the proxy reads the messages
+    rows      ──▶ the moves of clients that may move, past the proxies (`_speed/lanes.py`)
     Closed    ──▶ the proxy has lost its client
 
 The driver moves the datagrams of the endpoints. What fails for one proxy is confined to it.
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.confinement import Confinement
 from terrazzo.base.counts import Counts
 from terrazzo.base.entity import BaseEntity, Life
@@ -32,6 +34,9 @@ class ClientEndpoint(Protocol):
     def events(self) -> list[Event]:
         """The events since the last call, in order."""
 
+    def take_rows(self) -> bytes:
+        """The moves of clients with a lane since the last call (`wire.client.lane`)."""
+
 
 class Sessions:
     """The sessions of one BaseApp."""
@@ -44,6 +49,7 @@ class Sessions:
         bases: Mapping[EntityId, BaseEntity],
         counts: Counts,
         confinement: Confinement,
+        batch: ClientBatch,
     ) -> None:
         self._host = host
         self._endpoints = endpoints
@@ -51,6 +57,7 @@ class Sessions:
         self._bases = bases
         self._counts = counts
         self._confinement = confinement
+        self._batch = batch
         self._proxies: dict[SessionKey, ProxyEntity] = {}
 
     def __len__(self) -> int:
@@ -68,6 +75,18 @@ class Sessions:
                     self._on_connected(number, event.session, event.app_data)
                 elif event.session is not None:
                     self._on_event((number, event.session.id), event)
+            rows = endpoint.take_rows()
+            if rows:
+                self._on_rows(rows)
+
+    def _on_rows(self, rows: bytes) -> None:
+        """Moves of many clients. A client that is ready since the events of this very turn has none before them."""
+        moves, bad = self._batch.lanes.read(rows)
+        self._batch.add_moves(moves)
+        for entity in bad:
+            proxy = self._bases.get(EntityId(entity))
+            if isinstance(proxy, ProxyEntity):
+                self._confinement.run(proxy, "a move of its client", proxy.on_bad_move)
 
     def _on_event(self, key: SessionKey, event: Event) -> None:
         proxy = self._proxies.get(key)

@@ -24,6 +24,11 @@ from terrazzo.sync.protocol import ToClient, split_message, take_alias, take_ent
 from terrazzo.sync.riding import decode_ride
 from terrazzo.sync.turns import LooseSent, Turns
 
+_NOTED = frozenset(
+    (ToClient.ANNOUNCE, ToClient.LEAVE, ToClient.SPACE, ToClient.CELL_PLAYER, ToClient.CELL_LOST, ToClient.RIDES)
+)
+"""The kinds of messages that tell more than a property or a call."""
+
 
 class Shown:
     """What one client was sent."""
@@ -47,6 +52,8 @@ class Shown:
 
     def note(self, message: bytes) -> bytes:
         """A reliable message of the cell part goes to the client; gives what must be sent before it, or nothing."""
+        if message and message[0] not in _NOTED:
+            return self._loose.before(message)
         kind, body = split_message(message)
         if kind == ToClient.ANNOUNCE:
             entity, rest = take_entity(body)

@@ -357,6 +357,10 @@ def split_message(message: bytes) -> tuple[int, bytes]:
     return message[0], message[1:]
 
 
+MOVE_BYTES = 1 + _PLACE.size
+"""Of a whole `move`."""
+
+
 def take_entity(data: bytes) -> tuple[int, bytes]:
     """The entity that a body begins with, and what follows."""
     if len(data) < 4:
