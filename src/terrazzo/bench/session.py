@@ -27,6 +27,7 @@ from terrazzo.bench.session_limit import GROUP, Bare, build
 from terrazzo.runtime import batches
 from terrazzo.runtime.udp import READS_MAX, make_socket
 from terrazzo.wire.client import SERVER, WEBSOCKET, ClientEndpoint, ClientSwarm, ServerEndpoint, Settings, Suite
+from terrazzo.wire.client.session import Address
 
 TICK_S = 0.1
 MOVE = bytes((2,)) + bytes(37)
