@@ -1,4 +1,4 @@
-"""What drives an app in unit tests: a host whose clock is set by hand, and that writes down what it is asked."""
+"""The host of apps in unit tests: its clock is set by hand, and it records the requests of the app."""
 
 from __future__ import annotations
 

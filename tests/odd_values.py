@@ -32,7 +32,7 @@ class Word(str, Enum):  # noqa: UP042  # str() of it is not its value
 
 
 class Unwilling(int):
-    """Whose own methods fail."""
+    """An object with methods that raise."""
 
     def _fail(self, *_: object) -> NoReturn:
         raise RuntimeError("not this one")

@@ -1,4 +1,4 @@
-"""What a game says of itself: told with everything that is wrong with it, by `load_game` and by `terrazzo check`."""
+"""The problems of a game's `Game` object, as `load_game` and `terrazzo check` report them."""
 
 from __future__ import annotations
 

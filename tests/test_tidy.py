@@ -1,4 +1,4 @@
-"""What a linter does not see: core packages do no I/O of their own, and every module says what it is for."""
+"""Checks that linters do not have: core packages do no I/O of their own, and every module has a docstring."""
 
 import ast
 import re

@@ -1,5 +1,6 @@
-"""A BaseApp with everybody it talks to: managers and a DBApp that answer as a test wants, a CellApp with a true
-switchboard, clients with fake sessions. Time moves only with `step`."""
+"""A BaseApp with all its peers: managers and a DBApp that answer as a test sets them, a CellApp with a true
+switchboard, clients with fake sessions. Time moves only with `step`.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ from terrazzo.wire.pairs.basemgr_base import CreateProxy, Home, Locate, Located,
 from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
-"""What the game's code was told, in order."""
+"""The hooks and calls of the game's code, in order."""
 
 RAISE: set[str] = set()
 """Callbacks that fail."""
@@ -276,7 +277,7 @@ class FakeCellApp:
         self.board.send(part, to or PartId(EntityId(entity), Part.BASE), REGISTRY.encode(message))
 
     def end(self, entity: int, *, hp: int = 42, name: str = "Ann") -> None:
-        """The cell part says its last word and goes."""
+        """The cell part sends its last message and ends."""
         self.say(entity, cell_data(hp=hp, name=name, is_last=True))
         self.board.destroy(PartId(EntityId(entity), Part.CELL))
 
@@ -343,7 +344,7 @@ class Town:
     # Time.
 
     def step(self, count: int = 1, seconds: float = 0.1) -> None:
-        """Ticks of everybody, with what they say to each other delivered."""
+        """Makes ticks of all apps, and delivers their messages."""
         for _ in range(count):
             self.host.now += seconds
             self.app.on_tick()
@@ -386,7 +387,7 @@ class Town:
         return Located() if version is None else Located(Home(0, BASE_ID), Home(version, CELL_ID))
 
     def told(self, kind: type[Message]) -> list[Any]:
-        """What was said of this kind to managers and the DBApp."""
+        """The messages of this kind for managers and the DBApp."""
         return [message for _, message in self.said if isinstance(message, kind)]
 
     def logs(self, event: str) -> list[dict[str, object]]:
@@ -413,7 +414,7 @@ class Town:
         return session
 
     def hear(self, session: FakeSession, *messages: bytes) -> None:
-        """The client says this."""
+        """The client sends this."""
         self.endpoint.queue.append(event(Received, session, list(messages)))
         self.step()
 
@@ -433,20 +434,20 @@ class Town:
         return proxy
 
     def attached(self, **more: Any) -> tuple[ProxyEntity, FakeSession]:
-        """A player whose client has come."""
+        """A player with a connected client."""
         created = self.log_on(**more)
         assert isinstance(created, ProxyCreated)
         session = self.connect(created.key, created.entity)
         return self.proxy(created.entity), session
 
     def ready(self, **more: Any) -> tuple[ProxyEntity, FakeSession]:
-        """A player whose client has said that it is ready: so the game asks for a body."""
+        """A player with a client that has sent ready: so the game asks for a body."""
         proxy, session = self.attached(**more)
         self.hear(session, READY)
         return proxy, session
 
     def playing(self, **more: Any) -> tuple[ProxyEntity, FakeSession]:
-        """A player with a body, whose client has been told so."""
+        """A player with a body, and a client that has received it."""
         proxy, session = self.ready(**more)
         self.settle()
         assert proxy.has_cell
@@ -460,7 +461,7 @@ class Town:
         self.tell(proxy, protocol.encode_announce(entity, alias, type_schema))
 
     def tell(self, proxy: ProxyEntity, *messages: bytes) -> None:
-        """The cell part tells its client something."""
+        """The cell part sends its client a message."""
         self.cell.say(proxy.id, CellToClient(proxy.witness, messages))
         self.settle()
 
@@ -481,7 +482,7 @@ def call(entity: int, side: Side, name: str, *args: Any, schema: Any = AVATAR) -
 
 
 def drain(outbox: Outbox) -> list[tuple[AppId, Message]]:
-    """Everything that was said, decoded."""
+    """All messages sent so far, decoded."""
     said = []
     for peer, bundles in outbox.drain():
         for bundle in bundles:

@@ -20,7 +20,7 @@ PLAIN = Space("plain", (-50.0, -50.0, 50.0, 50.0))
 
 
 class Clerk(EntityType):
-    """Knows a number."""
+    """A base with a number to ask for."""
 
     number: UInt32 = prop(ALL_CLIENTS)
 

@@ -17,7 +17,7 @@ GIVE = next(index for index, method in enumerate(AVATAR.base_methods) if method.
 
 
 def in_doubt(town: Town, *, is_made: bool) -> ProxyEntity:
-    """The link with the CellApp broke before it answered; `is_made` says whether the question came through."""
+    """The link with the CellApp broke before it answered; `is_made`: whether the request arrived."""
     proxy, session = town.attached()
     town.cell.answer = lambda request: town.cell.make(request) if is_made else None
     cut = town.cell.on_tick
@@ -62,7 +62,7 @@ def offload(town: Town, proxy: ProxyEntity) -> FakeCellApp:
 
 
 def speak(town: Town, other: FakeCellApp) -> None:
-    """The other CellApp and the base exchange what they have to say."""
+    """The other CellApp and the base exchange their messages."""
     for _ in range(4):
         town.host.now += 0.5
         other.on_tick()
@@ -143,7 +143,7 @@ def test_it_has_moved_on_and_where_it_began_answers():
 
 
 def test_its_first_word_comes_before_the_answer():
-    """What the game of the base hears is in order: first that there is a cell part, then what that says."""
+    """The hooks of the base run in order: first that there is a cell part, then the call of that part."""
     town = Town()
     proxy = in_doubt(town, is_made=True)
     other = offload(town, proxy)

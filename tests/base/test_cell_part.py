@@ -237,7 +237,7 @@ def test_taken_down_while_it_is_being_made():
 
 
 def test_taken_down_while_it_is_being_made_and_somebody_here_looks_for_it():
-    """Nobody knows where it is, since it is not there yet; that does not mean that it never will be."""
+    """The cell part has no place yet, since it is being made; that does not mean that it does not exist."""
     town = Town()
     proxy, _ = town.attached()
     town.cell.answer = lambda request: None
@@ -263,7 +263,7 @@ def test_taken_down_while_it_is_being_made_and_somebody_here_looks_for_it():
 
 
 def test_a_broken_link_is_no_death():
-    """Races 10 and 26: nobody knows whether the CellApp lives, so nothing changes until it is back."""
+    """Races 10 and 26: it is unknown whether the CellApp lives, so nothing changes until it is back."""
     town = Town()
     proxy, session = town.playing()
     count = len(session.sent)

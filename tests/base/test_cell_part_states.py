@@ -58,7 +58,7 @@ def test_each_state_is_reached_from_none_and_leads_back_to_none():
 
 @pytest.mark.parametrize(("state", "event", "after", "action"), STEPS, ids=str)
 def test_action_fits_the_change_of_state(state, event, after, action):
-    """The owner is told that its cell part exists when it is there, and that it is gone when there is none."""
+    """The hook for a new cell part runs when it exists, and the hook for its end when there is none."""
     assert (action in (A.ANNOUNCE, A.ANNOUNCE_AGAIN)) == (after is S.THERE and state is not S.THERE)
     assert (action in (A.DESTROY, A.DESTROY_CREATED)) == (after is S.LEAVING and state is not S.LEAVING)
     was_asked_for = state in (S.FINDING, *BEING_CREATED, *EXISTING)

@@ -48,7 +48,7 @@ def test_a_key_expires_and_its_proxy_goes_unsaved():
     assert isinstance(created, ProxyCreated)
     town.step(14, 1.0)
     assert town.told(LoggedOff) == []
-    town.step(3, 1.0)  # whoever closed the page while it joined need not wait for long
+    town.step(3, 1.0)  # a player who closed the page while joining does not wait long
     assert town.told(LoggedOff) == [LoggedOff(AVATAR.type_id, 5, created.entity)]
     assert town.told(Save) == []
     assert_refused(town.connect(created.key))

@@ -232,6 +232,6 @@ def test_a_stop_tells_clients_takes_bodies_down_and_saves():
     town.settle()
     assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.STOPPING])
     assert (len(town.told(Save)), len(town.told(LoggedOff))) == (1, 1)
-    assert not town.app.is_stopped  # the creature's cell part says nothing
+    assert not town.app.is_stopped  # the creature's cell part sends nothing
     town.step(31)
     assert town.app.is_stopped

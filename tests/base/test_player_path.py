@@ -116,7 +116,7 @@ def test_what_is_unreliable_is_taken_from_where_the_cell_part_is():
 
 
 def test_what_is_unreliable_of_a_former_stay_is_not_taken_for_one_of_the_next():
-    """The cell part is heard from there again, in the tick in which that came."""
+    """The next message of the cell part arrives in the same tick."""
     town = Town()
     proxy, session = town.playing()
     elsewhere = CELL_ID._replace(index=7)
@@ -163,8 +163,8 @@ def test_what_is_unreliable_bears_its_turn():
 
 
 def test_what_is_unreliable_and_what_is_not_stay_in_order():
-    """Several ticks of a CellApp may come within one of ours: who alights begins a turn, and what is said of its place
-    before and after bears another."""
+    """Several ticks of a CellApp may come within one of the BaseApp: alighting begins a turn, and places before and
+    after it have different turns."""
     town = Town()
     proxy, session = town.playing()
     town.tell(proxy, protocol.encode_announce(70, 1, AVATAR))
@@ -338,7 +338,7 @@ def test_the_game_may_keep_the_entity_when_its_client_goes(monkeypatch):
     assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.BYE])
     assert session.is_closed()
     assert proxy.has_cell
-    proxy.part.client.on_welcome(1)  # dropped: nobody is there
+    proxy.part.client.on_welcome(1)  # dropped: there is no client
     town.cell.say(proxy.id, CellToClient(1, (b"\x14old",)))
     town.settle()
     assert town.app.view()["old_mail"] == 1

@@ -1,4 +1,4 @@
-"""What a client may say about the entities it was shown: wants and released aliases."""
+"""The messages of a client about the entities that it was shown: wants and released aliases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an entity is: its own BaseApp says so, and asks for all others."""
+"""The places of entities: the BaseApp of an entity answers for it, and asks for all others."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_cell_part_that_has_ended_is_named_until_its_last_word_is_noted():
 
 
 def test_and_so_it_is_while_the_next_one_waits_for_that():
-    """Else those who end at the same time would wait for the next one, and that for them."""
+    """Otherwise entities that end at the same time would wait for each other."""
     town = Town()
     proxy, _ = town.playing()
     town.cell.say(proxy.id, cell_data(is_last=True))
@@ -109,7 +109,7 @@ def test_and_so_it_is_while_the_next_one_waits_for_that():
 
 
 def test_of_one_that_has_ended_and_is_nowhere_any_more_there_is_no_cell_part():
-    """Its base may be waiting for its note, and has lost sight of it: somebody else's frame went astray."""
+    """Its base may be waiting for its note, and has lost its place: a frame of another part went astray."""
     town = Town()
     proxy, _ = town.playing()
     town.cell.say(proxy.id, cell_data(is_last=True))

@@ -1,4 +1,4 @@
-"""`terrazzo bench aoi`: everybody sees the same crossings, and what cannot run here is left out and said."""
+"""`terrazzo bench aoi`: all contenders see the same crossings, and one that cannot run here is left out by name."""
 
 import os
 

@@ -33,7 +33,7 @@ BASE_PART, CELL_PART = PartId(EntityId(ENTITY), Part.BASE), PartId(EntityId(ENTI
 
 
 class BaseSide(ClusterApp):
-    """One base with a client that has a real view, as far as the stand-in can tell."""
+    """One base with a client that has a real view, as far as the stand-in has one."""
 
     def __init__(self, me, host, game):
         super().__init__(me, host)

@@ -1,4 +1,4 @@
-"""`terrazzo bench cell` in small: the world around the CellApp is what it says it is, and the figures are there."""
+"""`terrazzo bench cell` in small: the world around the CellApp has the described properties, and the figures exist."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`terrazzo bench migrate` in small: players go over and back, and hear something in each tick."""
+"""`terrazzo bench migrate` in small: players go over and back, and get something in each tick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of a client's session plays what it says that it plays."""
+"""The benchmark of a client's session plays the traffic that it describes."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_blows_by_key_and_by_click_are_felt_and_seen_by_others(plaza: str, brows
     radius_m = una.evaluate("async () => (await fetch('/api/cluster')).json()")["area_radius_m"]
     wait_for_log(una, "^Vic comes into sight")
     wait_for_log(wil, "^Vic comes into sight")
-    click_on(una, vic, radius_m)  # who is on one's own side is not struck, but walked to
+    click_on(una, vic, radius_m)  # a body of the same side is not struck, but walked to
     wait_until_still(una)
     assert 0.5 < distance(una, vic) < 3.5, "beside it, not on it: two metres, in figures without digits"
     una.keyboard.press("t")

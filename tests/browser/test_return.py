@@ -1,4 +1,4 @@
-"""A page stays open while its world restarts: it comes back by itself, and says what it does meanwhile."""
+"""A page stays open while its world restarts: it logs in again by itself, and shows that meanwhile."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from terrazzo.wire.pairs.cellmgr_cell import SpaceTree
 from tests.cell.land import MANAGER, Land
 from tests.cell.screen import Screen
 
-# A watcher at x = 70 on cell 1 sees entity 2, whose real is at x = -1 on cell 0. Then a border jumps over the watcher,
+# A watcher at x = 70 on cell 1 sees entity 2, with its real at x = -1 on cell 0. Then a border jumps over the watcher,
 # so that it goes on at cell 2: the ground moves, not the player.
 
 

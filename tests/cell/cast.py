@@ -1,4 +1,4 @@
-"""Who is there besides the CellApps: a host, a BaseApp that only carries, managers that answer."""
+"""The peers of the CellApps: a host, a BaseApp that only carries, managers that answer."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class FakeBaseApp(ClusterApp):
 
 
 class FakeManager(ClusterApp):
-    """Both managers: writes down what it is told, says who covers a point, and where parts are."""
+    """Both managers: they record what they receive, and answer which app covers a point, and where parts are."""
 
     def __init__(self, me: AppId, host: FakeHost, base: FakeBaseApp) -> None:
         super().__init__(me, host)

@@ -12,7 +12,7 @@ from tests.cell.plain import AvatarCell
 
 @pytest.fixture
 def strict_app(monkeypatch) -> CellApp:
-    """A CellApp whose ghosts can never leave out a step."""
+    """A CellApp with ghosts that can never leave out a step."""
     apply_step = copies.apply_step
 
     def checked(body, message) -> None:
@@ -25,7 +25,7 @@ def strict_app(monkeypatch) -> CellApp:
 
 @pytest.fixture
 def hooks(monkeypatch):
-    """What the game is told, by entity, in order; also across migrations."""
+    """The hooks that have run, by entity, in order; also across migrations."""
     heard: dict[int, list[tuple]] = {}
 
     def listen(name: str, say) -> None:

@@ -1,4 +1,4 @@
-"""Delivering the scripts of a ghost in every order, to an app whose ghosts are watched at each step."""
+"""Delivers the scripts of a ghost in every order, to an app that checks its ghosts at each step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def wipe(app: CellApp) -> None:
 
 
 def in_order(script: Script, order: list[tuple[AppId, Message]]) -> list[tuple[AppId, Message]]:
-    """What a script says, in an order that was found for another of the same word."""
+    """The messages of a script, in an order that was found for another script of the same word."""
     queues = {home: iter(link) for home, link in zip(HOMES, script.links, strict=True)}
     return [(source, next(queues[source])) for source, _ in order]
 

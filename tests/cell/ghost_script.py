@@ -1,9 +1,9 @@
-"""What the homes of one real send to one app that has a ghost of it, by link; for tests that deliver it in any order.
+"""The messages of all homes of one real for one app that has a ghost of it, by link, to be delivered in any order.
 
-A script is a word of these letters, done one after the other by whoever has the real:
+A script is a word of these letters, done one after the other by the app with the real:
 
     c  a ghost is created       d  it is deleted       x  the entity is destroyed, and its ghost
-    u  a step                   m  the real moves on to the next home; old and new tell the ghost, if there is one
+    u  a step                   m  the real moves on to the next home; both send that to the ghost, if there is one
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _row(number: int) -> bytes:
 
 @cache
 def _items(number: int) -> tuple[Item, ...]:
-    """Step `number` sets `steps` to it, so that the state always tells which steps are in it."""
+    """Step `number` sets `steps` to it, so that the state always shows which steps are in it."""
     items: list[Item] = []
     state = State(AVATAR.cell_layout, lambda change: items.append(Item(-1, encode_internal(change, change.prop))))
     state["steps"] = number & 0xFFFF
@@ -74,7 +74,7 @@ def delete(epoch: int, number: int, entity: int = 1, *, is_destroyed: bool = Fal
 
 
 def offload(epoch: int, number: int, entity: int, home: AppId, floor: int) -> Offload:
-    """The real itself, whose past reaches down to `floor`."""
+    """The real itself, with a past that reaches down to `floor`."""
     part = PartId(EntityId(entity), Part.CELL)
     state = State(AVATAR.cell_layout)
     state["steps"] = number & 0xFFFF
@@ -156,7 +156,7 @@ class Script:
     # After links were broken.
 
     def said_again(self) -> list[tuple[AppId, Message]]:
-        """What each app says when its link is up again."""
+        """The messages of each app when its link is up again."""
         words: list[tuple[AppId, Message]] = []
         for app in HOMES:
             if app == self.home and self.is_ghost:

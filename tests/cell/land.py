@@ -1,4 +1,4 @@
-"""Several CellApps, a BaseApp that only carries, and clients that check what they are told; a pump between them.
+"""Several CellApps, a BaseApp that only carries, and clients that check what they get; a pump between them.
 
 The pump keeps a queue for each direction of each link. With a seed, links deliver at their own pace: what one app sent
 to another stays in order, everything else comes in any interleaving. All along, `Land` checks the promises:
@@ -109,14 +109,14 @@ class Land:
     def plant(
         self, name: str, space: int, version: int, tree: BspTree, *apps: CellApp, retiring: tuple[AppId, ...] = ()
     ) -> None:
-        """A tree of a space, as these CellApps and the manager know it from now on."""
+        """A tree of a space, for these CellApps and the manager from now on."""
         self.manager.trees[name] = (space, tree)
         for app in apps:
             app.on_message(MANAGER, SpaceTree(space, name, version, tree.pack(), retiring))
 
     @property
     def to_manager(self) -> list[Message]:
-        """What the CellAppMgr has been told."""
+        """The messages for the CellAppMgr."""
         return self.manager.heard
 
     def __getitem__(self, index: int) -> CellApp:
@@ -254,7 +254,7 @@ class Land:
             self[home].core.acting = before
 
     def walk(self, entity: int, x: float, z: float = 0.0, to: int | None = None) -> None:
-        """The entity's client says that it is there; the BaseApp may have an old idea of where the real is."""
+        """The entity's client sends ready; the BaseApp may have an old place of the real."""
         place = self.base.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
         app = self[to].me if to is not None else (place.app if place is not None else None)
         self.walks += 1
@@ -268,9 +268,9 @@ class Land:
     # The promises.
 
     def check(self, *apps: ClusterApp) -> None:
-        """After something has happened in these apps: what their reals have told is the truth about a step, and each
-        ghost shows the truth about its step. The ghosts of the other apps are as they were, so of them only those are
-        looked at whose step is new as a truth."""
+        """Called after these apps have worked. The events of their reals are the truth about a step, and each ghost
+        must equal the truth of its step. The ghosts of the other apps have not changed, so only those with a new truth
+        for their step are checked."""
         cells = [each for each in apps if isinstance(each, CellApp)]
         told = [real.body for app in cells for real in app.reals.values() if self.is_single(real) and real.is_told]
         fresh = {(body.id, body.number): body for body in told if (body.id, body.number) not in self.truth}
@@ -334,15 +334,15 @@ def covers(app: CellApp, space: int, position) -> bool:
 
 
 def told_within(away: float) -> list[str]:
-    """The properties that a client must have of another one so far away: those of levels that are farther in it may
-    have as they were, and what is told loosely may be lost."""
+    """The properties that a client must have of another entity at this distance: those of nearer levels may be older
+    ones, and unreliable ones may be lost."""
     starts = {each.label: each.start for each in AVATAR.detail_levels}
     others = (each for each in AVATAR.cell_properties if Receiver.OTHER_CLIENTS.gets(each.flags) and each.is_reliable)
     return [each.name for each in others if away <= starts.get(each.detail_level or "", inf)]
 
 
 def _share(layout: Layout, state: State, name: str):
-    """What those whom a layout is for have of a value."""
+    """The share of a value that the receivers of a layout get."""
     return share_of_value(state[name], layout.codecs[layout.index[name]])
 
 

@@ -43,7 +43,7 @@ class Item(Record):
 
 
 class Gem(Record):
-    """Of which everybody sees something else."""
+    """A property with a different share for each receiver."""
 
     kind: UInt8
     worth: Int32 = field(default=1, to=OWN_CLIENT)
@@ -195,7 +195,7 @@ class AvatarCell(Cell, of=Avatar):
 
     @remote
     async def relay(self, to: Ref, plus: Int16) -> Int32:
-        """Asks somebody else first."""
+        """Asks another entity first."""
         luck: int = await self.ref(to).tell_luck(plus)
         return 1000 + luck
 

@@ -30,7 +30,7 @@ def sail(land: Land, x: float, z: float = 0.0, yaw: float = 0.0, ship: int = SHI
 
 
 def check_aboard(land: Land, *, far_m: float = 1e-3, rider: int = RIDER) -> None:
-    """The rider's real is where the ship's is, as far as it can know."""
+    """The rider's real is at the place of the ship, as far as its cell has it."""
     body, ride = land.real(rider).body, land.real(rider).body.ride
     assert ride is not None
     ship = land.real(ride.vehicle).body

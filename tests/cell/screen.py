@@ -1,4 +1,4 @@
-"""A client's screen: what it has been told, and whether that can be true (promise P4)."""
+"""A client's screen: what it has received, and whether that can be true (promise P4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METHODS = MethodTable(SCHEMA)
 
 
 class Screen:
-    """What a client has (`sync.view`); it fails the test when the story it is told cannot be true."""
+    """A client's view (`sync.view`); it fails the test when its messages cannot be true."""
 
     def __init__(self, entity: int) -> None:
         self.id = entity

@@ -1,6 +1,6 @@
 """The stage of the table of receivers: a whole cluster in the simulator, and edits at chosen moments of migrations.
 
-    (-,+)  near, far ──────▶ (+,+)          four cells meet at 0, 0; whoever migrates goes to the right
+    (-,+)  near, far ──────▶ (+,+)          four cells meet at 0, 0; entities migrate to the right
     (-,-)  subject ────────▶ (+,-)          the cells above keep a ghost of the subject all the time
 
 There is a property for each flag, kind of change, and level of detail. In each round every one of them is changed once,
@@ -77,7 +77,7 @@ class Receiver(Enum):
 
 
 class Column(NamedTuple):
-    """One property: who may have it, how it is changed, and whether it is seen only from near."""
+    """One property: its receivers, how it is changed, and whether it is sent from near only."""
 
     flag: Flags
     kind: int
@@ -314,7 +314,7 @@ class Scene:
         real.body.core.run(real.body, "put", setattr, real.part, "position", position)
 
     def walk(self, name: str, x: float, z: float) -> dict[Receiver, Log]:
-        """Somebody goes there; what clients hear until all is quiet again."""
+        """An entity goes there; returns what clients get until all is quiet again."""
         self.logs = {each: Log() for each in Receiver}
         self.put(name, (x, 0.0, z))
         self.run(1.5)

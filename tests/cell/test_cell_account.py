@@ -27,7 +27,7 @@ def account_of(land):
 
 
 def grown(land, before):
-    """What the account has more than before; places are told all the time."""
+    """What the account has more than before; places are sent all the time."""
     now = account_of(land)
     more = {key: (now[key][0] - was[0], now[key][1] - was[1]) for key in now for was in [before.get(key, (0, 0))]}
     return {key: each for key, each in more.items() if each != (0, 0) and key[0] != "(places)"}
@@ -75,7 +75,7 @@ def test_change_without_receivers_costs_nothing():
 
 
 def test_client_that_lacks_more_than_the_headline_is_counted():
-    """Clients that are not served for some ticks hear the steps from the history."""
+    """Clients that are not served for some ticks get the steps from the history."""
     land = scene()
     before = account_of(land)
     for app in land.cells:
@@ -91,7 +91,7 @@ def test_client_that_lacks_more_than_the_headline_is_counted():
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_the_sums_are_what_was_sent(seed, monkeypatch):
-    """Whatever clients heard and whatever went to ghosts is in the account, all of it and no more."""
+    """All that clients got and all that was sent to ghosts is in the account, and nothing else."""
     land = Land(4, corner=True, seed=seed)
     heard = dict.fromkeys(("clients", "ghosts"), 0)
 

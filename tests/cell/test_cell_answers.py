@@ -190,7 +190,7 @@ def retire(land: Land, index: int) -> None:
 
 
 def has_said_empty(land: Land, index: int) -> bool:
-    """Whether this CellApp tells the manager that it has no real of the space any more."""
+    """Whether this CellApp reports to the manager that it has no real of the space any more."""
     land.host.now += 0.1
     land[index].on_tick()
     bundles = dict(land[index].outbox.drain()).get(land.manager.me, [])

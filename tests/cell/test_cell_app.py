@@ -35,7 +35,7 @@ def test_old_and_broken_trees_are_ignored():
 
 
 def test_a_border_that_jumps_over_a_crowd_moves_all_of_it():
-    """Story 14: limits in each tick, and everybody arrives."""
+    """Story 14: limits in each tick, and all entities arrive."""
     land = Land()
     for entity in range(1, 131):
         land.base.create(land[0].me, entity, (-100.0 + entity / 4, 0.0, 0.0))
@@ -51,7 +51,7 @@ def test_a_border_that_jumps_over_a_crowd_moves_all_of_it():
 
 
 def test_different_maps_do_not_play_ball():
-    """Story 8: 1 has a newer tree, in which the entity belongs to 0; 0 has not heard of it."""
+    """Story 8: 1 has a newer tree, in which the entity belongs to 0; 0 has not received it."""
     land = Land(margin_m=0.0)
     land.create(1, 10.0, on=0)
     land[1].on_message(MANAGER, SpaceTree(1, "plain", 2, land.tree.move_border((), 50.0).pack()))

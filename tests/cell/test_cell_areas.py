@@ -1,4 +1,4 @@
-"""Areas: who comes in and who leaves, what the game adds, withholds and is told."""
+"""Areas: entities that enter and leave, what the game adds and withholds, and the hooks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_area_has_a_margin_and_is_a_circle(hooks):
 
 
 def test_area_change_in_on_leaving_cell_runs_its_hooks(hooks, monkeypatch):
-    """There is no next round of hooks for who leaves in this one."""
+    """There is no next round of hooks for an entity that leaves in this one."""
     monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: part.add_to_aoi(2))
     land = Land(2, margin_m=0.0)
     land.create(1, -5.0, is_seen=True)
@@ -233,7 +233,7 @@ def test_withheld_entity_leaves_the_client_and_comes_back_in_its_present_state(h
 
 
 def test_withheld_entity_that_leaves_and_comes_again_is_shown(hooks, monkeypatch):
-    """It has left the area, and so it is withheld no more, whether its client could be told of anything or not."""
+    """It has left the area, and so it is not withheld any more, whether its client could be served or not."""
 
     def stay(part, entity):
         part.add_to_aoi(entity)
@@ -304,7 +304,7 @@ def check_two_lives(screen, hooks):
 
 @pytest.mark.parametrize("wait", [nullcontext, unserved])
 def test_entity_of_another_life_is_announced_anew(hooks, wait):
-    """Also for a client that could not be told of the first one's end before the next began."""
+    """Also for a client that could not get the end of the first life before the next began."""
     land, screen = watched_land(10.0)
     with wait(land):
         live_again(land, 11.0, name="again")
@@ -360,7 +360,7 @@ def test_entity_that_waits_to_enter_may_be_added_and_removed(hooks):
 
 @pytest.mark.parametrize("hall", [0, 1])
 def test_area_in_another_space_has_no_entity_of_the_former_one(hooks, hall):
-    """Someone who has gone there before is met again; who stays is not seen any more, and aliases rest."""
+    """An entity that has jumped there before enters again; one that stays leaves, and aliases are not used again."""
     land = Land(2, hall=hall)
     screen = land.create(1, -20.0, is_seen=True)
     land.create(2, -30.0)

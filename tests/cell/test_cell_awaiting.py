@@ -200,11 +200,11 @@ def test_number_of_open_questions_is_limited(land, monkeypatch):
     assert land.part(1).events == [12, 12]
 
 
-# On whose behalf.
+# The callers of the method.
 
 
 def test_the_caller_is_the_same_after_an_await(land, monkeypatch):
-    """Whoever takes 0 for a server must not be deceived by a client that lets it wait."""
+    """Code that takes 0 for a server must not be deceived by a client that makes it wait."""
 
     async def poke(part: AvatarCell, times: int) -> None:
         before = part.caller

@@ -1,4 +1,4 @@
-"""Walking across a border: who sees it, what goes along, what happens when links have their own pace."""
+"""Walking across a border: the clients that see it, the state that moves, and links with different delays."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_links_at_their_own_pace(seed):
 
 @pytest.mark.parametrize("seed", range(3 if IS_PLAIN else 8))
 def test_walk_around_a_corner_of_four_cells(seed):
-    """Everybody changes cells all the time, in all directions, and some links fall far behind."""
+    """All entities change cells all the time, in all directions, and some links fall far behind."""
     land = Land(4, seed=seed, margin_m=0.0, corner=True)
     rng = random.Random(seed)
     for entity in range(1, 6):
@@ -97,7 +97,8 @@ def test_walk_around_a_corner_of_four_cells(seed):
 @pytest.mark.parametrize("is_lost", [False, True])
 @pytest.mark.parametrize("steps", [2, 100])
 def test_the_real_overtakes_the_steps_of_the_home_before_the_last(is_lost, steps, monkeypatch):
-    """0 → 1 → 3, while what 0 told 3 is still on its way: what its past tells is known; for the rest it waits."""
+    """0 → 1 → 3, while the messages of 0 for 3 are on their way: the steps in the past are applied; for the others 3
+    waits."""
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 64)
     land, watcher, (start, first, last) = cornered()
     land.block(start, last)
@@ -127,7 +128,7 @@ def test_the_real_overtakes_the_steps_of_the_home_before_the_last(is_lost, steps
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
 def test_a_walker_that_oscillates_two_metres_across_a_border(seed):
-    """With a margin of 0 it migrates each time, with the default never; nobody who watches can tell."""
+    """With a margin of 0 it migrates each time, with the default never; no client sees a difference."""
     counts = {}
     for margin_m in (0.0, OFFLOAD_MARGIN_M):
         land = Land(seed=seed, margin_m=margin_m)

@@ -1,4 +1,4 @@
-"""How much a client is told: bytes a tick, in the long run; less when the app is behind; and enough aliases."""
+"""How much a client is sent: bytes a tick, in the long run; less when the app is behind; and enough aliases."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_places_are_sent_when_they_change_and_now_and_then():
 
 
 def test_in_the_long_run_a_client_gets_what_it_is_allowed():
-    """Forty move all the time, each told exactly: far more than fits."""
+    """Forty entities move all the time, each sent in full: far more than fits."""
     land, screen = crowd(40)
     allowed = 20_000 / 8 * TICK_S
     assert len(screen.seen) == 40

@@ -16,7 +16,7 @@ from terrazzo.wire.pairs.cell_cell import PackedController
 
 
 class Stage(Any):  # type: ignore[misc]
-    """A real in an area and whom it walks to, without an app."""
+    """A real in an area and the target of its walks, without an app."""
 
     def __init__(self) -> None:
         self.area = Area()

@@ -14,7 +14,7 @@ def ask(land: Land, *, on: int = 0, x: float = -20.0, life: int = 1) -> None:
 
 
 def reach(land: Land, on: int = 0) -> None:
-    """What the base says comes through; what the CellApp answers does not."""
+    """The messages of the base arrive; the answers of the CellApp do not."""
     land.tick(land.base)
     land.deliver(land.base.me, land[on].me)
     land.broken.add((land[on].me, land.base.me))

@@ -1,4 +1,4 @@
-"""Where parts live, as a CellApp knows it, and who is told when they are gone."""
+"""The places of parts in a CellApp, and which apps get their ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_bodies_here_are_known_and_others_are_asked_for(land):
 
 def test_part_with_a_newer_place_than_its_ghost_is_located(land):
     app = land[0]
-    app.switchboard.learn(part(2), app.bodies[2].epoch + 5, land[1].me)  # more than the ghost here knows
+    app.switchboard.learn(part(2), app.bodies[2].epoch + 5, land[1].me)  # newer than the place of the ghost here
     app.exchange.locate(part(2))
     assert len(app.requests) == 1
 
@@ -62,7 +62,7 @@ def test_a_report_names_the_method_though_the_entity_was_never_here(land):
 
 
 def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
-    """Its mailbox is here, and learns that a call has met nobody, while the real waits for its ghost to catch up."""
+    """Its mailbox is here and gets an undelivered call, while the real waits for its ghost to catch up."""
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 0)
     land = Land(4, corner=True)
     land.create(1, -5.0, -5.0)

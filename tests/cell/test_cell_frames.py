@@ -10,7 +10,7 @@ def test_mail_for_a_ghosts_real_is_passed_on():
     land.create(2, 10.0)
     land.settle()
     assert (land.home(1), land.home(2)) == (0, 1)
-    # A BaseApp that has never heard of 2 looks for it where the caller's own real is.
+    # A BaseApp without a place of 2 sends to the home of the caller's own real.
     land.base.switchboard.places[PartId(EntityId(2), Part.CELL)].app = land[0].me
     land.base.call(1, "poke", 3, caller=1, to=2)
     land.step(5)

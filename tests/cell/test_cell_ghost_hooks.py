@@ -1,4 +1,4 @@
-"""What a game hears of its ghosts: that they begin and end, in pairs, and of their properties."""
+"""The hooks of ghosts: they run in pairs for beginning and end, and for changes of properties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ heard: list[tuple] = []
 
 
 class WatchedCell(AvatarCell):
-    """Each step is complete when it is heard of."""
+    """Each step is complete when its hook runs."""
 
     def on_ghost_changed(self, name, old) -> None:
         heard.append((name, old, self._state[name], self.position.x))

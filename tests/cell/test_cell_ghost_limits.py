@@ -1,4 +1,4 @@
-"""Ghosts: what waits is bounded in number and time, what cannot be is refused, what is old is forgotten."""
+"""Ghosts: held messages are bounded in number and time, impossible ones are refused, old ones are dropped."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def places(epoch: int, number: int) -> GhostPlaces:
 
 
 def said(land: Land) -> list[tuple[int, Message]]:
-    """What the app has to say to other CellApps, by their index."""
+    """The messages of the app for other CellApps, by their index."""
     found: list[tuple[int, Message]] = []
     for peer, bundles in land[0].outbox.drain():
         for bundle in bundles if peer in (A, B) else ():
@@ -116,8 +116,8 @@ def test_creation_behind_a_gap_is_taken_in_the_end():
 
 @pytest.mark.parametrize("is_snapshot", [True, False])
 def test_new_life_behind_a_gap_is_another_ghost(is_snapshot):
-    """The end of the old one was lost, and the newest epoch heard of is of the new one. Clients see one leave and the
-    other come; they are not told places of the new one as if they were of the old."""
+    """The end of the old one was lost, and the newest epoch received is of the new one. Clients see one leave and the
+    other enter; they get no places of the new one for the old."""
     land = Land(1)
     watcher = land.create(2, 30.0, is_seen=True)
     land[0].on_message(A, create(0, 3))
@@ -132,7 +132,7 @@ def test_new_life_behind_a_gap_is_another_ghost(is_snapshot):
 
 
 def test_end_of_a_replaced_ghost_has_no_later_epoch_than_its_successor():
-    """A later home has been heard of. The next one's end is the later one, and keeps its last words."""
+    """A message about a later home has come. The next one's end is the later one, and keeps its last events."""
     land = Land(1)
     land[0].on_message(A, create(0, 3))
     land[0].on_message(B, NextReal(1, LIFE + 1, D))
@@ -212,7 +212,7 @@ def test_a_list_may_cost_others_what_they_hold(monkeypatch):
 
 
 def test_the_last_words_of_one_that_has_gone_on_are_not_its_end():
-    """Whoever has its real by now has said that there is a ghost here: that one is on its way, and asked for."""
+    """The present home has sent that there is a ghost here: its creation is on its way, and requested."""
     land = Land(1)
     land[0].on_message(A, create(0, 3))
     land[0].on_message(B, SetReal(1, 1, 4))
@@ -260,7 +260,7 @@ def test_home_that_answers_at_last_is_asked_again():
 
 
 def test_the_next_real_must_say_so_itself():
-    """The former real's word names it; what it said itself may have been lost before, a deletion perhaps."""
+    """A message of the former home names it; its own messages may have been lost before, a deletion perhaps."""
     land = Land(1)
     land[0].on_message(A, create(0, 1))
     land[0].on_message(A, NextReal(1, 1, B))
@@ -343,7 +343,7 @@ def test_a_ghost_may_come_before_the_tree_of_its_space():
 
 @pytest.mark.parametrize("message", [create(1, 3), create(1, 2), delete(1, 3)])
 def test_message_that_cannot_be_early_is_not_held(monkeypatch, message):
-    """Whoever holds what has its turn would take it and hold it again, for ever."""
+    """A message that is held although it is due would be taken and held again, for ever."""
     land = Land(1)
     ghosts = land[0].receiver
     land[0].on_message(A, create(0, 3))
@@ -353,7 +353,7 @@ def test_message_that_cannot_be_early_is_not_held(monkeypatch, message):
 
 
 def test_snapshot_that_mends_a_gap_has_the_whole_past(monkeypatch):
-    """A ghost that is far behind must not make those who watch it miss what is still known."""
+    """A ghost that is far behind must not make its watchers miss steps that still exist."""
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 20)
     land = Land(2)
     land.create(1, -10.0)

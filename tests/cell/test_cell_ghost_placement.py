@@ -40,7 +40,7 @@ def test_a_ghost_is_where_the_square_reaches_and_stays_a_little_longer():
 
 
 def test_a_ghost_lingers_where_the_ground_has_moved_away():
-    """Who is still there, far outside its cell, goes on seeing it; its app hears later of the tree than the other."""
+    """A witness that is still far outside its cell goes on seeing it; its app gets the tree later than the other."""
     land = Land(3)
     screen = land.create(1, 20.0, is_seen=True)
     land.create(2, -10.0)
@@ -155,7 +155,7 @@ def test_no_ghost_is_made_over_a_link_that_is_broken():
 
 @pytest.mark.parametrize("what", ["steps", "deletion", "creation", "destruction", "offload"])
 def test_after_a_broken_link_everything_is_made_good(what):
-    """Whatever was lost with the link: in the end the ghosts are as they should be, and who watches knows."""
+    """Whatever was lost with the link: in the end the ghosts equal their reals, and clients have that state."""
     land = Land(3)
     watcher = land.create(2, 30.0, is_seen=True)
     land.create(1, -300.0 if what == "creation" else -20.0)

@@ -101,7 +101,7 @@ def test_any_lost_message_is_mended(strict_app):
 
 @pytest.mark.parametrize("knows_the_next", [True, False])
 def test_any_lost_message_in_any_order_is_mended(strict_app, knows_the_next):
-    """Who had the real may remember where it went, or nothing at all."""
+    """A former home may have the next place of the real, or none."""
     entity = 0
     for word in scripts(3 if IS_PLAIN else 4):
         for order in interleavings(Script(word, 0).links):

@@ -53,7 +53,7 @@ class Realm(Land):
         self.change(lambda: self.mgr.retire_cell("plain", self.id(index)))
 
     def check_homes(self) -> None:
-        """At rest each real is where the manager's tree says, or within the margin; nobody is on the way out."""
+        """At rest each real is where the manager's tree puts it, or within the margin; no real is leaving."""
         tree = self.mgr.tree_of("plain")
         for entity in self.base.created:
             home = self.home(entity)
@@ -216,8 +216,9 @@ def test_the_ground_moves_all_the_time_on_a_hostile_network(seed):
 
 
 def test_ghosts_of_reals_on_their_way_delay_cell_empty():
-    """A real leaves for the second with a ghost on the third, which leaves the space. The second has said that nothing
-    of its own is there; the first, which is rid of the real, may not say so before the real has come."""
+    """A real leaves for the second with a ghost on the third, which leaves the space. The second has reported that it
+    has no more ghosts there; the first, which has sent the real away, may not report that before the real has
+    arrived."""
     land = Land(3)
     land.create(1, -5.0)
     land.settle()

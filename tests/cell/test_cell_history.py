@@ -1,4 +1,6 @@
-"""Histories: what a client may still be told, what is gone, and what another copy goes on with. And aliases."""
+"""Histories: steps that a client may still get, steps that are gone, and what another copy goes on with. And
+aliases.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def test_a_new_copy_takes_over_what_was_before():
 
 
 def test_news_of_a_copy_without_steps_begin_at_its_floor():
-    """Whoever has less must be told anew, so it has to be found out."""
+    """A client with less must get all anew, so the gap must be detected."""
     body = body_at(9)
     body.adopt(Past(9, (), ((0, 8),)))
     assert body.space.area.news(body.slot) == 9

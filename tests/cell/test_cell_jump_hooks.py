@@ -12,7 +12,7 @@ LEAVING = [("leaving cell", "plain"), ("out", 2, "plain"), ("far", 5, 2, "plain"
 
 @pytest.fixture
 def told(monkeypatch):
-    """What entity 1 is told, in order, each with the space that it is in by then."""
+    """The hooks of entity 1, in order, each with the space that it is in by then."""
     heard: list[tuple] = []
 
     def listen(name: str, *words, of=lambda *args: args) -> None:

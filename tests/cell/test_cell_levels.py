@@ -1,4 +1,4 @@
-"""Level of detail, and in which manner changes, calls and places are told: by distance, the latest only, or loosely.
+"""Levels of detail, and how changes, calls and places are sent: by distance, latest-only, or unreliably.
 
 An avatar's badge belongs to the level "near" (20 m, hysteresis 5), its crest to "middle" (50 m, hysteresis 5). Cells
 are side by side along x, so that it is z that takes an entity through the levels wherever it is at home.
@@ -18,7 +18,7 @@ SHIVER = AVATAR.cell_layout.index["shiver"]
 
 
 def words(events: list[Event]) -> list[tuple[int, Told]]:
-    """What they are about and tell; where they are counted is each app's own business."""
+    """The entity and content of events; the rows in which they are counted differ from app to app."""
     return [(each.subject, each.told) for each in events]
 
 
@@ -40,12 +40,12 @@ class Meeting:
         self.screen.hear = listen
 
     def go(self, z: float) -> list[tuple]:
-        """What the client of 1 is told while 2 goes there."""
+        """The messages for the client of 1 while 2 goes there."""
         x = self.land.real(2).body.position[0]
         return self.told(lambda: self.land.put(2, x, z))
 
     def set(self, name: str, *values: object) -> list[tuple]:
-        """What it is told when a property is given these values, one after the other, in one tick."""
+        """The messages when a property gets these values, one after the other, in one tick."""
 
         def change(part) -> None:
             for value in values:
@@ -118,7 +118,7 @@ def test_a_level_is_kept_until_a_little_farther_out():
 
 
 def test_changes_inside_a_value_go_on_where_they_ended():
-    """A nested change means something only to who has the value that it was made in."""
+    """A nested change can only be applied to the value that it was made in."""
     meeting = Meeting(10.0, crest=[1])
     meeting.go(70.0)
     meeting.land.do(2, lambda part: part.crest.append(2))
@@ -291,7 +291,7 @@ def test_unreliable_value_that_is_too_long_is_sent_reliably():
 
 @pytest.mark.parametrize("steps", [("pose", "shiver"), ("shiver", "pose"), ("shiver",)])
 def test_client_that_was_not_served_gets_an_unreliable_value_with_the_next_change(steps):
-    """What was not kept is no part of the headline that follows, whatever else was told before."""
+    """An event that was not kept is not part of the next headline, whatever else was sent before."""
     meeting = Meeting(10.0)
     meeting.land.witness(1).sent.budget.deficit = 1e6
     for name in steps:
@@ -304,7 +304,7 @@ def test_client_that_was_not_served_gets_an_unreliable_value_with_the_next_chang
 
 
 def test_new_ghost_has_the_stamps_of_unreliable_changes():
-    """The witness comes to a cell whose copy of the other one was made after a change that was told loosely."""
+    """The witness comes to a cell with a copy of the other one that was made after an unreliable change."""
     meeting = Meeting(10.0)
     land, here = meeting.land, meeting.land[0].bodies[2]
     meeting.set("pose", 1)

@@ -1,4 +1,4 @@
-"""The mail of a real: in order, from whoever may say it, and given back when nobody is there to read it."""
+"""The mail of a real: in order, from allowed senders only, and given back when there is no real to read it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def land():
 
 
 def test_calls_after_the_end_are_given_back_to_each_caller(land, monkeypatch):
-    """The calls after the one that destroyed the entity were not made, and their callers hear of it."""
+    """The calls after the one that destroyed the entity were not made, and are reported to their callers."""
 
     def hit(part: AvatarCell, power: int) -> None:
         part.taken.append(power)

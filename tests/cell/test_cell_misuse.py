@@ -1,4 +1,4 @@
-"""What a game's code gets wrong about its bodies, and what it is told then."""
+"""Wrong uses of bodies by a game's code, and the errors that they raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients say about where they are: believed, refused, passed on, and carried over borders."""
+"""Positions that clients send: accepted, refused, forwarded, and carried over borders."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_false_value_of_on_move_refuses(field, monkeypatch, answer, x):
 
 
 def test_a_veto_cannot_be_awaited(field, monkeypatch):
-    """Where a game is loaded it is told so; what hides there is refused here."""
+    """Loading a game reports this; a case that loading does not detect is refused here."""
 
     async def on_move(part: AvatarCell, position) -> bool:
         return True
@@ -180,7 +180,7 @@ def test_each_space_has_its_own_clients():
 
 
 def test_a_border_is_no_place_to_cheat_at():
-    """The allowance that was used up here is not there again on the other side; nor is a correction forgotten."""
+    """The allowance that was used up here is not there again on the other side; nor is a correction lost."""
     land = Land()
     land.create(1, -2.0, is_seen=True)
     land.step(30)

@@ -1,6 +1,7 @@
 """Every method of a cell part × every odd value: it is refused in the game's own call, with an error that names the
-argument; or it is taken, and the entity ticks, crosses a border, is told to ghosts and clients, and gives its values to
-its base. Nothing that a game passes ends a CellApp or loses a real."""
+argument; or it is taken, and the entity ticks, crosses a border, is sent to ghosts and clients, and gives its values to
+its base. Nothing that a game passes ends a CellApp or loses a real.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offloads: what is kept, refused, restored, sent twice; what the game hears; jumps."""
+"""Offloads: kept, refused, restored, sent twice; the hooks of migration; jumps."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_offload_that_does_not_decode_is_brought_back():
 
 @pytest.mark.parametrize("jump", [Jump(7, (0.0, 0.0, 0.0), STILL), Jump(2, (999.0, 0.0, 0.0), STILL)])
 def test_a_jump_that_is_refused_has_not_happened(jump):
-    """Everything is where it was: properties, ghosts, client, timers, calls; and the game is told."""
+    """Properties, ghosts, client, timers and calls are as before; and the hook has run."""
     land = Land(margin_m=0.0, hall=1)
     screen, watcher = land.create(1, -5.0, is_seen=True, gold=5), land.create(2, 20.0, is_seen=True)
     land.settle()
@@ -217,7 +217,7 @@ def test_a_refusal_is_not_taken_back_by_a_second_copy():
 
 @pytest.mark.parametrize("to", [0, 1])
 def test_a_jump_into_another_space_leaves_nothing_behind(to):
-    """Of this app or of another: its ghosts are deleted, its client hears of the new space, calls find it."""
+    """Of this app or of another: its ghosts are deleted, its client gets the new space, calls find it."""
     land = Land(2, margin_m=0.0, hall=to)
     screen, watcher = land.create(1, -5.0, is_seen=True), land.create(2, -20.0, is_seen=True)
     other = land.create(3, 20.0, is_seen=True)
@@ -278,7 +278,7 @@ def test_an_offload_is_one_message_of_reasonable_size():
 
 
 def test_no_margin_holds_in_a_cell_without_ground():
-    """A border is moved onto another: nobody makes ghosts there any more, so nobody may stay."""
+    """A border is moved onto another: no ghosts are made there any more, so no entity may stay."""
     land = Land(margin_m=3.0)
     land.create(1, 0.5, on=1)
     land.plant("plain", 1, 2, land.tree.move_border((), inf), *land.cells)

@@ -1,4 +1,4 @@
-"""Standing on another entity: who is where, on which cell, and what clients see of it."""
+"""Riding on another entity: the places, the cells, and what clients see of it."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_rider_that_is_teleported_rides_no_longer(where):
 
 
 def test_rider_back_from_another_space_rides_no_longer():
-    """A client on the cell it comes back to has not heard that it left; where it alighted was in the other space."""
+    """A client in the cell to which it comes back has not received its leave; it alighted in the other space."""
     land = Land(3, margin_m=0.0, hall=2)
     land.create(SHIP, -20.0)
     land.create(RIDER, -18.0)

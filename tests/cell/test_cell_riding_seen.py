@@ -1,4 +1,4 @@
-"""What clients see of who stands on another entity, of those that know the vehicle and of those that do not."""
+"""What clients see of riders: clients that have the vehicle and clients that do not."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_client_with_a_withheld_vehicle_gets_the_place_of_the_rider():
 
 
 def test_client_without_the_vehicle_gets_places_of_a_rider_without_a_volatile_position():
-    """Now and then, and in the end where it is; who knows the vehicle is told no more than without."""
+    """Now and then, and in the end with its last place; a client that has the vehicle gets no more than without."""
     land = eventful_land()
     land.create(SHIP, 10.0)
     land.create(RIDER, 40.0)
@@ -75,8 +75,8 @@ def test_client_without_the_vehicle_gets_places_of_a_rider_without_a_volatile_po
 
 @pytest.mark.parametrize("volatile", [Volatile(5.0, 5.0), Volatile(5.0)])
 def test_vehicle_is_sent_beyond_the_distance_of_its_type(volatile):
-    """By the own client of who stands at its other end, and by who is near that; from where it is and where it looks,
-    though its type tells nobody that. When nobody stands on it any more, it is told as it was before."""
+    """By the own client of a rider at its other end, and by clients near the rider; with place and direction, though
+    its type does not send them. Without riders it is sent as before."""
     land = volatile_land(volatile)
     land.create(SHIP, 10.0)
     own, other = land.create(RIDER, 40.0, is_seen=True), land.create(WATCHER, 42.0, is_seen=True)
@@ -117,7 +117,8 @@ def test_a_vehicle_that_comes_after_its_riders_is_followed():
 
 @pytest.mark.parametrize("land_of", [Land, eventful_land])
 def test_client_that_loses_the_vehicle_gets_the_place_of_the_rider(land_of):
-    """It was seen where the vehicle was seen, perhaps at an old place, and stands still: nobody would tell it again."""
+    """It was shown at the place of the vehicle, perhaps an old one, and stands still: its place would not be sent
+    again."""
     land = land_of()
     land.create(SHIP, 10.0)
     land.create(RIDER, 40.0)
@@ -128,13 +129,13 @@ def test_client_that_loses_the_vehicle_gets_the_place_of_the_rider(land_of):
     seen = watcher.view.others[RIDER]
     seen.position = (0.0, 0.0, 0.0)  # as if it had worked that out from an old place
     land.do(WATCHER, lambda part: part.set_aoi_radius(30.0, 1.0))
-    land.step(REFRESH + 6)  # what may be lost comes before the leave, and is told again
+    land.step(REFRESH + 6)  # an unreliable message comes before the leave, and is sent again
     assert SHIP not in watcher.view.others
     assert seen.position == pytest.approx(land.part(RIDER).position, abs=0.1)
 
 
 def test_client_that_comes_later_gets_the_ride():
-    """A new client of the rider, another who looks, and one who saw it before it boarded."""
+    """A new client of the rider, another watcher, and one that saw it before it boarded."""
     land = Land(2)
     land.create(SHIP, -20.0)
     land.create(RIDER, -22.0)

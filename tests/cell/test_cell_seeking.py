@@ -1,4 +1,4 @@
-"""A real that arrives asks for the entities that it knows and its new cell does not (`cell/ghosts/seeking.py`)."""
+"""An arriving real locates the entities of its area of which its new cell has no body (`cell/ghosts/seeking.py`)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def asked(land: Land, *entities: int, position=HERE, space: int = 1, of: int = 0
 
 
 def test_arriving_witness_gets_the_ghost_that_no_tree_asks_for():
-    """CellApp 0 never hears of the new tree. Without the question the client loses entity 2 after PATIENCE_S."""
+    """CellApp 0 never gets the new tree. Without the request the client loses entity 2 after PATIENCE_S."""
     land, screen = arrived()
     land.act(2, "step")
     land.step(PATIENCE_TICKS - 5)
@@ -187,7 +187,7 @@ def test_distant_real_answers_a_seeking_app(position, space):
 
 
 def test_no_ghost_is_made_at_an_app_that_has_left_the_space():
-    """CellApp 0 has said, or will say, that nothing of its own goes to cell 2 any more."""
+    """CellApp 0 has reported, or will report, that it sends nothing to cell 2 any more."""
     land = grounded()
     land[0].on_message(MANAGER, SpaceTree(1, "plain", 2, stripes([land[0].me, land[1].me]).pack()))
     assert land[0].former.has_left(1, land[2].me)

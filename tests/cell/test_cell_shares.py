@@ -1,6 +1,6 @@
-"""Fields of different audience: real, ghost, own client and other clients each have their share, and no more.
-
-`gems` goes to all, and of a Gem `kind` does; `worth` is for the own client, `hardness` for ghosts, `flaw` for nobody.
+"""Fields of different audience: real, ghost, own client and other clients each have their share, and no more. `gems` is
+for all clients, and so is `kind` of a Gem; `worth` is for the own client, `hardness` for ghosts, `flaw` for no
+receiver.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WORTH = 0x51525354
 
 
 class Watched(Land):
-    """The owner of gems, one who looks on from its cell, and one from the next, who sees it as a ghost."""
+    """The owner of gems, a watcher in its cell, and one in the next cell, which has a ghost of it."""
 
     def __init__(self) -> None:
         self.passed: list[bytes] = []
@@ -45,7 +45,7 @@ class Watched(Land):
         return self[1 if self.home(OWNER) == 0 else 0].bodies[OWNER].state["gems"]
 
     def heard(self, name: str = "gems") -> tuple[int, int, int]:
-        """How often the clients were told of it."""
+        """The number of messages for clients about it."""
         own, near, across = (screen.count(name, OWNER) for screen in (self.own, self.near, self.across))
         return own, near, across
 
@@ -67,7 +67,7 @@ def fields(gems, name: str) -> list:
 
 
 def check_shares(land: Watched) -> None:
-    """Who has what of the gems that the real has."""
+    """What each receiver has of the gems of the real."""
     real = land.part(OWNER).gems
     count = len(real)
     own, near, across, ghost = (

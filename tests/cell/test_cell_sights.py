@@ -1,4 +1,4 @@
-"""What a game's code says about what an entity sees: the client's area, triggers; and its mistakes."""
+"""How a game's code controls what an entity sees: the client's area, triggers; and wrong uses."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def test_a_ghost_that_cannot_be_mended_goes(monkeypatch):
     assert 1 not in land[1].bodies
 
 
-# What the base is told.
+# The messages for the base.
 
 
 def test_base_gets_a_notice_when_its_properties_are_too_large():
@@ -253,7 +253,7 @@ def test_the_last_word_goes_however_much_waits():
     assert len(land.base.data_of(1)[0].properties) > 0
 
 
-# What clients are told.
+# The messages for clients.
 
 
 def sent_away(land, entity):

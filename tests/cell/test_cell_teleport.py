@@ -1,4 +1,4 @@
-"""Teleports: far away, into another space, beside somebody; what fails leaves everything as it was."""
+"""Teleports: far away, into another space, beside an entity; one that fails changes nothing."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def test_far_away_in_the_same_space(land):
 
 @pytest.mark.parametrize("is_near", [True, False])
 def test_entity_near_both_places_is_waited_for(is_near):
-    """Its ghost is on the way to the new cell, which does not make it leave. Who is far from there leaves at once."""
+    """Its ghost is on the way to the new cell, which does not make it leave. An entity far from there leaves at
+    once."""
     land = Land(4, corner=True)
     there, here, to = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
     screen = land.create(1, 5.0, -5.0, is_seen=True)
@@ -128,7 +129,7 @@ def test_teleport_beside_an_entity_of_the_same_cell(land):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_teleport_beside_an_entity_that_moves_meanwhile(seed):
-    """The question follows whoever is asked; the answer follows whoever asked, who walks over a border."""
+    """The question follows its callee; the answer follows the asking entity, which walks over a border."""
     land = Land(3, hall=2, seed=seed)
     land.create(1, -1.0, is_seen=True)
     land.create(3, 10.0, space=2)
@@ -180,7 +181,7 @@ def test_the_second_wish_takes_the_place_of_the_first(land):
 
 
 def test_teleport_in_on_leaving_cell_replaces_the_former(land, monkeypatch):
-    """In `on_leaving_cell`; the same wish again is no other, or it would never leave."""
+    """In `on_leaving_cell`; the same goal again does not replace the teleport, or it would never leave."""
     goal = ["plain", (-310.0, 0.0, 0.0)]
     monkeypatch.setattr(AvatarCell, "on_leaving_cell", lambda part: part.teleport(*goal), raising=False)
     land = Land(3, hall=2)
@@ -279,7 +280,7 @@ def test_an_app_that_is_out_of_reach(land, monkeypatch):
 
 @pytest.mark.parametrize("is_known", [True, False])
 def test_teleport_goal_out_of_reach_is_located_again(is_known):
-    """The ground moves: somebody else has the point now, and can be reached."""
+    """The cells change: another app covers the point now, and can be reached."""
     land = Land(3, hall=1)
     land.create(1, -300.0)
     land.settle()
@@ -343,7 +344,7 @@ def test_teleport_beside_an_entity_is_kept_within_bounds(land):
 
 
 def test_the_ground_moves_under_a_teleport(land):
-    """The tree here is older than that of the destination, who passes it on."""
+    """The tree here is older than that of the destination, which sends the entity on."""
     tree = land.tree.move_border((1,), 450.0)
     for app in land.cells[1:]:
         app.on_message(MANAGER, SpaceTree(1, "plain", 2, tree.pack()))
@@ -374,7 +375,7 @@ def test_wrong_arguments_of_teleport_raise(land, act, words):
 
 @pytest.mark.parametrize("seed", range(15))
 def test_teleports_on_a_hostile_network_lose_nothing(seed):
-    """Everybody jumps all the time, at different paces of all links: nothing is lost, no step is missed."""
+    """All entities jump all the time, with different delays of all links: nothing is lost, no step is missed."""
     land = Land(3, hall=2, seed=seed)
     for entity, x in ((1, -50.0), (2, 20.0), (3, 300.0)):
         land.create(entity, x, is_seen=True)
@@ -394,7 +395,7 @@ def test_teleports_on_a_hostile_network_lose_nothing(seed):
 
 
 def left_behind(land: Land) -> Screen:
-    """Entity 1 is on cell 0, and its ghost on cell 1, which a client sees, does not hear of its latest step."""
+    """Entity 1 is on cell 0; its ghost on cell 1, which a client sees, does not get its latest step."""
     land.create(1, -20.0)
     watcher: Screen = land.create(2, 20.0, is_seen=True)
     land.settle()
@@ -406,7 +407,7 @@ def left_behind(land: Land) -> Screen:
 
 
 def test_last_words_are_not_of_another_space():
-    """Its ghost misses a step, asks, and hears how the story went on: elsewhere, where this client is not."""
+    """Its ghost misses a step, requests it, and gets the later steps: they are elsewhere, out of this client's area."""
     land = eventful_land(3, margin_m=0.0, hall=2)
     watcher = left_behind(land)
     land.act(1, "teleport", "hall", (5.0, 0.0, 5.0))
@@ -445,7 +446,7 @@ def step_of(number, event):
 
 
 def test_client_gets_the_place_of_an_entity_back_from_another_space():
-    """The latest place that was told is one of the other space."""
+    """The last place that was sent is one of the other space."""
     land = eventful_land(3, margin_m=0.0, hall=2)
     land.create(1, -20.0)
     land.settle()

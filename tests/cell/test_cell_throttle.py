@@ -1,4 +1,6 @@
-"""An app with more to do than it has time for: it tells its clients less, ticks are in time, nobody's story stops."""
+"""An app with more work than time: it sends its clients less, ticks are in time, every client goes on getting
+messages.
+"""
 
 import pytest
 
@@ -10,7 +12,7 @@ WAIT_MAX = round(1 / THROTTLE_MIN)
 
 
 class Core:
-    """The core of the one app of a land, whose clients are 1, 2, …: each time that one is served takes so long."""
+    """The core of the one app of a land, with clients 1, 2, …: serving each of them takes so long."""
 
     def __init__(self, clients, serve_s, rest_s=0.0):
         self.land = Land(1)
@@ -31,7 +33,7 @@ class Core:
         self._serve(real)
 
     def ticks(self, count):
-        """Who is served in each of them, and how long it takes."""
+        """The clients that are served in each tick, and how long it takes."""
         ticks = []
         for _ in range(count):
             self.served, before = [], self.used_s

@@ -1,4 +1,4 @@
-"""Proximity triggers: who comes and goes, and what becomes of it when somebody moves to another cell."""
+"""Proximity triggers: entities that enter and leave, also when one of the two moves to another cell."""
 
 from __future__ import annotations
 

@@ -96,7 +96,8 @@ OTHER = 2
 
 
 class Play:
-    """The record of one client, whose entry of another entity is brought into a state by the events that lead there."""
+    """The record of one client, with an entry of another entity that is brought into a state by the events that lead
+    there."""
 
     def __init__(self, state: EntryState) -> None:
         self.land = Land(1)

@@ -117,7 +117,7 @@ def test_story_22_entity_missing_after_a_jump_is_not_waited_for():
 
 
 def test_entity_that_the_client_never_wanted_is_described_after_a_while():
-    """Its answer may be lost with a body or a link; nobody stays announced for ever."""
+    """Its answer may be lost with a body or a link; no entity stays announced for ever."""
     land = Land(1)
     tell = land.base.tell
     vars(land.base)["tell"] = lambda entity, message: isinstance(message, ClientWants) or tell(entity, message)

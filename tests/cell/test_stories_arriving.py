@@ -39,7 +39,7 @@ def test_story_21_a_cell_that_is_behind_what_the_client_has_waits():
 
 
 def test_story_21_place_of_a_ghost_that_is_behind_is_ignored():
-    """The client knows it as near; where this cell has it, it is far outside. It is not made to leave and come back."""
+    """The client has it as near; in this cell it is far outside. It is not made to leave and come back."""
     land = Land(3, ghost_distance_m=300.0)
     screen = land.create(1, 70.0, is_seen=True)
     land.create(2, -50.0)
@@ -143,7 +143,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
 
 
 def test_story_21_area_after_a_jump_is_computed_in_the_next_round(hooks):
-    """Nobody waits for it, but it comes before that."""
+    """It is not waited for, but it comes before that."""
     land = Land()
     screen = land.create(1, -10.0, is_seen=True)
     land.create(2, 30.0)
@@ -172,7 +172,7 @@ def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
 
 
 def test_story_21_a_grave_from_before_is_no_reason_to_leave():
-    """There was a ghost, which had been told all that the client has; the next one is on its way."""
+    """There was a ghost with all that the client has; the next one is on its way."""
     land, screen = watching(300.0)
     land[0].placement.delete(land.real(2), land[2].me)
     land.tick(land[0])

@@ -43,7 +43,7 @@ def test_story_02_death_of_the_wrong_ghost(strict_app):
 
 
 def test_story_03_two_creators(strict_app):
-    """Old and new real both create a ghost: the higher epoch wins, and the other's confirmation says so."""
+    """Old and new real both create a ghost: the higher epoch wins, and the other gets that as its confirmation."""
     for word in ("cdmc", "cudmc", "cdmcdmc", "cdmumc"):
         check_word(strict_app, word, 1)
 
@@ -108,7 +108,7 @@ def test_story_05_destroyed_while_a_link_is_slow_or_broken(is_broken):
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
 def test_story_06_the_reals_own_old_ghost(seed):
-    """A was real, is a ghost now, and hears from B of everything, its own last changes included: once."""
+    """A was real, is a ghost now, and gets all steps from B, its own last changes included: each is applied once."""
     land = Land(seed=seed, margin_m=0.0)
     near, far = land.create(2, -10.0, is_seen=True), land.create(3, 10.0, is_seen=True)
     land.create(1, -1.0)

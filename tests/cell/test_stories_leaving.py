@@ -95,7 +95,7 @@ def test_story_24_a_change_and_the_client_in_one_tick():
 
 @pytest.mark.parametrize("ticks", range(6))
 def test_story_24_changes_and_calls_before_the_description(ticks):
-    """Nothing of them is told before; the description has them, and what comes after it is told once."""
+    """Changes before it are not sent; the description has them, and later ones are sent once."""
     land, screen = watched_land(200.0)
     land.put(2, 10.0)
     for _ in range(ticks):
@@ -116,7 +116,7 @@ def test_story_24_announced_in_one_cell_and_described_in_the_next():
     screen = land.create(1, -5.0, is_seen=True)
     land.create(2, -200.0)
     land.settle()
-    land.blocked.add((land.base.me, land[0].me))  # the client's wish does not come through
+    land.blocked.add((land.base.me, land[0].me))  # the client's want does not arrive
     land.put(2, -20.0)
     land.step(3)
     assert screen.events == [("player",)]
@@ -171,7 +171,7 @@ def test_a_client_that_remembers_gets_what_has_changed():
 
 
 def test_memory_of_a_withheld_entity_is_dropped():
-    """It was wanted, and then withheld before it could be described: the client may have forgotten it when it is shown
+    """It was wanted, and then withheld before it could be described: the client may have dropped it when it is shown
     again."""
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
@@ -190,7 +190,7 @@ def test_memory_of_a_withheld_entity_is_dropped():
 
 
 def test_pending_message_about_an_entity_is_noted_once():
-    """Whatever happens to one of whom the client cannot be told yet."""
+    """Any events of an entity while its client cannot be served."""
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.settle()

@@ -26,7 +26,7 @@ def border_at(land: Land, x: float) -> BspTree:
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_story_07_there_and_back(seed):
-    """A → B → C → A, while A hears nothing from B: it comes home before it is known to have arrived anywhere."""
+    """A → B → C → A, while A gets nothing from B: it comes home before its first arrival is confirmed."""
     land = Land(4, seed=seed, margin_m=0.0, corner=True)
     a, b = land.corner(-1, -1), land.corner(1, -1)
     watcher = land.create(2, -6.0, -6.0, is_seen=True)
@@ -56,7 +56,7 @@ def test_story_07_there_and_back(seed):
 
 
 def test_story_08_different_maps():
-    """A's tree says B, B's newer tree says A: nobody plays ball faster than the minimum stay."""
+    """A's tree has it at B, B's newer tree at A: it goes to and fro no faster than the minimum stay."""
     land = Land(2, margin_m=0.0)
     land.create(1, -5.0)
     land.settle()
@@ -172,7 +172,7 @@ def test_story_10_the_destination_dies_with_the_entity_in_the_air():
 
 
 def test_story_10_messages_of_the_dead_destination_are_undone():
-    """B had taken it in and told C of it, but died before A heard of that."""
+    """B had taken it in and sent that to C, but died before A got the answer."""
     land, watcher, (a, b, c) = cornered()
     land.block(b, a)
     land.put(1, 5.0, -5.0)
@@ -225,7 +225,7 @@ def test_story_11_offload_while_being_called():
 
 @pytest.mark.parametrize("what", ["destroy", "put back", "change", "teleport", "raise"])
 def test_story_12_offload_inside_a_callback(monkeypatch, what):
-    """on_leaving_cell may do anything: what it did goes along, and who should not leave does not."""
+    """on_leaving_cell may do anything: its changes move along, and an entity that must not leave stays."""
     acts = {
         "destroy": lambda part: part.destroy(),
         "put back": lambda part: setattr(part, "position", (-5.0, 0.0, 0.0)),
@@ -295,7 +295,7 @@ def test_story_13_a_timer_due_in_the_tick_of_departure(delay):
 
 
 def test_story_14_thousand_at_once(monkeypatch):
-    """A border jumps over a crowd: so many leave in a tick and no more, everybody's turn comes, and all arrive."""
+    """A border jumps over a crowd: a limited number leaves in a tick, each entity has its turn, and all arrive."""
     most, crowd = 15, 50
     monkeypatch.setattr(offload, "OFFLOADS_MAX", most)
     land = Land(2, margin_m=0.0)
@@ -315,7 +315,7 @@ def test_story_14_thousand_at_once(monkeypatch):
 
 
 def test_story_14_waiting_entities_are_not_passed_over(monkeypatch):
-    """Who comes to the border again and again does not keep the others from their turn."""
+    """An entity that comes to the border again and again does not keep the others from their turn."""
     monkeypatch.setattr(offload, "OFFLOADS_MAX", 2)
     monkeypatch.setattr(destinations, "STAY_S", 0.0)
     land = Land(2, margin_m=0.0)

@@ -1,7 +1,7 @@
-"""Who hears of a change: every flag × kind of change × receiver × moment, and nobody else, once, in order.
+"""The receivers of a change: every flag × kind of change × receiver × moment; exactly the right ones, once, in order.
 
 `sync_scene.py` plays each moment once; a row of the table looks at what one receiver got of one property. Base flags
-are in the table, too: whoever migrates, their changes go to the own client or to nobody.
+are in the table, too: their changes are sent to the own client or not at all, in any migration.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands that start things: each mistake is one sentence that says what to do, and a non-zero exit."""
+"""The commands that start things: each mistake is one sentence with advice, and a non-zero exit."""
 
 import socket
 from pathlib import Path
@@ -13,7 +13,7 @@ PLAZA = str(Path(__file__).parents[2] / "examples" / "plaza")
 
 
 def told(command, *args):
-    """The exit code, and what was said."""
+    """The exit code, and the output."""
     done = CliRunner().invoke(command, list(map(str, args)))
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done.exit_code, done.output

@@ -27,7 +27,7 @@ def welcome(request: LoginRequest) -> LoginReply:
 
 
 class FakeCluster:
-    """Takes packets for its two addresses, keeps what it hears, says what a test tells it to."""
+    """Takes packets for its two addresses, records what it receives, sends what a test sets."""
 
     def __init__(self, transport: Transport = UDP, *, answer: Answer = welcome, private_key: bytes = bytes(range(32))):
         self.answer = answer
@@ -43,7 +43,7 @@ class FakeCluster:
         self.closed: dict[Address, Closed] = {}
         self.is_reachable = {LOGIN: True, BASE: True}
         self.saves = True
-        """Whether a client that leaves is told at once that everything is saved."""
+        """Whether a client that leaves gets the confirmation of its save at once."""
         self.on_message: Callable[[bytes], None] = lambda message: None
 
     def on_datagram(self, place: Address, source: Address, data: bytes, now: float) -> None:
@@ -63,7 +63,7 @@ class FakeCluster:
         return out  # type: ignore[return-value]
 
     def say(self, *messages: bytes, reliable: bool = True) -> None:
-        """The BaseApp tells its client something."""
+        """The BaseApp sends its client a message."""
         assert self.session is not None
         assert self.session.send_many(messages, reliable=reliable)
 

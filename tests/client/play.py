@@ -55,7 +55,7 @@ class Play:
         self.deliver()
 
     def deliver(self):
-        """What the cluster has to say arrives."""
+        """Delivers the packets of the cluster."""
         for _, _, data in self.cluster.poll(self.now):
             self.app.on_datagram(data, self.now)
 
@@ -66,7 +66,7 @@ class Play:
             self.step(step)
 
     def join(self):
-        """Until the server has heard READY."""
+        """Steps until the server has received READY."""
         self.until(lambda: self.cluster.session is not None)
         self.cluster.say(protocol.encode_base_player(ME, AVATAR, base_row()))
         self.until(lambda: bytes([ToServer.READY]) in self.cluster.heard)
@@ -89,7 +89,7 @@ class Play:
         return self
 
     def say(self, *messages, reliable=True):
-        """The server says something; until it has been heard."""
+        """The server sends a message; steps until the client has received it."""
         self.cluster.say(*messages, reliable=reliable)
         before = len(self.events)
         self.until(lambda: len(self.events) > before)

@@ -103,7 +103,7 @@ def part_with(names: Any) -> type[Client]:
 
 
 class Play:
-    """A chest on the server, and the part of it at a client that hears every change."""
+    """A chest on the server, and its part at a client that gets every change."""
 
     def __init__(self, names: Any) -> None:
         self.logged: list[dict[str, Any]] = []
@@ -276,7 +276,8 @@ def edit(play: Play, what: str, *args: Any) -> None:
 @settings(max_examples=150)
 @given(st.lists(EDITS, max_size=12), st.sets(st.sampled_from(SETTERS)), st.sets(st.sampled_from(SETTERS)))
 def test_callbacks_come_in_the_order_of_the_messages(edits, names, failing):
-    """Each sees the state right after its message, and its `old` is what was right before, whoever fails."""
+    """Each callback sees the state right after its message, and its `old` is the state right before, even if another
+    fails."""
     play = Play(names)
     play.part.failing = failing
     for each in edits:

@@ -1,4 +1,4 @@
-"""The examples of docs/messages.md are what our own code says and reads."""
+"""The examples of docs/messages.md are what this code sends and reads."""
 
 from __future__ import annotations
 

@@ -201,7 +201,8 @@ def test_memory_ends_with_the_body():
 
 
 def test_a_new_body_begins_with_aliases_anew():
-    """`cell lost`, `cell player` and announcements by the same aliases may come before the client has said anything."""
+    """`cell lost`, `cell player` and announcements by the same aliases may come before the client has answered
+    anything."""
     view = playing()
     view.apply(protocol.encode_leave(RATS))
     view.apply(protocol.encode_cell_lost())

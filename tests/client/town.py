@@ -1,4 +1,4 @@
-"""A small game for the tests of the clients: what its client parts hear they write down."""
+"""A small game for the tests of the clients: its client parts record their callbacks."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def describe(schema: Any, alias: int, position: Any, yaw: float = 1.0, *, number
 
 
 def places_message(*entries: tuple[int, tuple[float, float, float], tuple[float, ...]], tick: int = 0) -> bytes:
-    """Where entities are, by alias, with as many angles as are given; each told in full (form 8 and up)."""
+    """Places of entities by alias, with as many angles as are given; each in full (form 8 and up)."""
     packed = bytes([protocol.ToClient.PLACES, tick]) + bytes(10)
     for alias, position, angles in entries:
         packed += bytes([8 + len(angles), 1]) + protocol.encode_alias(alias)

@@ -72,7 +72,7 @@ def announced():
 
 
 def picture(view):
-    """Everything a view knows."""
+    """The whole content of a view."""
     known = [view.player, *view.others.values()]
     entities = [
         (each.id, each.position, each.direction, each.alias, each.state.encode()) for each in known if each is not None

@@ -27,7 +27,7 @@ def says(*messages: Message) -> bytes:
 
 
 class Recorder:
-    """An app that writes down what it hears."""
+    """An app that records what it receives."""
 
     def __init__(self) -> None:
         self.outbox = Outbox()

@@ -86,7 +86,7 @@ class Pair:
     def arrive(self, is_a: bool, number: int) -> None:
         end = self.a if is_a else self.b
         what, data = self.queues[is_a, number].popleft()
-        if number in end.open:  # of one that was closed here, nothing more is told
+        if number in end.open:  # nothing more is reported of a connection that was closed from this side
             if what == "on_closed":
                 end.open.discard(number)
             getattr(end.links, what)(number, *([data] if what == "on_data" else []))

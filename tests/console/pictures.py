@@ -55,7 +55,7 @@ class Bench:
         self.console = ConsoleApp(CONSOLE, self.host, cells=(0, 1), bases=(0,))
 
     def tick(self, seconds: float = 0.1) -> dict[AppId, list[int]]:
-        """Time goes on; gives the numbers of the questions that leave, by whom they go to."""
+        """Lets time pass; returns the numbers of the questions that leave, by receiver."""
         self.host.now += seconds
         self.console.on_tick()
         asked: dict[AppId, list[int]] = {}

@@ -1,4 +1,4 @@
-"""ConsoleApp: whom it asks, how often, and what it makes of the answers."""
+"""ConsoleApp: which apps it asks, how often, and the picture that it makes of the answers."""
 
 import pytest
 

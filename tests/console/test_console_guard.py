@@ -1,4 +1,4 @@
-"""Who may look at the console: names, origins, and the token beyond this machine."""
+"""Access to the console: names, origins, and the token beyond this machine."""
 
 import asyncio
 import re
@@ -180,7 +180,7 @@ def test_malformed_addresses_in_headers_are_refused(headers):
 
 
 async def raw_status(http, headers):
-    """The status of a request for the map whose headers are sent byte by byte, as a client library would not."""
+    """The status of a request for the map with headers sent byte by byte, as a client library would not send them."""
     host, port = http._base_url.host, http._base_url.port
     reader, writer = await asyncio.open_connection(host, port)
     lines = [f"{name}: {value}" for name, value in {"Host": f"{host}:{port}", **headers}.items()]

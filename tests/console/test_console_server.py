@@ -1,4 +1,4 @@
-"""The console's web server: every route, what is pushed, and who is sent away."""
+"""The console's web server: every route, the pushed pictures, and the connections that it closes."""
 
 import asyncio
 import json

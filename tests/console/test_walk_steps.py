@@ -1,4 +1,4 @@
-"""Where a click on the play page leads: to a place, beside somebody, after somebody who walks on (walk.js, in Node)."""
+"""Steps after a click on the play page: to a place, beside a body, after a body that walks on (walk.js, in Node)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging on: who gets in, who does not and in which words, and what the record says at every turn."""
+"""Logging on: admission, refusals with their sentences, and the record at every step."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_refusal_without_a_reason_still_says_something():
 
 
 def in_doubt(office: Office, ending: str = "timeout") -> None:
-    """A log-on whose placement was not answered."""
+    """A log-on with a placement that was not answered."""
     number = office.log_on()
     office.ticks()
     office.placements()
@@ -420,7 +420,7 @@ def test_a_store_that_fails_at_any_step_ends_the_attempt_in_words(after):
     assert len(office.app.log_ons) == 0
     office.database.failing = ""
     office.located(None)
-    if office.database.log_ons:  # the proxy was placed; it ends when its BaseApp says so
+    if office.database.log_ons:  # the proxy was placed; it ends when its BaseApp reports that
         office.leave()
     office.arrive()
 

@@ -1,4 +1,4 @@
-"""Passwords: what is kept does not tell them, and checks only against the right one."""
+"""Passwords: the stored hash does not reveal them, and only the right one fits it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue between an app and its database: who calls whom, when, and in which order."""
+"""The queue between an app and its database: which thread runs what, when, and in which order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/settings.md and docs/definitions.md have everything that can be set, with what is taken if nobody sets it."""
+"""docs/settings.md and docs/definitions.md have every setting with its default."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFINITIONS_PAGE = (DOCS / "definitions.md").read_text()
 
 
 def table(page: str, head: str) -> list[list[str]]:
-    """The rows of the one table whose first column has this head."""
+    """The rows of the one table with this first heading."""
     lines = page.splitlines()
     [begin] = [number for number, line in enumerate(lines) if line.startswith(f"| {head} |")]
     rows = []

@@ -150,7 +150,7 @@ def test_each_step_is_a_game_that_gives_a_player_a_body(step, tmp_path):
     assert garden.errors == []
 
 
-# What the page says of the game.
+# Statements of the page about the game.
 
 
 def test_talk(tmp_path):
@@ -222,7 +222,7 @@ def test_across_a_border(cells, tmp_path):
 
 
 def test_a_bed_across_the_border_can_be_worked(tmp_path):
-    """The bed is at x = 10, so the row is moved nearer to the border; whoever works it stands on the other side."""
+    """The bed is at x = 10, so the row is moved nearer to the border; the gardener stands on the other side."""
     near = [("garden/game.py", "(-30.0, -10.0, 10.0, 30.0)", "(-30.0, -10.0, 1.0, 30.0)")]
     garden = Garden(write_game(tmp_path, changes=near))
     player = garden.join("Ann")

@@ -1,4 +1,4 @@
-"""The fight of the plaza: across a border, and when somebody leaves in mid-blow."""
+"""The fight of the plaza: across a border, and when a fighter leaves in mid-blow."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from tests.examples.visit import Town, Visit
 BEASTS = 1
 SWING_S, ANSWER_S, RISE_S, POWER = 0.5, 5.0, 6.0, 20
 WEST, EAST = -2.0, 2.0
-"""Either side of the border between the two cells, near enough for a blow, and for nobody to change cells."""
+"""Places on both sides of the border between the two cells: near enough for a blow, and far enough to stay in their
+cells.
+"""
 
 
 class Duel:
-    """Ann in the western cell, Bob, who sides with the beasts, in the eastern; between them the border."""
+    """Ann in the western cell, Bob, on the side of the beasts, in the eastern; between them the border."""
 
     def __init__(self) -> None:
         self.town = Town(cells=2)
@@ -62,7 +64,7 @@ class Duel:
         self.wait(seconds)
 
     def health(self, who: Visit):
-        """As everybody has it: the real, the own client, and the other's."""
+        """The value in all copies: the real, the own client, and the other's."""
         seen = {
             int(self.part(who).health),
             int(who.player.health),

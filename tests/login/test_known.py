@@ -1,4 +1,4 @@
-"""A player at an address from which it logged in before is not held up by strangers who try its name."""
+"""A player at an address from which it logged in before is not delayed by strangers that try its name."""
 
 from __future__ import annotations
 

@@ -151,7 +151,8 @@ def test_request_that_fails_a_check_is_refused_without_the_dbapp(knock, why):
 
 
 def test_the_checks_come_in_their_order():
-    """Whoever fails several is told of the first; what fails before the rate limit does not count against it."""
+    """A request that fails several checks gets the sentence of the first; one that fails before the rate limit does not
+    count against it."""
     door = Door(has_database=False, asked_max=0, attempts_burst=1, attempts_per_s=0.0)
     order = [
         (door.knock(" Ada", "", "x"), LoginRefusal.NAME),

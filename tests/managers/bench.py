@@ -1,4 +1,4 @@
-"""An app on a bench: hand it messages, look at what it says."""
+"""An app on a bench: it gets messages by hand, and the test reads what it sends."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Cluster(Bench):
         return [(peer, each.number) for peer, each in said if isinstance(each, Asked)]
 
     def told(self, seconds: float = 0.1) -> list[Message | str]:
-        """What DBApp is told now: answers, or sentences of refusal."""
+        """The messages for DBApp: answers, or sentences of refusal."""
         said = [opened(message) for peer, message in self.tick(seconds) if peer == DB_APP]
         return [_plain(each) for each in said]
 
@@ -264,7 +264,7 @@ def test_refusal_after_the_time_asks_no_other_baseapp():
     assert cluster.told() == ["the BaseApps took too long to refuse; try again later"]
 
 
-# Lost or late: nobody knows whether one was made, so no second one is.
+# Lost or late: it is unknown whether one was made, so no second one is made.
 
 
 def test_a_link_lost_between_question_and_answer_is_refused_and_not_tried_again():

@@ -1,4 +1,4 @@
-"""CellAppMgr: spaces are made when everybody is there, entries are found, losses are said."""
+"""CellAppMgr: spaces are made when all have joined, entries are found, losses are reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Cluster(Bench):
         return str(self.mgr.view()["state"])
 
     def find(self, space: str, x: float, z: float) -> Entry | str:
-        """What a BaseApp that asks is told."""
+        """The answer to a BaseApp that asks for an entry."""
         number = self.ask(baseapp(0), FindEntry(space, x, z))
         [(peer, told)] = [(peer, told) for peer, told in self.opened() if isinstance(told, Answered | str)]
         assert peer == baseapp(0)
@@ -241,7 +241,7 @@ def test_a_spare_takes_the_place_of_one_lost_during_the_split():
 
 
 def test_cellapp_lost_during_the_split_drops_its_tree_when_it_is_back():
-    """Its link was gone, not the app: it still has cells of a tree that nobody else goes by."""
+    """Its link was gone, not the app: it still has cells of a tree that no other app uses."""
     cluster = Cluster()
     cluster.join(cellapp(0), cellapp(1), cellapp(2))
     cluster.tick()

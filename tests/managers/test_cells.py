@@ -1,5 +1,6 @@
-"""CellAppMgr: cells are added and retired, borders moved, while the world is in play; nobody is sent where nobody is,
-and nobody is forgotten."""
+"""CellAppMgr: cells are added and retired and borders moved while the world is in play; no entity is sent to an app
+that does not expect it, and no cell is lost.
+"""
 
 from __future__ import annotations
 
@@ -282,10 +283,10 @@ def test_early_or_repeated_cell_empty_removes_no_cell():
     world.empty(B)
     world.told()
     assert world.version == 3
-    world.empty(B)  # it was not told yet that everybody knows
+    world.empty(B)  # all members have confirmed, but it did not get that yet
     assert world.mgr.view()["spaces"][0]["retiring"] == ["cell_app-1.1"]
     world.ready(A, B)
-    world.hear(B, CellEmpty(1, 2))  # what it said before
+    world.hear(B, CellEmpty(1, 2))  # its message from before
     assert world.mgr.view()["spaces"][0]["retiring"] == ["cell_app-1.1"]
     world.empty(B)
     assert world.mgr.view()["spaces"][0]["retiring"] == []

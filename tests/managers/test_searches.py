@@ -1,4 +1,6 @@
-"""Where an entity is: BaseAppMgr asks all, and concludes nothing from silence; the locator tells the switchboard."""
+"""Searches: BaseAppMgr asks all BaseApps, and concludes nothing from a missing answer; the locator reports to the
+switchboard.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Mgr(Bench):
         self.hear(base, BaseAppReady("host", 1, 2))
 
     def search(self, *askers: AppId) -> dict[AppId, int]:
-        """Somebody asks; whom the manager asks, with the numbers."""
+        """An app asks; returns the BaseApps that the manager asks, with the numbers."""
         for asker in askers:
             self.ask(asker, Locate(5))
         asked = [(peer, opened(message)) for peer, message in self.tick()]

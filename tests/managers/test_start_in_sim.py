@@ -1,4 +1,4 @@
-"""The managers over real links: a cluster whose apps start in any order becomes ready and places its players."""
+"""The managers over real links: a cluster with apps that start in any order becomes ready and places its players."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WANTS = {
 
 
 class Member(ClusterApp):
-    """The least that each of the other apps does at the start: joins its managers and says that it is there."""
+    """The least that each of the other apps does at the start: it joins its managers and reports that it is ready."""
 
     def __init__(self, process: Process) -> None:
         super().__init__(process.id, process)

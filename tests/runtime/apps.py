@@ -1,4 +1,4 @@
-"""Apps for the tests of links and driver: one that says what it is told to and writes down what it hears."""
+"""Apps for the tests of links and driver: one that sends what it is given and records what it receives."""
 
 import asyncio
 from itertools import count
@@ -22,7 +22,7 @@ class Say(Message, frozen=True):
 
 
 class Parrot:
-    """Writes down what it hears; `todo` are things to do in the next tick."""
+    """Records what it receives; `todo` are calls to make in the next tick."""
 
     def __init__(self, host):
         self.host = host

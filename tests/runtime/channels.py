@@ -35,7 +35,7 @@ def client_endpoint(transport=UDP, **settings):
 
 
 class Owner:
-    """Hears an endpoint's events: "connected", then the messages, then the reason of the end."""
+    """Records an endpoint's events: "connected", then the messages, then the reason of the end."""
 
     def __init__(self, echo=False):
         self.inbox = Inbox()

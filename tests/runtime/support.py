@@ -28,7 +28,7 @@ def play(loop, main):
         assert not left, left
 
     run(bounded(), factory=LOOPS[loop])
-    gc.collect()  # an unclosed socket or transport says so, and a warning is an error here
+    gc.collect()  # an unclosed socket or transport raises a warning, and a warning is an error here
 
 
 class Inbox:

@@ -130,7 +130,7 @@ def test_what_the_system_does_not_take_stays(calls):
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
 
     class Full:
-        """A socket whose buffer is full after two datagrams."""
+        """A socket with a buffer that is full after two datagrams."""
 
         def __init__(self) -> None:
             self.taken: list[bytes] = []

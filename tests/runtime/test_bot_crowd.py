@@ -29,7 +29,7 @@ async def crowd_of(game, cluster, password, count, name="bot-test"):
 
 
 async def wait_in_vain(game):
-    """Nobody answers: so many log in at a time, and the end is not put off by it."""
+    """Without any answer: a limited number logs in at a time, and the end is not delayed by them."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
         deaf.bind(("127.0.0.1", 0))
         orders = Bots(

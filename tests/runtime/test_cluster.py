@@ -67,7 +67,7 @@ async def everybody(plaza, cluster, http):
 
 
 def is_settled(found):
-    """Everybody is somewhere, once, and somebody is in each cell."""
+    """Every player is in exactly one cell, and each cell has a player."""
     apps = set().union(*found.values())
     return len(found) == PLAYERS and len(apps) == CELLS and all(len(each) == 1 for each in found.values())
 
@@ -87,7 +87,7 @@ async def first_day(plaza, cluster):
 
 
 def all_is_seen(visitor, visitors):
-    """Whether it sees everybody near with the right colour, and where they stand."""
+    """Whether it has all others near with the right colour and place."""
     for number, other in enumerate(visitors):
         part = visitor.client.parts.get(other.client.view.player.id)
         if part is None or part.colour != 0x100000 + number:
@@ -99,7 +99,8 @@ def all_is_seen(visitor, visitors):
 
 
 async def second_day(plaza, cluster, world):
-    """Everything is as it was. Half of them are still there when the world ends; what each was told last."""
+    """The world has the same state as before. Half of the clients are still connected when it ends; the last message of
+    each."""
     async with ClientSession() as http:
         visitors = await everybody(plaza, cluster, http)
         for number, each in enumerate(visitors):

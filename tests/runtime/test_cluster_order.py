@@ -15,7 +15,7 @@ from tests.runtime.worlds import PLAZA, play
 
 
 class Member:
-    """Ends when it is told to, unless it is stubborn."""
+    """Ends when it is stopped, unless it is stubborn."""
 
     def __init__(self, launcher, order, hear, pid):
         self.name = order.name
@@ -56,7 +56,7 @@ class Launcher:
 
 
 class Stage:
-    """A cluster in a test: its launcher, and what it said."""
+    """A cluster in a test: its launcher, and its output."""
 
     def __init__(self, tmp_path, *, bots=0, patience_s=20.0, stubborn=(), with_console=False):
         self.launcher = Launcher(stubborn)

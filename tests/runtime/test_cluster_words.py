@@ -1,4 +1,4 @@
-"""What a cluster says of itself: bots that fail, ports that others have."""
+"""The output of a cluster about bots that fail and ports that other programs have."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The settings file: typed, complete, and strict about what it does not know."""
+"""The settings file: typed, complete, and strict about unknown settings."""
 
 import tomllib
 

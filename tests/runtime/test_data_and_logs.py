@@ -116,7 +116,7 @@ def test_the_end_of_a_log(tmp_path):
 
 
 class Passwords:
-    """Says in which thread it was asked."""
+    """Returns the thread in which it was called."""
 
     def __init__(self):
         self.is_done = threading.Event()

@@ -38,7 +38,7 @@ async def raw(place):
 
 
 async def ended(reader):
-    """The connection is ended by the app, which has said nothing."""
+    """The connection is ended by the app, which has sent nothing."""
     with suppress(ConnectionError):  # cut, with our bytes unread
         assert await reader.read() == b""
 
@@ -85,7 +85,7 @@ def test_the_last_words_leave(loop):
         cluster = Cluster()
         a, b = await joined(cluster)
         a.app.say(b.id, *[Say(n, bytes(100_000)) for n in range(40)])
-        a.stop()  # before the tick that would have said them
+        a.stop()  # before the tick that would have sent them
         assert [word.number for _, word in await b.app.heard.take(40)] == list(range(40))
         assert await cluster.stop() == [STOPPED, STOPPED]
 

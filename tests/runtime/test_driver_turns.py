@@ -11,7 +11,7 @@ FAR_S = 3600.0
 
 
 class Echo(Parrot):
-    """Sends back in its turn what it has heard."""
+    """Sends back in its turn what it has received."""
 
     def __init__(self, host):
         super().__init__(host)

@@ -26,7 +26,7 @@ async def hello(request):
 
 
 async def stay(request):
-    """Vouches for its connection, and says how long each message is."""
+    """Vouches for its connection, and answers with the length of each message."""
     ws = web.WebSocketResponse()
     await ws.prepare(request)
     vouch_for(request)

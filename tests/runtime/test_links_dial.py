@@ -11,7 +11,7 @@ PEER = AppId(AppKind.CELL_APP, 1, 1)
 
 
 class Hearer:
-    """Writes down what it hears."""
+    """Records what it receives."""
 
     def __init__(self):
         self.heard: list[str] = []
@@ -30,7 +30,7 @@ class Hearer:
 
 
 class Hasty(LinkTransport):
-    """Calls each of its dials off as soon as it stands, before the dialling task knows."""
+    """Cancels each of its dials as soon as it is open, before the dialling task goes on."""
 
     def on_made(self, connection):
         super().on_made(connection)

@@ -12,7 +12,7 @@ async def die_and_come_again(game, cluster):
     assert player is not None
     player.cell.paint(0x123456)
     await first.until(lambda: player.colour == 0x123456)
-    await first.close()  # its socket is gone, and nothing was said
+    await first.close()  # its socket is gone, without a message
     second = Visitor(game, cluster, "ann")
     await second.enter()
     assert second.client.player is not None

@@ -1,4 +1,4 @@
-"""A soak of real processes: rows of memory, slopes, and an exit code that tells of a world that ended early."""
+"""A soak of real processes: rows of memory, slopes, and a non-zero exit code for a world that ended early."""
 
 from __future__ import annotations
 

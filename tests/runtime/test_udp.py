@@ -197,7 +197,7 @@ def test_taken_port_raises_at_once():
 def test_a_client_cancelled_while_it_closes_lets_go_of_its_socket():
     async def main():
         server, _, client, _ = await pair()
-        server.datagrams.close()  # nobody answers any more
+        server.datagrams.close()  # there is no peer any more
         closing = asyncio.create_task(client.close())
         await asyncio.wait([closing], timeout=0)
         closing.cancel()

@@ -34,7 +34,7 @@ def command(name, *args):
 
 
 def call(name, *args):
-    """Runs a command that ends by itself; its exit code and what it said, of both kinds."""
+    """Runs a command that ends by itself; its exit code and its output of both kinds."""
     done = subprocess.run(command(name, *args), capture_output=True, text=True, timeout=LIMIT_S, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -74,7 +74,7 @@ class World:
             self._new_line.notify_all()
 
     def wait_for(self, words):
-        """Until it has said that."""
+        """Waits until it has printed that."""
 
         def is_said_or_over():
             return any(words in line for line in self.lines) or not any(each.is_alive() for each in self._readers)
@@ -84,7 +84,7 @@ class World:
         assert any(words in line for line in self.lines), (self.lines, self.errors)
 
     def wait_ready(self):
-        """Until the world is ready; gives what others are told of it."""
+        """Waits until the world is ready; returns its addresses."""
         self.wait_for("The world is ready")
         return self.folder.read_cluster()
 
@@ -102,7 +102,7 @@ class World:
 
 
 class Watch:
-    """Knows of processes that are not our children whether they are gone."""
+    """Whether processes that are not children of this one have ended."""
 
     def __init__(self, pids):
         self._open = {os.pidfd_open(pid): pid for pid in pids}
@@ -124,7 +124,7 @@ class Watch:
 
 
 class Visitor:
-    """Somebody in the world: a client over UDP or WebSocket that walks where it is told."""
+    """A player in the world: a client over UDP or WebSocket that walks to given places."""
 
     def __init__(self, game: ClientGame, cluster, name, password="secret", http: ClientSession | None = None):
         self.goal: tuple[float, float] | None = None

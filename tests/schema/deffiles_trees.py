@@ -1,4 +1,4 @@
-"""Small definition trees for the tests: how to write them, and how to tell what became of them."""
+"""Small definition trees for the tests: how to write them, and how to read the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every kind of mistake in classes: told with its file and line, once, and all in one pass."""
+"""Every kind of mistake in classes: reported with its file and line, once, and all in one pass."""
 
 from __future__ import annotations
 

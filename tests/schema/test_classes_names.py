@@ -24,7 +24,8 @@ CELL = ENTITY + "class B(Cell, of=A):\n"
 
 
 def problems(folder: Path, code: str) -> list[tuple[str, str]]:
-    """Kind and message of each problem; every one is told at a line that ends in `#!`, and each such line has one."""
+    """Kind and message of each problem; every one is reported at a line that ends in `#!`, and each such line has
+    one."""
     file = folder / "game.py"
     file.write_text(TOP + code)
     marked = [number for number, line in enumerate((TOP + code).splitlines(), 1) if line.endswith("#!")]

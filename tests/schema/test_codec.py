@@ -1,4 +1,4 @@
-"""Codecs: round trips of every type, what they refuse and how they say it, and that decoding is total and bounded."""
+"""Codecs: round trips of every type, refusals with their errors, and that decoding is total and bounded."""
 
 import math
 import tracemalloc

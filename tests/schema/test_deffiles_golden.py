@@ -132,7 +132,7 @@ def test_the_other_sections(loaded):
     assert traveller.temp_properties == ("pathTimer",)
     assert creature.volatile == Volatile(position=ALWAYS, yaw=ALWAYS, pitch=60.0, roll=20.5)
     assert creature.appeal_radius == 15.5
-    # A Volatile section replaces the parent's as a whole; what is not said is the parent's.
+    # A Volatile section replaces the parent's as a whole; a missing one is the parent's.
     assert loaded.schema["Townsfolk"].volatile == Volatile(position=250.0, yaw=80.0)
     assert loaded.schema["Townsfolk"].appeal_radius == 15.5
     assert caravan.is_manual_aoi

@@ -91,7 +91,7 @@ def test_a_default_in_an_alias(tmp_path):
     assert load_aliases(tmp_path)["HP"].default() == 0
 
 
-# --- what sections say ----------------------------------------------------------------------------
+# --- the content of sections ----------------------------------------------------------------------
 
 
 def test_records():

@@ -31,7 +31,7 @@ def test_value(case):
 
 @pytest.mark.parametrize("case", VALUES, ids=lambda case: f"{case['id']}-{case['type'][:30]}")
 def test_every_cut_is_refused(case):
-    """No proper prefix of a value is a value, and the error says where the bytes ended."""
+    """No proper prefix of a value is a value, and the error has the offset at which the bytes ended."""
     from terrazzo.errors import DecodeError
 
     codec = type_of(case["type"]).codec

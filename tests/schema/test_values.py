@@ -1,4 +1,4 @@
-"""Values that know when they change: one change per assignment, none for an equal value, never two owners."""
+"""Values that report their changes: one change per assignment, none for an equal value, never two owners."""
 
 import copy
 import gc

@@ -1,8 +1,8 @@
 """What each mutation breaks, and in which worlds that shows.
 
-A row says what must be broken; `hints.json` has a seed and a length of a world that shows it. The simulated worlds
-change with every change of the simulator or of the messages, and hints go stale with them: `make hints` finds new ones
-within SEEDS_MAX seeds and names each mutation that it cannot catch.
+A row has the promise that must break; `hints.json` has a seed and a length of a world that shows it. The simulated
+worlds change with every change of the simulator or of the messages, and hints go stale with them: `make hints` finds
+new ones within SEEDS_MAX seeds and names each mutation that it cannot catch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ HARSH, NONE = FaultLevel.HARSH, FaultLevel.NONE
 
 
 class Row(NamedTuple):
-    """What a mutation breaks: one of these promises, told with these words."""
+    """The promise that a mutation breaks, with words of the report."""
 
     promises: tuple[str, ...]
     level: FaultLevel = HARSH

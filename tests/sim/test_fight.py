@@ -21,7 +21,7 @@ def test_the_promises_hold(level, seeds):
 
 
 def test_there_is_a_fight_to_judge():
-    """A world in which nobody moves in mid-blow proves nothing."""
+    """A world without an entity that moves in mid-blow proves nothing."""
     world = World(3, FaultLevel.NONE)
     fight = build_scenario("fight", world, None)
     assert isinstance(fight, Fight)

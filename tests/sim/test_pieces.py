@@ -35,7 +35,7 @@ def test_the_clock_keeps_the_order_of_what_is_due_at_once():
 
 
 class Listener:
-    """One end of connections: writes down what it hears."""
+    """One end of connections: records its events."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, int | bytes]] = []
@@ -206,7 +206,7 @@ def test_a_disk_applies_writes_of_one_key_in_the_order_asked_and_may_fail():
 
 
 class Greeter:
-    """An app that says a number to its peer in every tick."""
+    """An app that sends a number to its peer in every tick."""
 
     def __init__(self, peer: AppId | None) -> None:
         self.outbox = Outbox()

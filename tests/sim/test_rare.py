@@ -55,7 +55,7 @@ def mend_open_step(mutation: str | None) -> None:
     handler, asked = app._handlers[WantSnapshot], []
 
     def change(part: Any) -> None:
-        part.trail.append(stage.seamless.judge.unique())  # what is told twice is there twice
+        part.trail.append(stage.seamless.judge.unique())  # an item that is sent twice is there twice
 
     def on_want(source: AppId, message: WantSnapshot) -> None:
         if message.entity == stage.creature:

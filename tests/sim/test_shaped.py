@@ -1,8 +1,8 @@
-"""A world that is shaped by hand, for what is too rare in drawn ones: who left comes into sight again, but older.
+"""A world of a fixed shape, for a case that is too rare in drawn ones: an entity that left comes back, but older.
 
     A      │  C   · the creature: seen by the player, then far away, with news
 player ·   │─────────────────────────────   between C and B nothing passes for a while
-     └─────┼▶ B   where the creature's copy is still near, and knows nothing of the news
+     └─────┼▶ B   where the creature's ghost is still near, without the news
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sync scenario: properties travel as their flags, levels and manners say, in worlds of drawn schemas.
+"""The sync scenario: properties are sent by their flags, levels and manners, in worlds of drawn schemas.
 
 And its judge sees what is broken.
 """
@@ -33,7 +33,7 @@ def test_a_run_repeats_exactly():
 
 
 def test_the_worlds_have_what_they_are_to_judge():
-    """Changes are made and heard, entities migrate, and clients come and go."""
+    """Changes are made and received, entities migrate, and clients come and go."""
     world = World(1, FaultLevel.HARSH)
     scenario = build_scenario("sync", world, None)
     assert isinstance(scenario, Sync)

@@ -1,4 +1,4 @@
-"""What an area must do, said as simply as possible: the tests compare both forms of the kernel with this."""
+"""The rules of an area in their simplest form: the tests compare both forms of the kernel with this."""
 
 from __future__ import annotations
 

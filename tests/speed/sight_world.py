@@ -1,4 +1,4 @@
-"""A witness with its sight in one form or the other, for the tests of what it is told."""
+"""A witness with its sight in one form or the other, for the tests of its messages."""
 
 from math import inf
 
@@ -42,7 +42,7 @@ class World:
         level=OUTERMOST,
         is_detailed=False,
     ):
-        """`angles`: how many are told at any distance, or how far each is."""
+        """`angles`: how many are sent at any distance, or the distance of each."""
         slot = self.area.add(entity, position, direction, 0.0, sent, 0)
         if isinstance(angles, int):
             angles = (*[inf] * angles, *[None] * (3 - angles))
@@ -51,7 +51,7 @@ class World:
         return slot
 
     def speak(self, budget=PLENTY):
-        """What the client is told now: news, reliable messages, those that may be lost, how many bytes they have."""
+        """The messages for the client: news, reliable messages, those that may be lost, and their bytes."""
         words, rows = self.updates.Words(PLENTY), self.updates.UpdateRows()
         used = self.sight.serve(self.tick, budget, RADIUS, words, rows)
         rows.end(1, 1, 0, 0, PLENTY)

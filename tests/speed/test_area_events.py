@@ -1,4 +1,4 @@
-"""Who enters and leaves whose area: both forms of the kernel against a model that looks at every pair."""
+"""Entities that enter and leave areas: both forms of the kernel against a model that checks every pair."""
 
 import random
 
@@ -258,7 +258,8 @@ def test_an_interest_that_ended_is_not_reused_while_its_events_are_acted_on(area
 
 
 def test_members_that_come_along(area):
-    """A witness that migrates knows who is inside: no event for those, one for those who are not any more."""
+    """A witness that migrates has the entities inside: no event for those, one for those that are not inside any
+    more."""
     me, near, ring, far, new = (add(area, n, x) for n, x in enumerate((0, 5, 12, 20, 6)))
     interest = area.watch(me, 10, 5, [me, near, ring, far])
     assert area.members(interest) == [near, ring, far]

@@ -1,4 +1,4 @@
-"""What clients say about where they are: what is believed, what comes back, what is passed over."""
+"""Positions that clients send: which are accepted, which are refused, which are skipped."""
 
 from math import inf, nan
 

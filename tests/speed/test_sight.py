@@ -1,4 +1,4 @@
-"""What a client is told of the places around it: who, and in which bytes."""
+"""The places that a client gets: of which entities, and in which bytes."""
 
 from math import inf, pi
 
@@ -104,7 +104,7 @@ def test_many_places_take_several_messages(world):
     assert sorted(entry.alias for entry in told) == list(range(2, 700))
 
 
-# Who is told.
+# Which entities are sent.
 
 
 def test_told_once_and_again_after_a_change(world):
@@ -243,7 +243,7 @@ def test_where_there_are_news_half_of_the_budget_is_left_for_them(world):
     slot = headline(world, 2)
     for entity in range(3, 13):
         headline(world, entity)
-    world.area.set_news(slot, 9)  # a step of which the headlines do not know
+    world.area.set_news(slot, 9)  # a step that is not in the headlines
     news, told, _ = world.serve(40)
     assert (news, len(world.told), told) == ([2], 6, [])
     news, told, messages = world.serve(200)

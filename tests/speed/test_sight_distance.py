@@ -1,4 +1,4 @@
-"""What a client is told of the places around it: how much at which distance, how often, within which budget."""
+"""The places that a client gets: how exact at which distance, how often, within which budget."""
 
 from math import inf
 

@@ -25,7 +25,7 @@ class Value:
 
 
 class Asker:
-    """One part that asks, and whose methods wait."""
+    """One part that asks, with methods that wait."""
 
     def __init__(self) -> None:
         self.host = FakeHost()

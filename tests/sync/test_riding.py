@@ -108,7 +108,7 @@ def test_the_rider_is_where_the_vehicle_is(view):
 
 
 def test_message_from_before_alighting_does_not_undo_it(view):
-    """Nor is what was said after that taken before it, so that it would be undone; each may come when it will."""
+    """A message from after it is not applied before it, since it would be undone; each may come at any time."""
     rat = view.others[RAT]
     moved(view, rides(RATS, BOB))
     assert moved(view, places_message((RATS, THERE, ()), (BOBS, THERE, (0.0,)), tick=1)) == []

@@ -115,14 +115,14 @@ class Story:
             self.resting.add(alias)
 
     def new_body(self) -> None:
-        """As the BaseApp does it: what the former one was told means nothing any more."""
+        """As the BaseApp does it: the record of the former client is dropped."""
         self._end(list(self.holders))
         self.resting.clear()
         self.say(protocol.encode_cell_lost())
         self.say(CELL_PLAYER)
 
     def tell(self) -> None:
-        """Where each one is, and a change of each: both say who is meant."""
+        """The place of each entity, and a change of each: both have the entity in them."""
         for alias, entity in self.holders.items():
             if entity in self.described:
                 self.unreliable.append(self.shown.mark(places_message((alias, (entity, 0.0, 0.0), ()))))
@@ -130,7 +130,7 @@ class Story:
                 self.unreliable.append(self.shown.mark(self._next_home(alias)))
 
     def tell_surely(self) -> None:
-        """A property of each one that was told unreliably before, or never."""
+        """A property of each entity that was sent unreliably before, or never."""
         for alias, entity in self.holders.items():
             if entity in self.described:
                 self.say(self._next_home(alias))
@@ -166,7 +166,7 @@ class Story:
                     self.known[entity] = home
 
     def answer(self) -> None:
-        """What the client has to say reaches the cell by way of the base."""
+        """The client's answers reach the cell through the base."""
         for message in self.view.answers():
             number, body = split_message(message)
             if number == ToServer.WANT:
@@ -183,7 +183,7 @@ class Story:
             self.say(describe(CREATURE, alias, (float(entity), 0.0, 0.0), number=0))
 
     def catch_up(self) -> None:
-        """Everything reliable is heard and answered."""
+        """All reliable messages are received and answered."""
         while self.reliable:
             while self.reliable:
                 self.hear()
@@ -211,7 +211,7 @@ def test_no_unreliable_message_is_applied_to_another_entity(steps):
 
 @pytest.mark.parametrize("ending", [["leave", "hear", "answer"], ["new_body", "hear", "hear"]])
 def test_a_straggler(ending):
-    """Told of the one, and heard when another has its alias."""
+    """Sent about one entity, and received when another has its alias."""
     story = Story()
     for step in ("announce", "hear", "hear", "answer", "hear", "tell", *ending, "announce", "hear", "answer", "hear"):
         getattr(story, step)()
@@ -226,7 +226,7 @@ def test_a_straggler(ending):
 
 
 def test_an_older_value_that_arrives_after_a_newer_one():
-    """The loose one was sent first, and is heard last; one that is sent later is taken."""
+    """The loose one was sent first, and arrives last; one that is sent later is taken."""
     story = Story()
     for step in ("announce", "catch_up", "tell", "tell_surely", "catch_up", "hear_loose", "hear_loose", "hear_loose"):
         getattr(story, step)()

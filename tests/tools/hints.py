@@ -1,4 +1,4 @@
-"""`make hints`: finds for each mutation whose hint is stale a world that shows it (`tests/sim/mutation_table.py`)."""
+"""`make hints`: finds, for each mutation with a stale hint, a world that shows it (`tests/sim/mutation_table.py`)."""
 
 from __future__ import annotations
 

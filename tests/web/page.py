@@ -39,7 +39,7 @@ class Page:
         self.is_holding = False
         self.held: list[tuple[int, bytes]] = []
         self.refused: set[int] = set()
-        """Ports that nobody listens at."""
+        """Ports without a listener."""
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = start("player.mjs", self._complaints)
         assert self._process.stdin is not None

@@ -1,4 +1,4 @@
-"""The schema as plain data: the golden numbers, every type, and nothing that only servers know."""
+"""The schema as plain data: the golden numbers, every type, and nothing that only servers use."""
 
 import json
 

@@ -102,7 +102,7 @@ def test_golden_values_cut_short_are_refused(node):
 
 
 def test_python_keys_that_can_change_are_refused_by_both(node):
-    """A dict whose key is a tuple with a list inside."""
+    """A dict with a key that is a tuple with a list inside."""
     data = b"\x09\xc1m\x01t\x02Nl\x00N"
     with pytest.raises(DecodeError):
         PythonType().codec.decode(data)
@@ -161,7 +161,7 @@ def test_damaged_bytes_are_refused_by_both_or_neither(node, data):
         assert answer.get("kind") == "DecodeError"
         return
     assert "error" not in answer, answer
-    if not has_python(data_type) and "'NaN'" not in str(portable(value)):  # JavaScript knows only one of the many
+    if not has_python(data_type) and "'NaN'" not in str(portable(value)):  # JavaScript has only one of the many
         assert answer["hex"] == data_type.codec.encode(value).hex()
 
 

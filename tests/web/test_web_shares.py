@@ -70,7 +70,7 @@ def item(kind: int, **more) -> dict:
 
 
 class Story:
-    """A hero, as its own client is told of it, and as another client is."""
+    """A hero, as its own client gets it, and as another client gets it."""
 
     def __init__(self, receiver: Receiver, alias: int) -> None:
         self.messages: list[bytes] = []

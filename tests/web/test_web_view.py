@@ -71,7 +71,7 @@ RIDES = [
 ]
 SAID = protocol.with_alias(BOBS, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", b"\x02hi\x05"))
 ANSWERS = None
-"""In place of a message: the client says what it has to say."""
+"""In place of a message: the client sends its answers."""
 MESSAGES = [
     *STORY,
     PLACES,
@@ -182,7 +182,7 @@ def test_any_messages_in_any_order(node, messages, begun, data):
 
 
 def test_client_wants_a_returned_entity_with_the_number_it_remembers(node):
-    """Bob leaves, comes back, is gone again before he is described, and comes back: his name is not told again."""
+    """Bob leaves, comes back, is gone again before he is described, and comes back: his name is not sent again."""
     again = [protocol.encode_announce(BOB, 2, AVATAR), protocol.encode_leave(2)]
     back = [protocol.encode_announce(BOB, 3, AVATAR), ANSWERS, describe(AVATAR, 3, HERE, number=2**63 - 1, health=1)]
     story = [*STORY[:6], ANSWERS, protocol.encode_leave(BOBS), *again, *back, protocol.encode_leave(3), ANSWERS]
@@ -202,7 +202,7 @@ def test_memory_ends_with_the_body(node):
 
 
 def test_a_new_body_and_stragglers(node):
-    """The same aliases for others; what was said of the former comes late."""
+    """The same aliases for other entities; messages about the former ones come late."""
     new = [protocol.encode_cell_lost(), STORY[1], protocol.encode_announce(99, BOBS, AVATAR), ANSWERS]
     late = [PLACES, loose(SAID), loose(for_own("health", 1))]
     in_time = [places_message((BOBS, THERE, ()), tick=1), loose(SAID, turn=1), loose(for_own("health", 2), turn=1)]
@@ -214,7 +214,8 @@ def test_a_new_body_and_stragglers(node):
 
 
 def test_turns(node):
-    """Who alights begins one, and who stays in sight is told of for as long, however many begin meanwhile."""
+    """Alighting begins a turn, and an entity that stays in the view gets its messages, however many turns begin
+    meanwhile."""
     rat, alights = RIDES[0], RIDES[3]
     begun = [*STORY[:6], ANSWERS, rat]
     places = [PLACES, places_message((BOBS, THERE, ()), (RATS, THERE, ()), tick=1)]

@@ -203,7 +203,7 @@ def test_an_integer_that_does_not_fit_where_it_is_counted_with_is_refused(messag
 
 
 PLAIN = {"AppId", "question", "dbid", "hops", "Timer", "PackedController", "PackedProximity.id"}
-"""Whose integers only plain Python counts with."""
+"""Types and fields with integers that only plain Python uses."""
 
 
 def unbounded(info: object, path: str) -> list[str]:

@@ -37,7 +37,7 @@ class Confinement:
             return None
 
     def ring(self, act: Callable[[], None]) -> None:
-        """Runs an alarm. The object whose method it calls is named in the log; its text names the entity."""
+        """Runs an alarm. The object with the method is named in the log; its text names the entity."""
         function = act.func if isinstance(act, partial) else act
         owner = getattr(function, "__self__", "the BaseApp")
         self.run(owner, getattr(function, "__name__", "alarm"), act)

@@ -1,6 +1,6 @@
 """Where the parts of entities live, for the callers of a BaseApp and for its own switchboard.
 
-For an entity whose base is here, this BaseApp has the certain answer: it answers Locate, and reports `gone` to its own
+For an entity with its base here, this BaseApp has the certain answer: it answers Locate, and reports `gone` to its own
 switchboard. For every other entity it asks the BaseAppMgr (`cluster/locator.py`).
 
 A base that is ending is still named in the answer, and so is the last known home of a cell part whose channel is not

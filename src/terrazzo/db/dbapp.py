@@ -56,7 +56,7 @@ class DBLimits:
 
     backlog_max: int = 10_000
     made_max: int = 100_000
-    """New records whose entity ids are remembered."""
+    """The most new records with stored entity ids."""
     ids_max: int = 65_536
     """Ids in one run."""
     log_on: LogOnLimits = field(default_factory=LogOnLimits)

@@ -44,7 +44,7 @@ ENTITY_ID_MAX = 2**31 - 1
 """Entity ids are positive and fit an int32; when the last is taken there are no more."""
 
 PLACE_UNKNOWN = -1
-"""The BaseApp of a log-on whose proxy is not placed yet."""
+"""The BaseApp of a log-on without a placed proxy so far."""
 
 BATCH_MAX = 256
 """Operations in one transaction."""

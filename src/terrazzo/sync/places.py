@@ -19,7 +19,7 @@ class PackedPlace(NamedTuple):
     alias: int
     position: tuple[float, float, float]
     angles: tuple[float, ...]
-    """Yaw, pitch, roll, as far as they are told."""
+    """Yaw, pitch, roll, as far as they are in the message."""
 
 
 class Places(NamedTuple):

@@ -9,7 +9,7 @@ from terrazzo.sync.view_events import Seen
 
 
 class Rides:
-    """The riders of one client's view. Each method returns the entities whose place it changed, in order."""
+    """The riders of one client's view. Each method returns the entities with a changed place, in order."""
 
     __slots__ = ("_find", "_riders")
 
@@ -20,7 +20,7 @@ class Rides:
         """By the id of the vehicle, which need not be in the view."""
 
     def put(self, seen: Seen, position: Point, direction: Point) -> list[Seen]:
-        """The server has sent the place of an entity. It is ignored for a rider whose vehicle is in the view."""
+        """The server has sent the place of an entity. It is ignored for a rider with its vehicle in the view."""
         if seen.ride is not None and self._find(seen.ride.vehicle) is not None:
             return []
         seen.put(position, direction)

@@ -1,4 +1,4 @@
-"""docs/wire.md and the code say the same numbers."""
+"""docs/wire.md and the code have the same numbers."""
 
 from __future__ import annotations
 

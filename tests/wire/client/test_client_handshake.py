@@ -1,4 +1,4 @@
-"""Opening a session: what it costs whom, what is refused, what is bound together."""
+"""Opening a session: its costs for both sides, the refusals, and what is bound together."""
 
 from __future__ import annotations
 

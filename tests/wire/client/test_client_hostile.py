@@ -99,7 +99,7 @@ def damaged(pair: EndpointPair, which: int, bit: int) -> bytes:
     if not pair.heard:
         return b""
     data = bytearray(pair.heard[-1 - which % len(pair.heard)][1])
-    # The padding of HELLO, and HELLO itself, mean nothing to anybody: change what does.
+    # A changed bit of HELLO, or of its padding, may have no effect: these packets are cut short instead.
     if data[0] in (1, 3):
         return bytes(data[:30])
     data[9 + bit // 8 % (len(data) - 9)] ^= 1 << bit % 8

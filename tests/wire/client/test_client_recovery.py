@@ -131,7 +131,7 @@ def test_the_cumulative_offset_makes_up_for_lost_acknowledgements():
     b.poll(0.0)  # this acknowledgement is lost
     a.send(b"one more")
     deliver(a, b, 0.1)
-    ((number, body),) = b.poll(0.3)  # the next one says how far the stream has come, whatever its bits say
+    ((number, body),) = b.poll(0.3)  # the next one has how far the stream has come, whatever its bits are
     ack = frames(body).ack
     assert ack is not None
     a.on_packet(number, packet.encode_body((ack.newest, 0, ack.received, b""), b"", bytearray(), 0, [], []), 0.2)

@@ -75,7 +75,7 @@ def test_exactly_once_in_order_and_a_clean_end(fates, there, back, budget):
 
 
 def test_the_checks_above_notice_a_broken_rule(monkeypatch):
-    """A sender that forgets a lost packet never closes the gap, and then nothing is delivered at all."""
+    """A sender that drops a lost packet never closes the gap, and then nothing is delivered at all."""
     a, b = PlainChannel(UDP, Settings(), 0.0), PlainChannel(UDP, Settings(), 0.0)
     honest = PlainChannel._send_again
     monkeypatch.setattr(PlainChannel, "_send_again", lambda self, lost: honest(self, lost[1:]))

@@ -231,7 +231,7 @@ def test_an_older_packet_from_the_old_address_moves_nothing_back(pair):
 
 
 def test_an_unproved_address_gets_no_more_bytes_than_came_from_it(pair):
-    """Somebody on the path sends a captured packet on from a victim's address."""
+    """An attacker on the path sends a captured packet on from a victim's address."""
     pair.down.send_many([bytes(1000)] * 200)
     pair.up.send(b"captured")
     (data,) = pair.client.poll(pair.now)

@@ -104,7 +104,7 @@ def test_malformed_bodies_are_refused_by_both(name):
 
 @pytest.mark.parametrize("suite", Suite)
 def test_the_independent_reader_follows_a_session_on_a_bad_line(suite):
-    """It hears every packet once, in the order sent; the peers hear them lossy, doubled and reordered."""
+    """It receives every packet once, in the order sent; the peers receive them lossy, doubled and reordered."""
     pair = EndpointPair(Network(5, loss=0.2, copies=0.1, delay=(0.01, 0.04)), suite=suite).connect()
     for i in range(120):
         pair.up.send(b"up %d" % i * (i % 90))

@@ -37,7 +37,7 @@ class FakeHost:
 
 
 class Home:
-    """One app: a switchboard and what it told its owner."""
+    """One app: a switchboard and its reports to its owner."""
 
     def __init__(self, town: Town, name: str, limits: ChannelLimits) -> None:
         self.name = name
@@ -78,7 +78,7 @@ class Town:
             home.board.learn(part, 0, self.id(letter))
 
     def tick(self, letter: str) -> None:
-        """One tick of one app: what it says is queued, by link."""
+        """One tick of one app: its messages are queued, by link."""
         home = self.homes[letter]
         home.board.on_tick()
         for peer, bundles in home.outbox.drain():
@@ -98,7 +98,7 @@ class Town:
         return len(taken)
 
     def cut(self, a: str, b: str) -> None:
-        """A link breaks: what is under way is lost, both apps hear it."""
+        """A link breaks: what is under way is lost, both apps get the loss."""
         for source, target in ((a, b), (b, a)):
             self.queues.pop((source, target), None)
             self[source].on_link_lost(self.id(target))
@@ -134,7 +134,7 @@ class Town:
 
 
 def pair(letters: str = "ABCD", **limits) -> Town:
-    """A town in which X lives at A and Y at B, and both know it."""
+    """A town in which X lives at A and Y at B, and both have each other's place."""
     town = Town(letters, **limits)
     town["A"].create(X)
     town["B"].create(Y)

@@ -87,7 +87,7 @@ def test_app_says_with_which_version_a_part_has_ended_there():
 
 
 def test_home_of_the_source_is_told_when_a_frame_goes_astray_behind_a_stub():
-    """Y's place of X is A, where a stub leads to C, and C knows nothing of X. The resolver names D."""
+    """Y's place of X is A, where a stub leads to C, and C has no record of X. The resolver names D."""
     town = pair()
     del town["C"].places[X]
     town["A"].depart(X, town.id("C"))

@@ -15,7 +15,7 @@ from tests.wire.entity.entity_harness import Town, X, Y, pair
 
 
 def settled(count: int = 1) -> Town:
-    """Pairs of parts, some at A and their peers at B, whose channels are in the steady state."""
+    """Pairs of parts, some at A and their peers at B, with channels in the steady state."""
     town = Town("ABC")
     for number in range(count):
         here, there = peers(number)

@@ -61,7 +61,7 @@ def test_what_is_lost_with_a_link_is_said_again_before_anything_else():
 
 
 def test_who_has_moved_says_again_what_is_not_acknowledged():
-    """What was sent from the former home may be lost, or come later than what is said from here."""
+    """Messages sent from the former home may be lost, or come later than those sent from here."""
     town = pair()
     town["A"].send(X, Y, b"first")
     town.tick("A")
@@ -229,7 +229,7 @@ def test_what_was_at_rest_for_long_is_repeated_as_soon_as_anything_else():
     town.settle(5.0)  # acknowledged, and not to be looked at before it has been idle for half a minute
     town["A"].send(X, Y, b"second")
     town.tick("A")
-    town.queues["A", "B"].clear()  # forwarded to somebody who has died, perhaps: no link broke
+    town.queues["A", "B"].clear()  # forwarded to an app that may be dead: no link broke
     town.settle(1.0)
     assert town.take(Y) == [b"second"]
 
@@ -244,7 +244,7 @@ def test_a_rumour_that_runs_ahead_of_an_arrival_does_not_pass_for_it():
 def test_a_parts_own_word_beats_a_rumour_of_the_same_version():
     town = pair()
     town.move(X, "A", "C")
-    town["B"].learn(X, 1, town.id("D"))  # as one says who knows the version, and only where it began
+    town["B"].learn(X, 1, town.id("D"))  # as an app with the version reports it, and only where it began
     town["C"].send(X, Y, b"here I am")
     town.settle(0.3)
     place = town["B"].places[X]
@@ -267,7 +267,7 @@ def test_what_must_be_ahead_is_said_at_once_even_by_who_leaves():
 
 
 def test_a_late_word_of_a_stay_in_between_is_not_believed():
-    """From C it came back to where it had been before, and was heard there."""
+    """From C it came back to where it had been before, and was received there."""
     town = pair()
     for home, version in (("A", 0), ("A", 2), ("C", 1)):
         town["B"].on_message(town.id(home), Frame(Y, X, town.id(home), version, NEVER_HEARD, 0))

@@ -1,4 +1,4 @@
-"""Who calls a part must not hear of its end when it lives again: no memory of a former life answers for a later one."""
+"""A caller of a part must not get its end when it lives again: no memory of a former life answers for a later one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.wire.entity.entity_harness import Town, X, Y, Z, pair
 
 
 def introduced() -> Town:
-    """Y has spoken to X, who has taken and acknowledged it."""
+    """Y has sent to X, and X has taken and acknowledged it."""
     town = pair()
     town["B"].send(Y, X, b"here I am")
     town.settle(1.0)
@@ -78,7 +78,7 @@ def test_a_late_word_of_the_end_says_nothing_of_a_call_that_is_younger():
 
 
 def test_nor_do_two_late_words_and_what_was_said_before_them():
-    """They come when the channel was forgotten: the first ones open it again, and the last is no answer to the call."""
+    """They come when the channel was dropped: the first ones open it again, and the last is no answer to the call."""
     town = pair()
     town["B"].send(Y, X, b"here I am")
     town.tick("B")
@@ -126,7 +126,7 @@ def test_strangers_do_not_keep_a_part_from_ending_and_hear_of_it_then():
 
 
 def test_three_that_end_together_do_not_wait_for_each_other():
-    """Each has said something to the next, which did not come before all of them ended."""
+    """Each has sent something to the next, which did not come before all of them ended."""
     ring = [PartId(EntityId(number), Part.CELL) for number in range(1, 4)]
     town = Town()
     homes = dict(zip(ring, "ABC", strict=True))
@@ -197,7 +197,7 @@ def test_one_that_has_ended_notes_the_end_of_another_at_once():
 
 
 def _waits_for(part: PartId) -> Town:
-    """X, at A, has called a part of which nobody knows, for so long that it seldom tries."""
+    """X, at A, has called a part without a known place for so long that it seldom tries."""
     town = pair()
     town["A"].send(X, part, b"0")
     town.settle(20.0)
@@ -253,7 +253,7 @@ def test_who_goes_on_calling_when_it_has_noted_the_end_hears_when_that_is_over()
 
 
 def _both_end() -> Town:
-    """Y has taken what X said, and both end before X has heard that."""
+    """Y has taken the messages of X, and both end before X has received that."""
     town = pair()
     town["A"].send(X, Y, b"0")
     town.settle(0.1)
@@ -271,7 +271,7 @@ def test_two_that_end_together_are_done_when_each_has_heard_it():
 
 
 def test_a_note_of_a_former_life_is_enough_for_one_that_ends():
-    """It is lost; when the end is said again, the answer comes from the memory of a life that has a successor."""
+    """It is lost; when the end is sent again, the answer comes from the memory of a life that has a successor."""
     town = _both_end()
     while town.homes["B"].ended == []:
         town.settle(0.05)

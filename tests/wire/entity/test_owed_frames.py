@@ -11,7 +11,7 @@ def frames(town: Town, source: str, target: str) -> list[Frame]:
 
 
 def test_renewal_is_sent_before_the_part_leaves():
-    """Y has forgotten a stream of a later generation, so it asks X to renew; Y moves before its turn comes."""
+    """Y has dropped a stream of a later generation, so it asks X to renew; Y moves before its turn comes."""
     town = pair()
     town["B"].boxes[Y].horizon = 1 << 40
     town["A"].send(X, Y, b"m")

@@ -1,4 +1,4 @@
-"""Which news of where a part lives is believed, and where what comes for it is passed on."""
+"""Which reports of a part's place are accepted, and where messages for it are forwarded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ A, B, C = (AppId(AppKind.CELL_APP, index, 1) for index in (1, 2, 3))
 
 
 def place(version: int = NEVER_HEARD, app: AppId | None = None) -> Place:
-    """A place that was told so by its part."""
+    """A place that the part itself has reported."""
     known = Place(0.0)
     if app is not None:
         known.follow(version, app)

@@ -1,4 +1,4 @@
-"""Whose turn it is: marks, acknowledgements, timers."""
+"""The order of sending: marks, acknowledgements, timers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def two() -> tuple[ResendSchedule, Channel, Channel]:
 
 
 def due(schedule: ResendSchedule, now: float) -> list[Channel]:
-    """All whose time has come."""
+    """All channels that are due."""
     found = []
     while (channel := schedule.next_due(now)) is not None:
         found.append(channel)

@@ -115,7 +115,7 @@ def test_story_17_a_restored_part_beats_the_survivor():
     assert town.take(Y) == [b"before"]
     town.settle(0.3)
     backup = town["A"].pack(X)
-    for number in range(3):  # what the survivor says after the backup is undone
+    for number in range(3):  # messages of the survivor after the backup are undone
         town["A"].send(X, Y, b"undone %d" % number)
         town.settle(0.2)
         assert town.take(Y) == [b"undone %d" % number]
@@ -181,7 +181,7 @@ def test_story_17_a_restored_inbox_of_a_stream_since_retired():
     town.settle(0.2)
     backup = town["A"].pack(X)  # "old" is in its inbox, not taken
     assert town.take(X) == [b"old"]
-    town.settle(3.0)  # acknowledged, retired, forgotten by Y
+    town.settle(3.0)  # acknowledged, retired, dropped by Y
     town["C"].restore(backup, life=1)
     town.settle(0.5)
     town["B"].send(Y, X, b"new 0")
@@ -221,8 +221,8 @@ def test_story_18_a_silent_end_is_found_after_it_moved():
     town["A"].pin(X, Y)
     town["B"].pin(Y, X)
     town.settle(1.0)
-    town.move(X, "A", "C")  # X has nothing to say
-    town.settle(2.0)  # the stub at A is forgotten
+    town.move(X, "A", "C")  # X has nothing to send
+    town.settle(2.0)  # the stub at A is dropped
     assert town["B"].places[X].app == town.id("C")
     town["B"].send(Y, X, b"found")
     town.settle(0.3)
@@ -279,7 +279,7 @@ def test_story_28_the_last_to_know_still_forwards_to_the_dead():
     assert any(isinstance(message, Frame) for message in town.queues["A", "D"]), "A forwards to the dead"
     town.queues.clear()
     dead = town.homes.pop("D").id
-    town["C"].restore(backup, life=1)  # the manager has heard; A and B have not
+    town["C"].restore(backup, life=1)  # the manager has received it; A and B have not
     town.settle(0.1)
     for letter in "AB":
         town[letter].on_app_dead(dead)

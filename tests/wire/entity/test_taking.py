@@ -7,7 +7,7 @@ from tests.wire.entity.entity_harness import Town, X, Y, Z, pair
 
 
 def posted(count: int, **limits) -> Town:
-    """X has written to Y, whose mail has come to B."""
+    """X has sent to Y, and the mail has come to B."""
     town = pair(**limits)
     for number in range(count):
         town["A"].send(X, Y, b"%d" % number)
@@ -16,7 +16,7 @@ def posted(count: int, **limits) -> Town:
 
 
 def outgoing(town: Town) -> OutStream:
-    """What X says to Y, as far as A keeps it."""
+    """The messages of X for Y, as far as A keeps them."""
     stream = town["A"].boxes[X].channels[Y].outgoing
     assert stream is not None
     return stream

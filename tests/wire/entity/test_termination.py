@@ -1,4 +1,4 @@
-"""Who hears of the end of a part, and what."""
+"""Which parts get the end of a part, and with what."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIFE = first_of_life(3)
 
 
 def frame(source: PartId = Y, heard: int = LIFE, *, has_mail: bool = False, is_last: bool = False, **said) -> Frame:
-    """A frame for X, whose last version here was that of `LIFE`."""
+    """A frame for X, which had the version `LIFE` here."""
     payloads = (b"call",) if has_mail else ()
     stream = Outgoing(1, 0, 0, 0, payloads, is_last) if has_mail or is_last else None
     return Frame(X, source, THERE, 0, heard, 0, stream, **said)

@@ -128,7 +128,7 @@ def test_the_last_words_of_one_that_never_spoke_before_are_waited_for():
 
 
 def test_two_who_believe_a_part_to_be_with_the_other_find_out():
-    """A has a stub of a former life that points to B, and B has heard that the later life is at A."""
+    """A has a stub of a former life that points to B, and B has a report that the later life is at A."""
     town = pair()
     part = PartId(EntityId(77), Part.CELL)
     town["A"].learn(part, 2, town.id("B"))
@@ -142,7 +142,7 @@ def test_two_who_believe_a_part_to_be_with_the_other_find_out():
 
 
 def test_a_note_for_the_former_life_is_not_said_to_the_later():
-    """The base hears once more that the former is over, and before it can note that, the first word of the later."""
+    """The base gets the end of the former once more, and before it can note that, the first message of the later."""
     town = with_base()
     town["A"].destroy(X)
     town.settle(2.0)
@@ -162,7 +162,7 @@ def test_a_note_for_the_former_life_is_not_said_to_the_later():
 
 
 def test_a_late_note_of_the_former_end_does_not_end_the_later_life():
-    """Both lives are at A, and the later ends as well, before its base has heard a word of it."""
+    """Both lives are at A, and the later ends as well, before its base has received anything of it."""
     town = with_base()
     town["A"].destroy(X)
     town.settle(2.0)
