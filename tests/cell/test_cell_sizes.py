@@ -9,7 +9,7 @@ from terrazzo.cell.core.real import STEP_BYTES, TOLD_MAX
 from terrazzo.cell.ghosts import placement
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientUpdates, SendAway
 from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Jump, Offload, UpdateGhost

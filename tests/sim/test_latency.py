@@ -13,7 +13,7 @@ from terrazzo.sim.runner import run
 from terrazzo.sim.scenarios.seamless.calls import Ledger
 from terrazzo.sim.scenarios.seamless.latency import OWN_S, STRANGER_S, Latency
 from terrazzo.sim.scenarios.seamless.shape import small
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 from tests.sim.mutation_table import hints, order_of
 
 STRANGERS = ["called", "heard_of", "greeted"]

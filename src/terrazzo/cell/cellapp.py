@@ -63,7 +63,7 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import EntityGone
 from terrazzo.game import LoadedGame
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind

@@ -7,7 +7,6 @@ detect each of them within a few seeds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -18,6 +17,7 @@ from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.real import FRESH_MOVER, Real
 from terrazzo.cluster.app import App
 from terrazzo.sync import protocol
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -393,7 +393,7 @@ def _corrects_no_client(app: CellApp) -> None:
 
 def _locates_seldom(app: CellApp) -> None:
     """A part is located twice a minute only: the caller of a part that is gone takes so long to end."""
-    app.switchboard.limits = replace(app.switchboard.limits, locate_s=30.0)
+    app.switchboard.limits = ChannelLimits(locate_s=30.0)
 
 
 CELL_HARMS: dict[str, Harm] = {

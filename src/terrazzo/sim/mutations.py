@@ -26,7 +26,8 @@ from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.sim.timer_mutations import TIMER_MUTATIONS
 from terrazzo.wire import client
 from terrazzo.wire.common import Hello, LinkRefusal
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Frame, Outgoing, PackedChannel, PackedPart
 from terrazzo.wire.entity.router import Router
 from terrazzo.wire.entity.streams import InStream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message

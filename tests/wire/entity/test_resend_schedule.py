@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.places import Place
 from terrazzo.wire.entity.resend_schedule import ResendSchedule
@@ -46,7 +47,7 @@ def test_an_acknowledgement_is_owed_once_and_not_if_something_was_said_before():
         schedule.owe_ack(other, now, LIMITS)
     other.ack_due = inf  # it has spoken
     schedule.urge_owed(100.2)
-    assert not schedule.marked
+    assert schedule.take_marked() == []
     schedule.urge_owed(100.25)
     assert list(schedule.marked) == [one]
     assert (one.owes_frame, other.owes_frame) == (True, False)
@@ -98,4 +99,4 @@ def test_who_is_forgotten_has_no_turn():
     schedule.forget(one)
     schedule.urge_owed(200.0)
     assert due(schedule, 200.0) == []
-    assert not schedule.marked
+    assert schedule.take_marked() == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.resend_schedule import OLD_MAX, ResendSchedule
 from tests.wire.entity.entity_harness import X, Y, Z

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.messages import Frame, Outgoing
 from terrazzo.wire.entity.termination import EndedParts, is_answered

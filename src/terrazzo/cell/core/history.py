@@ -54,7 +54,7 @@ STEPS_MAX = 128
 """More than the ticks that a real is on its way at most (`mending.ARRIVAL_S`), with its witness."""
 BYTES_MAX = 65_536
 AGE_S = 120.0
-"""As long as the former home of a part forwards (`wire.entity.channel.ChannelLimits.stub_s`): a witness that is on its
+"""As long as the former home of a part forwards (`wire.entity.limits.ChannelLimits.stub_s`): a witness that is on its
 way for longer has lost its client."""
 PACKED_STEPS_MAX = STEPS_MAX
 PACKED_BYTES_MAX = 16_384

@@ -3,6 +3,7 @@
 The modules, from the app down; at run time each imports only modules below it:
 
     switchboard      the API of one app: parts begin, move and end, send and take messages, and the app reports places
+       ├─ letters          a part's messages, taken one by one
        │
     router           takes frames in, forwards them, and sends them at the tick
        ├─ termination      the answers for parts that end or have ended

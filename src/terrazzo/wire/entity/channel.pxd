@@ -3,6 +3,7 @@
 import cython
 
 from terrazzo._speed.rows cimport RowReader, RowWriter
+from terrazzo.wire.entity.limits cimport ChannelLimits
 from terrazzo.wire.entity.mailbox cimport Mailbox
 from terrazzo.wire.entity.places cimport Place
 from terrazzo.wire.entity.streams cimport InStream, OutStream
@@ -26,6 +27,8 @@ cdef class Channel:
     cdef public object closed
     cdef public object renew
     cdef public object refused
+    cdef public bint is_hooked
+    cdef public bint is_marked
     cdef public double due
     cdef public long long turn
     cdef public long long entry
@@ -36,35 +39,35 @@ cdef class Channel:
     cdef public double waiting_since
 
     @cython.locals(stream=OutStream, size=cython.longlong)
-    cpdef check_room(self, bytes payload, object limits)
+    cpdef check_room(self, bytes payload, ChannelLimits limits)
     @cython.locals(stream=OutStream)
     cpdef send(self, bytes payload, double now)
     @cython.locals(stream=OutStream, sent=cython.longlong)
-    cpdef bint has_unsent(self, object limits) except -1
+    cpdef bint has_unsent(self, ChannelLimits limits) except -1
     @cython.locals(
         box=Mailbox, incoming=InStream, stream=OutStream, buffer=list, ack_generation=cython.longlong,
         acked=cython.longlong, generation=cython.longlong, first=cython.longlong, born=cython.longlong,
         number=cython.longlong, start=cython.longlong, end=cython.longlong,
     )
-    cpdef bint row(self, RowWriter rows, object limits) except -1
+    cpdef bint row(self, RowWriter rows, ChannelLimits limits) except -1
     cpdef bint is_plain(self) except -1
     cpdef long long number_acked(self) except? -7
     @cython.locals(incoming=InStream)
-    cpdef object frame(self, object home, object limits)
+    cpdef object frame(self, object home, ChannelLimits limits)
     cpdef object _ack(self)
     @cython.locals(stream=OutStream, buffer=list, start=cython.longlong, end=cython.longlong, number=cython.longlong)
-    cpdef object _next_outgoing(self, object limits)
+    cpdef object _next_outgoing(self, ChannelLimits limits)
     @cython.locals(
         buffer=list, start=cython.longlong, end=cython.longlong, most=cython.longlong, size=cython.longlong
     )
-    cpdef long long _end_of_next(self, OutStream stream, object limits) except -1
+    cpdef long long _end_of_next(self, OutStream stream, ChannelLimits limits) except -1
     cpdef send_again(self)
-    cpdef bint takes(self, InStream incoming, object limits) except -1
-    cpdef object rest(self, double now, object limits)
+    cpdef bint takes(self, InStream incoming, ChannelLimits limits) except -1
+    cpdef object rest(self, double now, ChannelLimits limits)
     @cython.locals(life=cython.longlong, version=cython.longlong, heard=cython.longlong)
-    cpdef list on_frame(self, object frame, double now, object limits)
+    cpdef list on_frame(self, object frame, double now, ChannelLimits limits)
     @cython.locals(box=Mailbox, incoming=InStream)
-    cpdef bint on_row(self, RowReader row, double now, object limits) except -1
+    cpdef bint on_row(self, RowReader row, double now, ChannelLimits limits) except -1
     cpdef _follow_new_life(self, object stream)
     cpdef _undo(self, InStream incoming, long long count)
     @cython.locals(stream=OutStream, acked=cython.longlong, index=cython.longlong)
@@ -74,12 +77,12 @@ cdef class Channel:
     @cython.locals(stream=OutStream)
     cpdef list _on_over(self, tuple ack)
     @cython.locals(incoming=InStream)
-    cpdef _on_stream(self, object stream, double now, object limits)
+    cpdef _on_stream(self, object stream, double now, ChannelLimits limits)
     cpdef object _begin(self, object stream)
     cpdef _close(self, long long generation)
     @cython.locals(box=Mailbox)
-    cpdef _admit(self, InStream incoming, long long number, object payloads, object limits)
+    cpdef _admit(self, InStream incoming, long long number, object payloads, ChannelLimits limits)
     @cython.locals(incoming=InStream, box=Mailbox, held=dict)
-    cpdef admit_held(self, object limits)
+    cpdef admit_held(self, ChannelLimits limits)
     @cython.locals(box=Mailbox)
     cdef _put_into_inbox(self, InStream incoming, bytes payload)

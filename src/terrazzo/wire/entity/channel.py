@@ -63,11 +63,11 @@ asks the base (`termination.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
 from terrazzo.errors import UsageError
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Frame, Outgoing, PackedChannel
 from terrazzo.wire.entity.streams import InStream, OutStream
 from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, life_of
@@ -76,31 +76,6 @@ if TYPE_CHECKING:
     from terrazzo._speed.rows import RowReader, RowWriter
     from terrazzo.wire.entity.mailbox import Mailbox
     from terrazzo.wire.entity.places import Place
-
-
-@dataclass(frozen=True)
-class ChannelLimits:
-    """Sizes and times of the entity channel. All seconds are of the app's clock."""
-
-    window: int = 256
-    frame_bytes: int = 60_000
-    payload_bytes_max: int = 896 * 1024
-    """The largest payload: with a frame's worth of others before it, it fits a message between apps."""
-    backlog_max: int = 8192
-    backlog_bytes: int = 2 << 20
-    """The payloads in one channel that are not acknowledged; as much may be sent again at once."""
-    inbox_max: int = 4096
-    inbox_bytes: int = 2 << 20
-    """The payloads in the inbox of one part; the last that is admitted may exceed it."""
-    ack_s: float = 0.25
-    resend_s: float = 1.0
-    resend_max_s: float = 4.0
-    idle_s: float = 30.0
-    probe_s: float = 300.0
-    stub_s: float = 120.0
-    hops_max: int = 8
-    locate_after: int = 3
-    locate_s: float = 2.0
 
 
 class ChannelFull(UsageError):
@@ -113,8 +88,8 @@ class Channel:
 
     __slots__ = (
         "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "entry", "entry_at", "heard", "incoming",
-        "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "peer_entity", "peer_part", "pinned", "place",
-        "refused", "renew", "touched_at", "turn", "waiting_since",
+        "is_hooked", "is_marked", "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "peer_entity",
+        "peer_part", "pinned", "place", "refused", "renew", "touched_at", "turn", "waiting_since",
     )  # fmt: skip
 
     place: Place
@@ -139,7 +114,10 @@ class Channel:
         self.renew: tuple[int, int] | None = None
         self.refused: int | None = None
         """The generation of a stream that began when this part was ending: nothing of it is taken."""
-        # The timers, which `resend_schedule.py` sets.
+        self.is_hooked = False
+        """Whether `Place.hook` has registered it, and it was not removed since."""
+        # The turn and the timers, which `resend_schedule.py` sets.
+        self.is_marked = False
         self.due = inf
         self.turn = 0
         """The serial of `due`: of two channels that are due at the same time the lower one is first."""

@@ -1,4 +1,5 @@
 # C types for mailbox.py.
+from terrazzo.wire.entity.limits cimport ChannelLimits
 
 
 cdef class Mailbox:
@@ -11,10 +12,12 @@ cdef class Mailbox:
     cdef public list inbox
     cdef public long long inbox_bytes
     cdef public dict channels
+    cdef public object recent
+    cdef public bint is_here
     cdef public bint is_ending
     cdef public set open
     cdef public dict strays
 
-    cpdef bint is_full(self, object limits) except -1
-    cpdef admit_held(self, object limits)
+    cpdef bint is_full(self, ChannelLimits limits) except -1
+    cpdef admit_held(self, ChannelLimits limits)
     cpdef object draw_generation(self, double now, long long above=*)

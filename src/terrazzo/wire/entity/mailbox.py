@@ -18,7 +18,7 @@ from terrazzo.wire.entity.messages import PackedPart
 from terrazzo.wire.ids import AppId, PartId, Version
 
 if TYPE_CHECKING:
-    from terrazzo.wire.entity.channel import ChannelLimits
+    from terrazzo.wire.entity.limits import ChannelLimits
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(PackedPart)
@@ -31,8 +31,8 @@ class Mailbox:
     """One part's end of all its channels, and its inbox."""
 
     __slots__ = (
-        "channels", "entity", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "kind", "open", "part",
-        "strays", "version",
+        "channels", "entity", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "is_here", "kind", "open",
+        "part", "recent", "strays", "version",
     )  # fmt: skip
 
     def __init__(self, part: PartId, version: int = 0) -> None:
@@ -44,6 +44,10 @@ class Mailbox:
         self.inbox: list[Letter] = []  # admitted and not yet taken
         self.inbox_bytes = 0
         self.channels: dict[PartId, Channel] = {}
+        self.recent: Channel | None = None
+        """The channel of those that was looked for last (`PartRegistry.find`)."""
+        self.is_here = False
+        """Whether the app has it: False before it is registered, and when the part has left or ended."""
         self.is_ending = False
         self.open: set[PartId] = set()
         """While the part is ending: the peers that must note it before those of the pinned channels are notified."""

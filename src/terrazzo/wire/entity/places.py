@@ -107,15 +107,20 @@ class Place:
 
     def hook(self, channel: Channel) -> None:
         """Adds a channel. The place is kept as long as it has channels, so the channel may refer to it."""
+        former = self.channels.get(channel.box.part)
+        if former is not None:
+            former.is_hooked = False
         channel.place = self
+        channel.is_hooked = True
         self.channels[channel.box.part] = channel
 
     def has(self, channel: Channel) -> bool:
         """Whether the channel is still registered: neither removed, nor gone elsewhere with its part."""
-        return self.channels.get(channel.box.part) is channel
+        return channel.is_hooked and channel.place is self
 
     def unhook(self, channel: Channel, expires_at: float) -> None:
         """Removes a channel, if it is still registered."""
         if self.has(channel):
+            channel.is_hooked = False
             del self.channels[channel.box.part]
             self.expires_at = max(self.expires_at, expires_at)

@@ -7,7 +7,8 @@ both entries, `forget` and `unhook` remove them.
 
 from __future__ import annotations
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.places import Place
 from terrazzo.wire.entity.resend_schedule import ResendSchedule
@@ -26,8 +27,8 @@ class PartRegistry:
         """The mailboxes of the parts that live here, those of ending parts included."""
         self.places: dict[PartId, Place] = {}
         self.schedule = ResendSchedule()
-        self.mailed: dict[PartId, None] = {}
-        """The parts whose inbox may have messages, in the order of arrival."""
+        self.mailed: dict[Mailbox, None] = {}
+        """The mailboxes with messages in their inbox, perhaps with none any more, in the order of arrival."""
         self.channel_type = channel_type
         self._host = host
 
@@ -40,17 +41,33 @@ class PartRegistry:
 
     def channel(self, box: Mailbox, peer: PartId) -> Channel:
         """The channel of a mailbox with `peer`; a new one where there was none."""
-        channel = box.channels.get(peer)
+        channel = self.find(box, peer)
         if channel is None:
             channel = self.channel_type(box, peer, pinned=False, now=self._host.now)
             box.channels[peer] = channel
             self.place(peer).hook(channel)
         return channel
 
+    def find(self, box: Mailbox, peer: PartId) -> Channel | None:
+        """The channel of a mailbox with `peer`, if there is one."""
+        return self.find_by_number(box, peer[0], peer[1])
+
+    def find_by_number(self, box: Mailbox, entity: int, kind: int) -> Channel | None:
+        """The channel of a mailbox with a part. Mostly it is the one that was looked for last."""
+        channel: Channel | None = box.recent
+        if channel is not None and channel.peer_entity == entity and channel.peer_part == kind:
+            return channel
+        # A tuple is found where an equal PartId is, and is made faster.
+        channel = box.channels.get((entity, kind))  # type: ignore[call-overload]
+        if channel is not None:
+            box.recent = channel
+        return channel
+
     def forget(self, channel: Channel) -> None:
         """Removes a channel. If its part is ending and only pinned channels are left, those announce the end now."""
         box = channel.box
         box.channels.pop(channel.peer, None)
+        box.recent = None
         self.unhook(channel)
         if box.is_closed_by(channel.peer):
             for last in box.channels.values():

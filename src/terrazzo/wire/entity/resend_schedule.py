@@ -4,11 +4,11 @@
     owe_ack       the part has taken a message             →  a turn after `ack_s`, if the channel sends nothing before
     set_timer     the channel awaits an answer, or rests   →  looked at when it is due (`next_due`)
 
-**Order.** Runs must repeat: a dict keeps the marked channels in order, and the heap of the timers breaks ties by a
-serial. Acknowledgements are all due after the same time, so a queue keeps them.
+**Order.** Runs must repeat: a list keeps the marked channels in order, and the heap of the timers breaks ties by a
+serial. Acknowledgements are all due after the same time, so a queue keeps them, with one entry for each tick.
 
-**The channel decides.** Its `due` and `ack_due` count: an entry of the heap or of the queue that differs from them is
-out of date, and is skipped.
+**The channel decides.** Its `is_marked`, `due` and `ack_due` count: an entry of the list, the heap or the queue that
+differs from them is out of date, and is skipped.
 
 **One entry per channel.** A channel has at most one entry of the heap that counts (`Channel.entry`), and that entry is
 never later than the channel's `due`. A timer that is put off changes `due` alone; when the entry comes up, a new entry
@@ -30,7 +30,8 @@ from collections import deque
 from heapq import heapify, heappop, heappush
 from math import inf
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.places import Place
 
 OLD_MAX = 64
@@ -40,21 +41,27 @@ OLD_MAX = 64
 class ResendSchedule:
     """The schedule of all channels of one app."""
 
-    __slots__ = ("_acks", "_old", "_serial", "marked", "timers")
+    __slots__ = ("_acks", "_acks_due", "_acks_last", "_old", "_serial", "marked", "timers")
 
     def __init__(self) -> None:
-        self.marked: dict[Channel, None] = {}
+        self.marked: list[Channel] = []
+        """The channels that have a turn in this round, with some that have none any more."""
         self.timers: list[tuple[float, int, Channel]] = []
         self._serial = 0
         self._old = 0
         """Entries of `timers` that do not count any more."""
-        self._acks: deque[tuple[float, Channel]] = deque()
+        self._acks: deque[tuple[float, list[Channel]]] = deque()
+        self._acks_due = -inf
+        self._acks_last: list[Channel] = []
+        """The last entry of the queue."""
 
     # This round.
 
     def mark(self, channel: Channel) -> None:
         """The channel has a turn in this round."""
-        self.marked[channel] = None
+        if not channel.is_marked:
+            channel.is_marked = True
+            self.marked.append(channel)
 
     def urge(self, channel: Channel) -> None:
         """The channel has a turn in this round, and sends a frame even if it has no payload."""
@@ -63,15 +70,19 @@ class ResendSchedule:
 
     def unmark(self, channel: Channel) -> bool:
         """Takes the turn of the channel away, since it sends now. False: it has no turn."""
-        if channel not in self.marked:
-            return False
-        del self.marked[channel]
-        return True
+        had_turn, channel.is_marked = channel.is_marked, False
+        return had_turn
 
-    def take_marked(self) -> dict[Channel, None]:
-        """The channels that have a turn; a channel that is marked from now on has one in the next round."""
-        marked, self.marked = self.marked, {}
-        return marked
+    def take_marked(self) -> list[Channel]:
+        """The channels that have a turn, without that; a channel that is marked from now on has one in the next
+        round."""
+        marked, self.marked = self.marked, []
+        turns = []
+        for channel in marked:
+            if channel.is_marked:
+                channel.is_marked = False
+                turns.append(channel)
+        return turns
 
     # Acknowledgements.
 
@@ -79,14 +90,20 @@ class ResendSchedule:
         """A message was taken: it is acknowledged with the next frame, or alone after `ack_s`."""
         if channel.ack_due == inf:
             channel.ack_due = now + limits.ack_s
-            self._acks.append((channel.ack_due, channel))
+            if channel.ack_due != self._acks_due or not self._acks:
+                self._acks_due, self._acks_last = channel.ack_due, []
+                self._acks.append((self._acks_due, self._acks_last))
+            self._acks_last.append(channel)
 
     def urge_owed(self, now: float) -> None:
         """Marks the channels whose acknowledgement has waited for `ack_s`."""
         while self._acks and self._acks[0][0] <= now:
-            due, channel = self._acks.popleft()
-            if channel.ack_due == due:
-                self.urge(channel)
+            due, channels = self._acks.popleft()
+            for channel in channels:
+                if channel.ack_due == due:
+                    self.urge(channel)
+        if not self._acks:
+            self._acks_last = []
 
     # Timers.
 
@@ -172,4 +189,4 @@ class ResendSchedule:
         """The channel has no turn any more, neither now nor later."""
         channel.due = channel.ack_due = inf
         self._drop_entry(channel)
-        self.marked.pop(channel, None)
+        channel.is_marked = False

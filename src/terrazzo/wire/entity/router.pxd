@@ -4,6 +4,7 @@ import cython
 
 from terrazzo._speed.rows cimport RowReader, RowWriter
 from terrazzo.wire.entity.channel cimport Channel
+from terrazzo.wire.entity.limits cimport ChannelLimits
 from terrazzo.wire.entity.mailbox cimport Mailbox
 from terrazzo.wire.entity.places cimport Place
 from terrazzo.wire.entity.registry cimport PartRegistry
@@ -26,14 +27,14 @@ cdef class Router:
 
     @cython.locals(box=Mailbox, channel=Channel, place=Place, known=Place, registry=PartRegistry)
     cdef _on_frame(self, object frame, object via)
-    @cython.locals(place=Place, awaits_answer=cython.bint)
+    @cython.locals(place=Place, awaits_answer=cython.bint, limits=ChannelLimits)
     cdef _speak(self, Channel channel, double now)
     @cython.locals(box=Mailbox, channel=Channel, row=RowReader, registry=PartRegistry)
     cpdef bint on_rows(self, object via, bytes data, object otherwise) except -1
     @cython.locals(place=Place, box=Mailbox, registry=PartRegistry)
     cdef bint _on_row(self, Channel channel, RowReader row, object via, double now) except -1
     @cython.locals(rows=RowWriter)
-    cdef _post_next(self, Channel channel, object app, object limits)
+    cdef _post_next(self, Channel channel, object app, ChannelLimits limits)
     @cython.locals(writer=RowWriter)
     cdef _flush(self)
     @cython.locals(rows=RowWriter)

@@ -40,7 +40,8 @@ from typing import Protocol
 import msgspec
 
 from terrazzo._speed.rows import RowReader, RowWriter
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.messages import Astray, Frame, Frames, frame_of_row
 from terrazzo.wire.entity.places import Place
@@ -119,7 +120,7 @@ class Router:
             self.counts["resent"] += 1
             if channel.attempts % self._registry.limits.locate_after == 0:
                 self._locate(channel.peer, channel.place, now)
-                if not channel.place.has(channel):
+                if not channel.is_hooked:
                     return  # the resolver has reported the peer as gone
             channel.send_again()
             self._schedule.urge(channel)
@@ -149,7 +150,7 @@ class Router:
         while row.next():
             # A tuple is found where an equal PartId is, and is made faster.
             box = registry.boxes.get((row.to, row.to_part))  # type: ignore[call-overload]
-            channel = None if box is None else box.channels.get((row.source, row.source_part))
+            channel = None if box is None else registry.find_by_number(box, row.source, row.source_part)
             if channel is None or not self._on_row(channel, row, via, now):
                 otherwise(via, frame_of_row(row, via))
         return not row.is_malformed
@@ -164,7 +165,7 @@ class Router:
             return False
         place.app = via  # the same app; so the next comparison is one of identity
         if box.inbox:
-            registry.mailed[box.part] = None
+            registry.mailed[box] = None
         if channel.owes_frame or not channel.pinned or channel.has_unsent(registry.limits):
             self._schedule.mark(channel)
         return True
@@ -184,7 +185,7 @@ class Router:
             self._follow(frame)
         lost = channel.on_frame(frame, self._host.now, self._registry.limits)
         if box.inbox:
-            self._registry.mailed[box.part] = None
+            self._registry.mailed[box] = None
         if lost:
             self._exchange.on_undelivered(box.part, frame.source, lost, "destroyed")
         if frame.is_noted and box.is_ending and life_of(frame.heard) == life_of(box.version):
@@ -282,7 +283,7 @@ class Router:
     def _speak(self, channel: Channel, now: float) -> None:
         """One round of a channel: sends what there is to send, then sets the timer of the channel or removes it."""
         place = channel.place
-        if not place.has(channel):
+        if not channel.is_hooked:
             return  # it was removed in this very round
         awaits_answer, limits = channel.awaits_answer, self._registry.limits
         if channel.owes_frame or (awaits_answer and channel.due == inf) or channel.has_unsent(limits):
@@ -373,6 +374,7 @@ class Router:
         registry = self._registry
         if box.is_ending and not box.channels and registry.boxes.get(box.part) is box:
             del registry.boxes[box.part]
+            box.is_here = False
             self._ended_parts.remember(box, self._host.now + registry.limits.stub_s)
             self._send_astray(box.part, box.strays)
             self._exchange.on_ended(box.part)

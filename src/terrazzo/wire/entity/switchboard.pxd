@@ -1,8 +1,13 @@
-# C types for switchboard.py: its fields. Its methods are called as in Python, and may be overridden by the deliberately
-# broken forms of `sim.mutations`.
+# C types for switchboard.py: its fields, and what is called for each client and tick. All methods may be overridden, as
+# the deliberately broken forms of `sim.mutations` do.
+import cython
+
+from terrazzo.wire.entity.channel cimport Channel
+from terrazzo.wire.entity.mailbox cimport Mailbox
 from terrazzo.wire.entity.registry cimport PartRegistry
 from terrazzo.wire.entity.resend_schedule cimport ResendSchedule
 from terrazzo.wire.entity.router cimport Router
+from terrazzo.wire.entity.streams cimport InStream, OutStream
 
 
 cdef class Switchboard:
@@ -17,3 +22,10 @@ cdef class Switchboard:
     cdef public dict _mailed
     cdef public object _host
     cdef public object _exchange
+
+    @cython.locals(box=Mailbox, channel=Channel, registry=PartRegistry)
+    cpdef _send(self, object source, object to, bytes payload, bint is_urgent)
+    @cython.locals(channel=Channel, stream=OutStream)
+    cpdef tuple said(self, object source, object to)
+    @cython.locals(box=Mailbox, channel=Channel, stream=InStream)
+    cpdef bint has_taken(self, object part, object peer, tuple mark) except -1

@@ -18,11 +18,13 @@ then the ending mailbox itself answers, and only that mailbox has the exact list
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import inf
 
 from terrazzo.errors import UsageError
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.letters import Letters
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox, pack_mailbox, read_packed, unpack_mailbox
 from terrazzo.wire.entity.messages import Astray, Frame, Frames, PackedPart
 from terrazzo.wire.entity.registry import PartRegistry
@@ -152,10 +154,14 @@ class Switchboard:
         for channel in self.boxes[part].channels.values():
             self.router.pay(channel)
         box = self.boxes.pop(part)
-        self._mailed.pop(part, None)
+        box.is_here = False
+        self._mailed.pop(box, None)
         for channel in box.channels.values():
             self._registry.unhook(channel)
-        box.channels = {}  # a channel refers to its mailbox: without this, only the garbage collector could free both
+        box.channels, box.recent = (
+            {},
+            None,
+        )  # a channel refers to its mailbox: without this, only the garbage collector could free both
         self._registry.place(part).leave(next_move(box.version), to, self._host.now + self._registry.limits.stub_s)
 
     def arrive(self, packed: bytes) -> bool:
@@ -188,13 +194,18 @@ class Switchboard:
         """Destroys the part: it takes no more messages, its last messages are sent, and every peer is notified."""
         box = self.boxes[part]
         box.end()
-        self._mailed.pop(part, None)
+        self._mailed.pop(box, None)
         for channel in box.channels.values():
             self.schedule.urge(channel)  # an idle channel would only send it with its next probe, minutes later
         self.router.end_if_done(box)
 
     def _register(self, box: Mailbox) -> None:
+        former = self.boxes.get(box.part)
+        if former is not None:
+            former.is_here = False
+            self._mailed.pop(former, None)
         self.boxes[box.part] = box
+        box.is_here = True
         place = self._registry.place(box.part)
         place.set_here(box.version, self.me)
         self.schedule.wake(place, self._host.now)
@@ -203,7 +214,7 @@ class Switchboard:
         box = unpack_mailbox(state, self._host.now, self._registry.channel_type)
         self._register(box)
         if box.inbox:
-            self._mailed[box.part] = None
+            self._mailed[box] = None
         for channel in box.channels.values():
             self._registry.place(channel.peer).hook(channel)
             channel.send_again()  # frames from the old home may arrive later than frames from here, or never
@@ -221,6 +232,9 @@ class Switchboard:
         undelivered.
 
         An urgent payload is accepted even if the backlog is full: the peer cannot do without it."""
+        self._send(source, to, payload, is_urgent)
+
+    def _send(self, source: PartId, to: PartId, payload: bytes, is_urgent: bool) -> None:
         box = self.boxes.get(source)
         if box is None or box.is_ending:
             raise UsageError(f"{source} does not live here; only where it lives can it send")
@@ -243,32 +257,13 @@ class Switchboard:
 
     def with_mail(self) -> list[PartId]:
         """The parts with messages in their inbox, in the order of arrival."""
-        return list(self._mailed)
+        return [box.part for box in self._mailed]
 
-    def taking(self, part: PartId) -> Iterator[tuple[PartId, bytes]]:
+    def taking(self, part: PartId) -> Letters:
         """The messages that have arrived for `part`, in order, one by one, each with its source. Only a message that
         was handed over is acknowledged, so the caller may stop anywhere. Messages that are not taken move with the
         part; if the part is destroyed instead, their senders get them back as undelivered."""
-        box = self.boxes.get(part)
-        if box is None:
-            return
-        was_full = box.is_full(self._registry.limits)
-        for _ in range(len(box.inbox)):
-            if not box.inbox or self.boxes.get(part) is not box:
-                return  # the handler of the last message has sent the part away, or destroyed it
-            source, generation, payload = box.inbox.pop(0)
-            box.inbox_bytes -= len(payload)
-            channel = box.channels.get(source)
-            if channel is not None and channel.incoming is not None and channel.incoming.generation == generation:
-                if channel.takes(channel.incoming, self._registry.limits):
-                    self.schedule.mark(channel)
-                else:
-                    self.schedule.owe_ack(channel, self._host.now, self._registry.limits)
-            yield source, payload
-        if was_full:
-            box.admit_held(self._registry.limits)
-        if not box.inbox:
-            self._mailed.pop(part, None)
+        return Letters(self._registry, self.boxes.get(part), self._host.now)
 
     def take(self, part: PartId) -> list[tuple[PartId, bytes]]:
         """All that `taking` gives, as a list."""
@@ -276,16 +271,20 @@ class Switchboard:
 
     def said(self, source: PartId, to: PartId) -> tuple[int, int]:
         """How much `source` has sent to `to` until now, as a mark for `has_taken` at the other end."""
-        channel = self.boxes[source].channels.get(to)
+        channel = self._registry.find(self.boxes[source], to)
         stream = None if channel is None else channel.outgoing
-        return (0, 0) if stream is None else (stream.generation, stream.next)
+        if stream is None:
+            return 0, 0
+        return stream.generation, stream.first + len(stream.buffer)
 
     def has_taken(self, part: PartId, peer: PartId, mark: tuple[int, int]) -> bool:
         """Whether `part` has taken all messages of `peer` up to that mark."""
         box = self.boxes.get(part)
-        channel = None if box is None else box.channels.get(peer)
+        channel = None if box is None else self._registry.find(box, peer)
         stream = None if channel is None else channel.incoming
-        return mark <= ((0, 0) if stream is None else (stream.generation, stream.expected - stream.untaken))
+        if stream is None:
+            return mark <= (0, 0)
+        return mark <= (stream.generation, stream.expected - stream.untaken)
 
     # Reports of the app: from its resolver, its links, its manager.
 

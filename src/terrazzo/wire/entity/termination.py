@@ -22,7 +22,8 @@ sending.
 
 from __future__ import annotations
 
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.messages import Frame
 from terrazzo.wire.ids import AppId, PartId, Version, life_of

@@ -29,7 +29,8 @@ from terrazzo.sim.scenarios.channel.messages import (
     Restored,
 )
 from terrazzo.sim.world import Process
-from terrazzo.wire.entity.channel import ChannelFull, ChannelLimits
+from terrazzo.wire.entity.channel import ChannelFull
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.places import Place
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, PartId

@@ -20,7 +20,8 @@ from terrazzo.sim.scenarios.channel.directory import DirectoryApp
 from terrazzo.sim.scenarios.channel.homes import Habits, HomeApp
 from terrazzo.sim.scenarios.channel.ledger import Ledger, Truth
 from terrazzo.sim.world import Process, World
-from terrazzo.wire.entity.channel import Channel, ChannelLimits
+from terrazzo.wire.entity.channel import Channel
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
 
 

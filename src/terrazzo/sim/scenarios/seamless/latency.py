@@ -18,7 +18,7 @@ from math import inf
 
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless.shape import Shape
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 
 OWN_S = 0.35
 """Between a base and its own cell part: three hops between CellApps of a tick each, since it moves; a BaseApp adds

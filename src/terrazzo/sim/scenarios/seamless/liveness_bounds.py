@@ -26,7 +26,7 @@ from terrazzo.cluster.locator import ANSWER_S
 from terrazzo.db import doubts
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.sim.liveness import Bound
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 
 
 class Kind(Enum):
