@@ -10,7 +10,7 @@ from terrazzo.schema.record import encode_record
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.client import Received
-from terrazzo.wire.entity.channel import ChannelLimits
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.pairs.base_cell import CallCell, ClientUpdate, ClientUpdates, ClientWants, Moves
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from tests.base.base_harness import AVATAR, BASE_ID, CELL_ID, Town, call, drain, event
