@@ -3,12 +3,16 @@ import cython
 
 from terrazzo._speed.sight cimport Sight
 from terrazzo.cell.client.sent cimport ClientRecord
+from terrazzo.wire.entity.mailbox cimport Mailbox
 
 cdef int DESCRIBED, WITHHELD, IN_AREA, MANUAL, GONE, PARTED
 
 
 cdef class Witness:
     cdef public object body
+    cdef public int entity
+    cdef public object base_part
+    cdef public Mailbox mailbox
     cdef public long long number
     cdef public double radius
     cdef public double hysteresis

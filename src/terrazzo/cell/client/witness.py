@@ -46,6 +46,7 @@ from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved, encode_space
+from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedWitness
@@ -77,8 +78,11 @@ class Witness:
         "_seeking",
         "_tombstones",
         "_unjudged",
+        "base_part",
         "body",
+        "entity",
         "hysteresis",
+        "mailbox",
         "number",
         "radius",
         "sent",
@@ -88,6 +92,10 @@ class Witness:
         self, body: Body, number: int, radius: float, hysteresis: float, sent: ClientRecord, around: Around
     ) -> None:
         self.body = body
+        self.entity: int = body.id
+        self.base_part = body.base_part
+        self.mailbox: Mailbox | None = None
+        """Of the cell part, once the client was served."""
         self.number = number
         self.radius = radius
         self.hysteresis = hysteresis
