@@ -59,7 +59,21 @@ cdef struct Headline:
     int32_t entity
 
 
+cdef struct Glance:
+    # What a look needs of a slot, side by side: one line of the cache for each pair.
+    int64_t newest
+    int64_t number
+    const Reach* reach
+    float x
+    float z
+    uint32_t stamp
+    uint8_t is_known
+
+
 cdef class Headlines:
+    cdef Glance* _glances
+    cdef Py_ssize_t _glances_room
+    cdef int _glanced   # so many slots of the area have a fresh row
     cdef Headline* _headlines
     cdef const Reach** _reaches
     cdef readonly Tally tally
@@ -69,6 +83,10 @@ cdef class Headlines:
 
     cdef int _make_room(self, Py_ssize_t slot) except -1
     cdef const Reach* reach(self, Py_ssize_t slot) noexcept nogil
+    cdef int _make_glances(self, Area area) except -1
+    cdef void _fill(self, Area area, int slot) noexcept nogil
+    cpdef glance(self, Area area)
+    cpdef forget(self)
     cdef const Headline* find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest) noexcept nogil
 
 

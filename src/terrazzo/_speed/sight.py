@@ -263,6 +263,13 @@ class Headlines:
         """A body of a type that is told as far as this; of others everything is told at any distance, but no angles."""
         self._ranges[slot] = ranges
 
+    def glance(self, area: Area) -> None:
+        """Many sights of this area are served one after the other, and meanwhile nothing in it changes. The compiled
+        form copies what a look needs of each slot, side by side."""
+
+    def forget(self) -> None:
+        """They are served: the area may change."""
+
     def ranges(self, slot: int) -> Ranges:
         """See `begin`."""
         return self._ranges.get(slot, _ANYWHERE)

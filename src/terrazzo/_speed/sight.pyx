@@ -12,6 +12,16 @@ from terrazzo._speed.updates cimport UpdateRows, Words
 
 from terrazzo._speed.entry_flags import EntryFlag
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define prefetch(address) __builtin_prefetch(address)
+    #else
+    #define prefetch(address) ((void)(address))
+    #endif
+    """
+    void prefetch(const void* address) nogil
+
 PLACES = 21
 MESSAGE_MAX = 1024
 REFRESH = 20
@@ -23,6 +33,9 @@ GROUND, AIR, FULL = 0, 1, 2
 
 cdef enum:
     C_PLACES = 21
+    C_DESCRIBED = 8
+    C_WITHHELD = 16
+    AHEAD = 16  # entries that are fetched before their turn
     C_MESSAGE_MAX = 1024
     C_REFRESH = 20
     C_PATIENCE = 5
@@ -34,13 +47,14 @@ cdef enum:
     REFERENCE_MAX = (1 << 23) - 1
     URGENCIES = 1024
 
-cdef int32_t C_DESCRIBED = EntryFlag.DESCRIBED.value
-cdef int32_t C_WITHHELD = EntryFlag.WITHHELD.value
 cdef double C_FAR = 9.0
 cdef double PI = 3.141592653589793
 cdef double STEPS = 128.0 / PI
 cdef double GROUND_M = 1.0 / 256
-cdef int32_t NEVER = -(1 << 30)
+cdef enum:
+    NEVER = -(1 << 30)
+
+assert (C_DESCRIBED, C_WITHHELD) == (EntryFlag.DESCRIBED.value, EntryFlag.WITHHELD.value)
 
 
 cdef inline uint32_t _bits(double value) noexcept nogil:
@@ -333,6 +347,54 @@ cdef inline bint _is_due(const Reach* reach, const Entry* entry, uint32_t stamp,
     return stamp != entry.stamp or _angles_within(reach, distance2) > entry.angles
 
 
+cdef int _look_at(
+    Entry* entries, Py_ssize_t count, const Glance* glances, double x, double z, int32_t tick, double scale
+) noexcept nogil:
+    """Finds who has news and whose place is due; gives a slot where nothing is known, or -1."""
+    global news_count, due_count
+    cdef Urgent* due_to = due
+    cdef Urgent* news_to = news
+    cdef double east, north, weight, distance2
+    cdef int32_t age
+    cdef bint has_news, is_due
+    cdef Entry* entry
+    cdef const Glance* row
+    cdef const Reach* reach
+    cdef Py_ssize_t index
+    news_count = due_count = 0
+    for index in range(count):
+        entry = &entries[index]
+        prefetch(entry + AHEAD)
+        if entry.slot < 0 or entry.flags & (C_DESCRIBED | C_WITHHELD) != C_DESCRIBED:
+            continue
+        row = &glances[entry.slot]
+        if not row.is_known:
+            return entry.slot
+        east, north = <double>row.x - x, <double>row.z - z
+        distance2 = east * east + north * north
+        reach = row.reach
+        has_news = row.newest > entry.sent
+        age = tick - entry.told
+        is_due = False
+        if row.number >= entry.sent:
+            is_due = _is_due(reach, entry, row.stamp, age, distance2)
+            has_news = has_news or _is_crossing(reach, entry, distance2)
+        if not has_news and not is_due:
+            continue
+        weight = 1.0 + min(sqrt(distance2) * scale, C_FAR)
+        if is_due:
+            due_to.urgency, due_to.index, due_to.distance2 = _urgency(age, weight), <int32_t>index, distance2
+            due_to += 1
+        if has_news:
+            if entry.waits_since == NEVER:
+                entry.waits_since = tick
+            news_to.urgency, news_to.index = _urgency(tick - entry.waits_since + 1, weight), <int32_t>index
+            news_to.distance2 = distance2
+            news_to += 1
+    due_count, news_count = due_to - due, news_to - news
+    return -1
+
+
 cdef Ranges ANYWHERE = Ranges(float("inf"))
 cdef const Reach* NO_RANGES = &ANYWHERE.reach
 
@@ -358,6 +420,7 @@ cdef class Headlines:
             free(self._headlines[at].parts)
         free(self._headlines)
         free(self._reaches)
+        free(self._glances)
 
     cdef int _make_room(self, Py_ssize_t slot) except -1:
         cdef Py_ssize_t room, at
@@ -382,6 +445,34 @@ cdef class Headlines:
 
     cdef const Reach* reach(self, Py_ssize_t slot) noexcept nogil:
         return self._reaches[slot] if slot < self._room else NO_RANGES
+
+    cdef int _make_glances(self, Area area) except -1:
+        """Room for a row of each slot."""
+        cdef Py_ssize_t room
+        if area.high > self._glances_room:
+            room = 2 * area.high
+            self._glances = <Glance*>_grown(self._glances, room * sizeof(Glance))
+            self._glances_room = room
+        return 0
+
+    cdef inline void _fill(self, Area area, int slot) noexcept nogil:
+        cdef Glance* row = &self._glances[slot]
+        row.newest, row.number, row.stamp = area.newest[slot], area.numbers[slot], area.stamps[slot]
+        row.x, row.z = area.xs[slot], area.zs[slot]
+        row.reach = self._reaches[slot] if slot < self._room else NO_RANGES
+        row.is_known = area.flags[slot] & (IS_USED | IS_REMOVED)
+
+    cpdef glance(self, Area area):
+        """See the plain form."""
+        cdef int slot
+        self._make_glances(area)
+        for slot in range(area.high):
+            self._fill(area, slot)
+        self._glanced = area.high
+
+    cpdef forget(self):
+        """See the plain form."""
+        self._glanced = 0
 
     def set(self, Py_ssize_t slot, int32_t entity, int64_t before, int64_t number, told, manners=None, rows=()):
         """The step of this number told this; see the plain form."""
@@ -636,45 +727,22 @@ cdef class Sight:
 
     cdef int _look(self, int32_t tick, double radius) except -1:
         """Finds who has news and whose place is due."""
-        global news_count, due_count
         cdef Area area = self._area
-        cdef double x = area.xs[self._slot], z = area.zs[self._slot], scale = C_FAR / radius
-        cdef double east, north, weight, distance2
-        cdef int32_t age
-        cdef bint has_news, is_due
-        cdef Entry* entry
-        cdef const Reach* reach
-        cdef const Reach** reaches = self._headlines._reaches
-        cdef Py_ssize_t index, known = self._headlines._room
+        cdef Headlines headlines = self._headlines
+        cdef Py_ssize_t index
         cdef int slot
-        news_count = due_count = 0
-        for index in range(self._count):
-            entry = &self._entries[index]
-            slot = entry.slot
-            if slot < 0 or entry.flags & (C_DESCRIBED | C_WITHHELD) != C_DESCRIBED:
-                continue
-            if not area.flags[slot] & (IS_USED | IS_REMOVED):
-                area.check_known(slot)
-            reach = reaches[slot] if slot < known else NO_RANGES
-            east, north = <double>area.xs[slot] - x, <double>area.zs[slot] - z
-            distance2 = east * east + north * north
-            has_news = area.newest[slot] > entry.sent
-            age = tick - entry.told
-            is_due = False
-            if area.numbers[slot] >= entry.sent:
-                is_due = _is_due(reach, entry, area.stamps[slot], age, distance2)
-                has_news = has_news or _is_crossing(reach, entry, distance2)
-            if not has_news and not is_due:
-                continue
-            weight = 1.0 + min(sqrt(distance2) * scale, C_FAR)
-            if is_due:
-                due[due_count] = Urgent(_urgency(age, weight), <int32_t>index, distance2)
-                due_count += 1
-            if has_news:
-                if entry.waits_since == NEVER:
-                    entry.waits_since = tick
-                news[news_count] = Urgent(_urgency(tick - entry.waits_since + 1, weight), <int32_t>index, distance2)
-                news_count += 1
+        if headlines._glanced < area.high:  # no batch, or a slot that has come since
+            headlines._make_glances(area)
+            for index in range(self._count):
+                slot = self._entries[index].slot
+                if slot >= 0:
+                    headlines._fill(area, slot)
+        slot = _look_at(
+            self._entries, self._count, headlines._glances, area.xs[self._slot], area.zs[self._slot], tick,
+            C_FAR / radius,
+        )  # fmt: skip
+        if slot >= 0:
+            area.check_known(slot)
         return 0
 
     cdef int64_t _tell_news(self, double budget_bytes, Words words, UpdateRows rows) except -1:

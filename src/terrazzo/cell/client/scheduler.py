@@ -96,6 +96,8 @@ class ClientScheduler:
         until = self._done_cpu_s + FULL * self._core.tick_s
         serve = vars(self).get("serve")  # the judges of the simulator put theirs there
         self._now, self._tick = self._core.host.now, self._core.tick
+        for space in self._core.spaces.values():
+            space.headlines.glance(space.area)
         while served < most:
             is_look = served >= least and (served - least) % LOOK_EVERY == 0
             if is_look and cpu_s() + served * self._after_s >= until:
@@ -106,6 +108,8 @@ class ClientScheduler:
             else:
                 serve(real)
             served += 1
+        for space in self._core.spaces.values():
+            space.headlines.forget()
         self._first = (first + served) % max(len(clients), 1)
         self._served, self._served_cpu_s = served, cpu_s()
         if is_late:
