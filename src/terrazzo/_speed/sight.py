@@ -16,8 +16,8 @@ not told for long, near things more than far ones:
 
     urgency = 16 * ticks since it was told / (1 + FAR * distance / radius)      a whole number, 1023 at most
 
-So with too little budget a thing at the rim of the area is told about ten times less often than one close by, nobody
-is forgotten, and what stood still is told soon when it moves. Who is equally urgent comes in the order of the table,
+So with too little budget a thing at the rim of the area is told about ten times less often than one close by, none
+is forgotten, and what stood still is told soon when it moves. Equally urgent ones come in the order of the table,
 where the last one takes the place of one that is removed.
 
 A place does not overtake news, which may be places, too: of whom the client lacks some it is told with the next call,
@@ -289,7 +289,7 @@ class Headlines:
         self._by_slot[slot] = (entity, before, number, (told, manners, rows or (0,) * len(told)))
 
     def find(self, slot: int, entity: int, sent: int, newest: int) -> Headline | None:
-        """What somebody lacks who has all up to `sent`; None: more than the headline, or it is of something else."""
+        """What a client lacks that has all up to `sent`; None: more than the headline, or it is of something else."""
         known = self._by_slot.get(slot)
         if known is None or known[0] != entity or known[2] != newest or known[1] > sent:
             return None
@@ -326,7 +326,7 @@ class _Entry:
 
 
 def _count(tally: Tally, row: int, size: int) -> None:
-    """One more message of this size; rows of another tally are nobody's."""
+    """One more message of this size; rows of another tally are not counted."""
     if 0 <= row < len(tally):
         tally.add(row, 1, size)
 
@@ -470,7 +470,7 @@ class Sight:
         return budget_bytes if self.news is None else budget_bytes * 0.5
 
     def _look(self, tick: int, radius: float) -> tuple[list[_Entry], list[_Entry]]:
-        """Who has news and whose place is due, the most urgent first."""
+        """The entries with news and those with a place that is due, the most urgent first."""
         area = self._area
         scale = FAR / radius
         news: list[tuple[int, _Entry]] = []

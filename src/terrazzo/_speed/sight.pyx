@@ -350,7 +350,7 @@ cdef inline bint _is_due(const Reach* reach, const Entry* entry, uint32_t stamp,
 cdef int _look_at(
     Entry* entries, Py_ssize_t count, const Glance* glances, double x, double z, int32_t tick, double scale
 ) noexcept nogil:
-    """Finds who has news and whose place is due; gives a slot where nothing is known, or -1."""
+    """Finds the entries with news and those with a place that is due; gives a slot that holds nothing, or -1."""
     global news_count, due_count
     cdef Urgent* due_to = due
     cdef Urgent* news_to = news
@@ -400,7 +400,7 @@ cdef const Reach* NO_RANGES = &ANYWHERE.reach
 
 
 cdef inline void _count(Tally tally, Py_ssize_t row, int64_t size) noexcept:
-    """One more message of this size; rows of another tally are nobody's."""
+    """One more message of this size; rows of another tally are not counted."""
     if 0 <= row < tally._count:
         tally._rows[row].messages += 1
         tally._rows[row].size += size
@@ -506,7 +506,7 @@ cdef class Headlines:
         headline.entity, headline.before, headline.number = entity, before, number
 
     cdef const Headline* find(self, Py_ssize_t slot, int32_t entity, int64_t sent, int64_t newest) noexcept nogil:
-        """What somebody lacks who has all up to `sent`; NULL: more than the headline, or it is of something else."""
+        """What a client lacks that has all up to `sent`; NULL: more than the headline, or it is of something else."""
         cdef const Headline* headline
         if slot >= self._room:
             return NULL
@@ -613,7 +613,7 @@ cdef class Sight:
         if entry != last:
             entry[0] = last[0]
         self._count -= 1
-        while True:  # who stands behind the hole, and would be found in or before it, moves up
+        while True:  # an entry behind the hole that belongs in it or before it moves up
             at = (at + 1) & mask
             if not self._places[at].index:
                 break
@@ -726,7 +726,7 @@ cdef class Sight:
         return used + WRITER.used
 
     cdef int _look(self, int32_t tick, double radius) except -1:
-        """Finds who has news and whose place is due."""
+        """Finds the entries with news, and those with a place that is due."""
         cdef Area area = self._area
         cdef Headlines headlines = self._headlines
         cdef Py_ssize_t index
@@ -746,7 +746,7 @@ cdef class Sight:
         return 0
 
     cdef int64_t _tell_news(self, double budget_bytes, Words words, UpdateRows rows) except -1:
-        """The headlines that the client lacks; how many bytes they have. Of whom it lacks more is added to `news`."""
+        """The headlines that the client lacks; how many bytes they have. An entity of which it lacks more is added to `news`."""
         cdef Entry* entry
         cdef const Headline* headline
         cdef Py_ssize_t at

@@ -1,4 +1,4 @@
-# The buffers of updates.pyx, and its rows for who reads them without Python. The layout is told in updates.py.
+# The buffers of updates.pyx, and its rows for code that reads them without Python. updates.py has the layout.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy
 

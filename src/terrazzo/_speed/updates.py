@@ -13,9 +13,9 @@ one after the other, little-endian:
 The three counters are as wide as `Count` (`wire/numbers.py`): -1 to 2^62 - 1. A row is 32 bytes and its messages, which
 fill it exactly. A message has 65,535 bytes at most, a row as many messages as fit in `size`.
 
-`UpdateRows` collects rows: a row is begun, messages are put into it, and it is ended with what its head says, which is
-not known before. `decode_updates` checks every size and every range before it gives anything: rows that are cut off,
-messages that do not fill their row, and counters out of range are refused as a whole.
+`UpdateRows` collects rows: a row is begun, messages are put into it, and it is ended with the values of its
+head, which are not known before. `decode_updates` checks every size and every range before it gives anything: rows that
+are cut off, messages that do not fill their row, and counters out of range are refused as a whole.
 
 **Words** are the reliable messages of one client and tick, in order, as the payload of `ToClient` that its base part
 gets: msgpack, `[91, [witness, [message, …]]]`. Where all of them have more than `most` bytes together there are several
