@@ -88,7 +88,7 @@ def offload(epoch: int, number: int, entity: int, home: AppId, floor: int) -> Of
         direction=NO_TURN,
         properties=state.encode(),
         mailbox=msgspec.msgpack.encode(PackedPart(part, epoch, 0, 0, (), ())),
-        haunts=(home,),
+        ghost_apps=(home,),
         base=BASE,
         witness=None,
         timers=(),

@@ -124,7 +124,7 @@ PHASES = {
     "timers": lambda app: (type(app.clockwork), "_fire", lambda clockwork, real, *_: real.body.id),
     "riding": lambda app: (type(app.riding), "_follow", lambda riding, real, *_: real.body.id),
     "step": lambda app: (Real, "close_step", lambda real, *_: real.body.id),
-    "ghosts": lambda app: (type(app.placement), "_missing", lambda haunts, real, *_: real.body.id),
+    "ghosts": lambda app: (type(app.placement), "_missing", lambda placement, real, *_: real.body.id),
     "offload": lambda app: (type(app.offloads), "_take_leave", lambda offloads, real, *_: real.body.id),
     "teleport": lambda app: (type(app.teleports), "_seek", lambda teleports, wish, *_: wish.real.body.id),
     "what its client is told": lambda app: (type(app.core), "base_of", lambda core, body: body.id),

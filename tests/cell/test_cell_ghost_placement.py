@@ -246,10 +246,10 @@ def test_each_neighbour_has_a_bit_up_to_the_limit():
 def test_neighbour_beyond_the_limit_is_counted_and_reported():
     land = Land(1)
     land.create(1, -50.0)
-    real, haunts = land.real(1), land[0].placement
+    real, placement = land.real(1), land[0].placement
     apps = [AppId(AppKind.CELL_APP, 100 + number, 1) for number in range(NEIGHBOURS_MAX + 1)]
     for app in apps:
-        haunts.create(real, app)
+        placement.create(real, app)
     assert real.ghosts.keys() == set(apps[:-1])
     [(words, count)] = [(words, count) for words, count in land[0].counts.items() if "need ghosts" in words]
     assert count == 1

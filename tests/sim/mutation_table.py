@@ -69,7 +69,7 @@ ROWS: dict[str, Row] = {
         ("double-leave", "never-leave", "stutter", "reuse-alias-at-once", "forget-seen", "send-too-little", "flicker",
          "see-less", "forget-past"), Row(P4)),
     **dict.fromkeys(
-        ("no-snapshot", "keep-ghosts", "make-no-ghosts", "hide-next-real", "forget-epoch", "forget-haunts",
+        ("no-snapshot", "keep-ghosts", "make-no-ghosts", "hide-next-real", "forget-epoch", "forget-ghost-apps",
          "put-nobody-back", "lose-refused"), Row((*P1, "P3", "P4"))),
     **dict.fromkeys(("forget-deficit", "forgive-debts", "count-budget-twice", "save-without-end"), Row(("P4",), NONE)),
     **dict.fromkeys(

@@ -436,7 +436,7 @@ CELL_HARMS: dict[str, Harm] = {
     "forget-pace": lambda app: _packs_without(app, mover=FRESH_MOVER),
     "put-nobody-back": _corrects_no_client,
     "hide-ends": _skips_end_hooks,
-    "forget-haunts": lambda app: _packs_without(app, haunts=()),
+    "forget-ghost-apps": lambda app: _packs_without(app, ghost_apps=()),
 }
 
 

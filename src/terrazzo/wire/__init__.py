@@ -1,8 +1,8 @@
-"""Bytes and messages: ids, messages and bundles, requests, and what the two channels are made of.
+"""Bytes and messages: ids, messages and bundles, requests, and the two channels.
 
-    messages, common, numbers   how a message is encoded, and which messages any two apps exchange
+    messages, common, numbers   the encoding of messages, and the messages between any two apps
     pairs/                      the messages of each pair of apps
-    outbox, requests            what an app sends, and questions that are answered exactly once or fail
+    outbox, requests            the messages that an app sends; requests that are answered exactly once or fail
     entity/                     the entity channel, between parts of entities
     client/                     the encrypted channel between a client and the cluster (`docs/wire.md`)
     schedule, rates, addresses  deadlines and limits that the apps share

@@ -1,4 +1,4 @@
-"""Which part of a network address stands for one subscriber: what limits are counted by."""
+"""The part of a network address that stands for one subscriber; limits are counted by it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 
 
 def subscriber(address: str) -> str:
-    """What of an address counts: all of an IPv4 address, the /64 of an IPv6 address, anything else as it is."""
+    """The subscriber: all of an IPv4 address, the /64 of an IPv6 address, any other address as it is."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -15,12 +15,12 @@ class LinkRefusal(IntEnum):
     STALE = 2  # a newer incarnation of the caller is known
     FENCED = 3  # the caller was declared dead
     CROSSING = 4  # both dialled at once; the other connection wins
-    PROTOCOL = 5  # the two builds do not speak the same messages
+    PROTOCOL = 5  # the two builds have different messages
 
 
 @message(1, max_size=256)
 class Hello(Message, frozen=True):
-    """First words of whoever dialled; `dial` counts the dials of its life."""
+    """The first message of the app that dialled; `dial` counts the dials of its incarnation."""
 
     me: AppId
     to: AppId
@@ -30,7 +30,7 @@ class Hello(Message, frozen=True):
 
 @message(2, max_size=256)
 class Welcome(Message, frozen=True):
-    """The link stands from here on; own dials up to `dial` are given up for it."""
+    """The link is up from here on; own dials up to `dial` are given up for it."""
 
     me: AppId
     dial: int
@@ -38,7 +38,7 @@ class Welcome(Message, frozen=True):
 
 @message(3, max_size=256)
 class Refused(Message, frozen=True):
-    """No link, and why."""
+    """There is no link, for this reason."""
 
     reason: LinkRefusal
 

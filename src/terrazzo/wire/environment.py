@@ -1,4 +1,4 @@
-"""What the wire modules use of the outside: the time, and a log. An app's `Host` has both, and more."""
+"""The services that the wire modules use: the time, and a log. An app's `Host` has both, and more."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Who is who: apps and the parts of entities.
+"""The ids of apps and of the parts of entities.
 
-An `AppId` names one life of one process: a kind, an index that the launcher gave, and an incarnation that grows each
-time that (kind, index) is started again. Two incarnations are two different peers: nothing that the dead one said is
-ever taken for a word of its successor.
+An `AppId` names one incarnation of one process: a kind, an index that the launcher gave, and an incarnation that grows
+each time that (kind, index) is started again. Two incarnations are two different peers: a message of a dead one is
+never mistaken for one of its successor.
 
 A `PartId` names one part of an entity for ever, wherever it lives. A `Version` counts a part's moves and its lives in
-one number, so that comparing two of them says which home is the newer:
+one number, so that the higher of two versions is of the newer home:
 
     version = life << 32 | moves       a move adds one; a restore after a crash begins the next life with moves = 0
 
@@ -24,14 +24,14 @@ Version = NewType("Version", int)
 
 MOVES_BITS = 32
 NEVER_HEARD = Version(-1)
-"""Older than any version: what a part knows about a peer it never heard."""
+"""Older than any version: the version of a peer from which a part has received nothing."""
 
 ANY_INCARNATION = 0
-"""In a dialled AppId: whichever incarnation is there. Real incarnations begin at 1."""
+"""In a dialled AppId: any incarnation. Real incarnations begin at 1."""
 
 
 class AppKind(IntEnum):
-    """The kinds of processes (DESIGN, section 2)."""
+    """The kinds of processes."""
 
     LOGIN_APP = 1
     DB_APP = 2
@@ -43,7 +43,7 @@ class AppKind(IntEnum):
 
 
 class AppId(NamedTuple):
-    """One life of one process."""
+    """One incarnation of one process."""
 
     kind: AppKind
     index: int  # type: ignore[assignment]  # the word hides tuple.index, which nobody misses
@@ -51,7 +51,7 @@ class AppId(NamedTuple):
 
     @property
     def slot(self) -> tuple[AppKind, int]:
-        """What survives a restart: the kind and the index."""
+        """The kind and the index, which stay the same over restarts."""
         return (self.kind, self.index)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class PartId(NamedTuple):
 
 
 def life_of(version: int) -> int:
-    """How many times the part had been restored; -1 for a part that was never heard."""
+    """How many times the part had been restored; -1 for NEVER_HEARD."""
     return version >> MOVES_BITS
 
 

@@ -1,4 +1,4 @@
-"""The table of messages between apps, and the bundle in which they travel.
+"""The table of messages between apps, and the bundles in which they are sent.
 
 A message is a frozen msgspec struct with a small fixed number, written once where it is declared:
 
@@ -6,19 +6,20 @@ A message is a frozen msgspec struct with a small fixed number, written once whe
     class Locate(Message, frozen=True):
         part: PartId
 
-A module holds the messages of one pair of parties, so that reading it tells what passes between them. The numbers:
+A module has the messages of one pair of parties. The numbers:
 
     1-9    between any two apps (wire/common.py)          10-19  the entity channel (wire/entity/messages.py)
     20 up  each pair of apps takes a ten of its own
 
-A bundle is all that one app has for one peer in one tick. It is one msgpack value, so any tool can read it:
+A bundle is all messages of one app for one peer after one turn or tick. It is one msgpack value, so any tool can read
+it:
 
     bundle  = array of items            an empty array is a heartbeat
     item    = [number, body]            body is the struct as an array, fields in the order of declaration
 
-What comes in is checked and counted, never trusted: a bundle that is too big or is not such an array is refused as a
-whole; an unknown, oversized or malformed item is refused by itself and the rest is read. A message that must not be
-refused in silence has a `salvage` function: of a malformed one it makes another message, with as much as can be read.
+What is received is checked and counted, never trusted: a bundle that is too big or is not such an array is refused as a
+whole; an unknown, oversized or malformed item is refused by itself and the rest is read. If the sender must get an
+answer also to a malformed message, its type has a `salvage` function: it makes another message of what can be read.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ import msgspec
 from terrazzo.errors import DecodeError, UsageError
 
 MESSAGE_MAX = 1 << 20
-"""Bytes of one message, unless its declaration says less."""
+"""The most bytes of one message, unless its declaration has a lower limit."""
 
 BUNDLE_MAX = 8 << 20
-"""Bytes of one bundle; a tick with more to say to one peer sends several."""
+"""The most bytes of one bundle; a tick with more messages for one peer sends several."""
 
 _ARRAY_32 = b"\xdd"
 _HEADER_SIZE = 5
@@ -47,15 +48,15 @@ M = TypeVar("M", bound="type[Message]")
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """Base of everything that passes between two apps."""
+    """Base of all messages between two apps."""
 
 
 Salvage = Callable[["bytes | msgspec.Raw"], Message | None]
-"""What can be said of the body of a malformed message; None: nothing."""
+"""Makes a message of the body of a malformed one; None: nothing can be read."""
 
 
 class Refusal(Enum):
-    """Why something that came in was not accepted."""
+    """Why a received item was not accepted."""
 
     BUNDLE_OVERSIZED = "bundle oversized"
     BUNDLE_MALFORMED = "bundle malformed"
@@ -92,14 +93,14 @@ class _Wrapped(Protocol):
 
 
 class Registry:
-    """Every message that may pass, by number and by type."""
+    """All types of messages, by number and by type."""
 
     def __init__(self) -> None:
         self._by_number: dict[int, _Kind] = {}
         self._by_type: dict[type[Message], _Kind] = {}
         self._encoder = msgspec.msgpack.Encoder()
         self._items = msgspec.msgpack.Decoder(list[Item])
-        self._plain_kinds: list[_Kind] = []  # those that need no look at their size
+        self._plain_kinds: list[_Kind] = []  # those that cannot exceed a limit of their own
         self._whole: msgspec.msgpack.Decoder[list[_Wrapped]] | None = None
         self._single: msgspec.msgpack.Decoder[_Wrapped] | None = None
         self._digest: int | None = None
@@ -107,7 +108,7 @@ class Registry:
     def register(
         self, number: int, kind: type[Message], max_size: int = MESSAGE_MAX, salvage: Salvage | None = None
     ) -> None:
-        """Gives `kind` its number, for ever; a number or a type given twice is a mistake of ours."""
+        """Gives `kind` its number, for ever; a number or a type given twice is a broken invariant."""
         if number in self._by_number:
             taken = self._by_number[number].type.__name__
             raise UsageError(f"message number {number} of {kind.__name__} is already {taken}'s; choose another")
@@ -120,7 +121,7 @@ class Registry:
             self._whole = self._single = None
 
     def encode(self, message: Message) -> bytes:
-        """One item. Raises UsageError at the caller for what no peer would accept."""
+        """One item. Raises UsageError for a message that no peer would accept."""
         kind = self._by_type.get(type(message))
         if kind is None:
             raise UsageError(f"{type(message).__name__} is not a registered message; declare it with @message(number)")
@@ -145,8 +146,7 @@ class Registry:
     def decode_bundle(self, data: bytes) -> Iterator[Message | Refusal]:
         """Each item as a message or as the reason for its refusal. Raises BadBundle for a broken one.
 
-        A bundle in which all is well, which is nearly every one, is decoded in one go; only where that fails its items
-        are looked at one by one.
+        A bundle is decoded in one go; only if that fails, its items are decoded one by one.
         """
         if len(data) > BUNDLE_MAX:
             raise BadBundle(Refusal.BUNDLE_OVERSIZED, f"{len(data)} bytes")
@@ -158,7 +158,7 @@ class Registry:
             try:
                 return (wrapped.body for wrapped in whole.decode(data))
             except (ValueError, RecursionError, MemoryError):
-                pass  # something in it is not well
+                pass  # an item is malformed or too large
         try:
             items = self._items.decode(data)
         except (ValueError, RecursionError) as error:
@@ -168,7 +168,7 @@ class Registry:
     def _make_whole(self) -> msgspec.msgpack.Decoder[list[_Wrapped]]:
         """The decoder of whole bundles: [number, body] is what msgspec calls a tagged struct with one field.
 
-        Kinds that could exceed a limit of their own are left out: their sizes must be looked at.
+        Kinds that could exceed a limit of their own are left out: their sizes must be checked.
         """
         items: list[Any] = [
             msgspec.defstruct(
@@ -187,12 +187,12 @@ class Registry:
         return self._whole
 
     def decode_nested(self, data: bytes) -> Message | Refusal:
-        """One item that travelled inside another message, such as the question inside a request."""
+        """One item inside another message, such as the question inside a request."""
         if self._single is not None and len(data) <= MESSAGE_MAX:
             try:
                 return self._single.decode(data).body
             except (ValueError, RecursionError, MemoryError):
-                pass  # it has a limit of its own, or is not well
+                pass  # it has a limit of its own, or is malformed
         try:
             number, raw = msgspec.msgpack.decode(data, type=Item)
         except (ValueError, RecursionError):
@@ -200,7 +200,7 @@ class Registry:
         return self.decode_item(number, raw)
 
     def digest(self) -> int:
-        """A number that differs when two builds do not speak the same messages, down to what is nested in them."""
+        """A number that differs when two builds have different messages, including nested types."""
         if self._digest is not None:
             return self._digest
         words = [
@@ -260,7 +260,7 @@ def bundle_of(items: list[bytes]) -> bytes:
 
 
 HEARTBEAT = bundle_of([])
-"""A bundle with nothing in it: "I am here"."""
+"""An empty bundle: it shows that the sender is alive."""
 
 
 def bundles_of(items: list[bytes]) -> list[bytes]:
@@ -280,7 +280,7 @@ def bundles_of(items: list[bytes]) -> list[bytes]:
 
 
 class Refusals:
-    """Counts of what was refused, by peer and reason; bounded by forgetting the peer that is longest quiet."""
+    """Counts of refused items, by peer and reason; bounded: the peer that was quiet for longest is dropped."""
 
     PEERS_MAX = 1024
 
@@ -297,5 +297,5 @@ class Refusals:
         return reasons[reason]
 
     def total(self) -> int:
-        """All that was refused."""
+        """The number of all refused items."""
         return sum(sum(reasons.values()) for reasons in self.by_peer.values())

@@ -1,9 +1,9 @@
-"""The integers of messages, each as wide as those who count with it.
+"""The integer types of messages, by the range that their users can hold.
 
 msgpack carries any integer of 64 bits, with or without a sign; the compiled modules (`channel.pxd`, `_speed`) keep them
-in C integers, and one that does not fit there raises where nobody expects it. So a message says how wide its integers
-are, and one that has others is refused as malformed, like any other that is not what it should be. What only plain
-Python counts with (dbids, questions, requests) stays an `int`.
+in C integers, and a number that does not fit would raise in the middle of their work. So a message declares the range
+of its integers, and one with other values is refused as malformed. Numbers that only plain Python uses (dbids,
+questions, requests) are `int`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta
 
 Count = Annotated[int, Meta(ge=-1, lt=1 << 62)]
-"""What is counted up: versions, generations, epochs, steps, witnesses. -1: never. There is room to count on."""
+"""Counters: versions, generations, epochs, steps, witnesses. -1: never."""
 
 Life = Annotated[int, Meta(ge=0, lt=1 << 30)]
 """The high bits of a version (`wire/ids.py`)."""

@@ -30,5 +30,5 @@ class Outbox:
         return [(peer, bundles_of(queue)) for peer, queue in items.items()]
 
     def discard(self, peer: AppId) -> None:
-        """Drops the messages for a peer whose link is lost."""
+        """Drops the messages for a peer after the loss of its link."""
         self._items.pop(peer, None)

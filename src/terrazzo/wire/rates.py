@@ -1,9 +1,8 @@
 """Rates by time: a bucket of tokens, and a table of buckets by address that cannot grow without end.
 
-A bucket holds `burst` tokens and fills at `per_s`; an attempt takes one. In the table addresses stand in the order of
-their last attempt, so a full table forgets the bucket that had the longest time to fill: as a rule it is full, and
-forgetting it changes nothing. An IPv6 address counts by its /64, which is what one
-subscriber has.
+A bucket holds `burst` tokens and fills at `per_s`; an attempt takes one. The table has addresses in the order of their
+last attempt, so a full table drops the bucket that had the longest time to fill: usually it is full, and dropping it
+changes nothing. An IPv6 address counts by its /64, which belongs to one subscriber.
 """
 
 from __future__ import annotations

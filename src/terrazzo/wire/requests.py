@@ -1,15 +1,15 @@
-"""Questions and answers between two apps, once for everyone.
+"""Questions and answers between two apps: the one implementation for all apps.
 
     asker                                         answerer
     ask(peer, Locate(...), then, failed) ──Request──▶ receive() → Question(source, number, message)
     then(answer)                         ◀──Reply────  answer(question, message)
     failed(REFUSED, why)                 ◀──Refused──  refuse(question, why)
     failed(LINK_LOST, "")                 on_link_lost: the question or its answer may be lost
-    failed(TIMEOUT, "")                   on_tick: nobody answered in time
+    failed(TIMEOUT, "")                   on_tick: there was no answer in time
 
 Of every `ask`, exactly one of `then` and `failed` is called, once. The numbers grow for the life of the app, so an
 answer that comes after its time is recognised as late, counted and dropped; and since a number is looked up together
-with the peer that was asked, nobody can answer for another.
+with the peer that was asked, no app can answer for another.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class Requests:
         self._outbox.send(question.source, Reply(question.number, self._registry.encode(message)))
 
     def refuse(self, question: Question, reason: str) -> None:
-        """Tells the asker that there will be no answer."""
+        """Sends the asker that there will be no answer."""
         self._outbox.send(question.source, RequestRefused(question.number, reason))
 
     def receive(self, source: AppId, message: Message) -> Question | Message | None:
-        """Sorts what arrived: a question to answer, a message that is none of our business, or None if dealt with."""
+        """Handles a received message: returns a question to answer, a message that is not of requests, or None."""
         if isinstance(message, Request):
             inner = self._registry.decode_nested(message.item)
             if isinstance(inner, Refusal):
@@ -103,12 +103,12 @@ class Requests:
         return message
 
     def on_link_lost(self, peer: AppId) -> None:
-        """Everything that was asked of this peer has failed."""
+        """Fails all open questions to this peer."""
         for number in [number for number, asked in self._asked.items() if asked.peer == peer]:
             self._asked.pop(number).failed(Failure.LINK_LOST, "")
 
     def on_tick(self) -> None:
-        """Fails what has waited long enough."""
+        """Fails the questions that have waited for their time."""
         for number in self._deadlines.take(self._host.now):
             asked = self._asked.pop(number, None)
             if asked is not None:

@@ -1,8 +1,8 @@
-"""A schedule of what is due later; its size is bounded by what still matters.
+"""A schedule of items that are due later; its size is bounded by the number of items that are still needed.
 
-Most of what is scheduled is over before its time comes: a request is answered, an alarm is cancelled. Such an item
-stays in the heap, and the heap is swept when it has twice as many items as mattered at the last sweep, and OLD_MAX
-more. So an app that schedules and cancels all the time has no more items in the heap than it has use for, times two.
+Most items are over before their time comes: a request is answered, an alarm is cancelled. Such an item stays in the
+heap, and the heap is swept when it has twice as many items as were needed at the last sweep, and OLD_MAX more. So an
+app that schedules and cancels all the time has at most about twice as many items in the heap as it needs.
 
 Items of the same time come in the order in which they were added.
 """
@@ -22,18 +22,18 @@ class Schedule(Generic[T]):
     """Items by the time at which they are due."""
 
     def __init__(self, is_over: Callable[[T], bool]) -> None:
-        """`is_over` tells whether an item has lost its meaning before its time."""
+        """`is_over`: whether an item is not needed any more."""
         self._is_over = is_over
         self._heap: list[tuple[float, int, T]] = []
         self._serial = 0
         self._swept_at = OLD_MAX
 
     def __len__(self) -> int:
-        """How many items are kept, those that are over and not yet swept included."""
+        """The number of items, including those that are over and not yet swept."""
         return len(self._heap)
 
     def add(self, at: float, item: T) -> None:
-        """The item is due then."""
+        """Adds an item that is due at this time."""
         if len(self._heap) >= self._swept_at:
             self._heap = [entry for entry in self._heap if not self._is_over(entry[2])]
             heapify(self._heap)

@@ -1,4 +1,4 @@
-"""Reasons that people read: an enum of short names with a sentence each, and how counts of them are told."""
+"""Reasons for people: an enum of short names with a sentence each, and how their counts are shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Sentence(Enum):
     sentence: str
 
     def __new__(cls, value: str, sentence: str) -> Sentence:
-        """The sentence goes along with the member."""
+        """Stores the sentence in the member."""
         made = object.__new__(cls)
         made._value_ = value
         made.sentence = sentence
@@ -29,7 +29,7 @@ def is_told(count: int) -> bool:
 
 
 def tell_refusals(door: str, counts: Mapping[S, int]) -> list[dict[str, Any]]:
-    """What a door has refused, as plain data for a console."""
+    """The refusals of a door, as plain data for a console."""
     return [
         {"door": door, "reason": why.value, "count": count, "sentence": why.sentence}
         for why, count in counts.items()

@@ -243,8 +243,8 @@ class Offloads:
         kept = self._kept_for(source, message)
         if kept is not None:
             self._core.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
-            ghosts = (*kept.message.haunts, *((kept.to,) if kept.had_ghost else ()))
-            self._bring_back(msgspec.structs.replace(kept.message, haunts=ghosts), message.reason)
+            ghosts = (*kept.message.ghost_apps, *((kept.to,) if kept.had_ghost else ()))
+            self._bring_back(msgspec.structs.replace(kept.message, ghost_apps=ghosts), message.reason)
         if source != self._core.me:
             self._core.send(source, OffloadNoted(message.entity, message.epoch))
 
@@ -316,7 +316,7 @@ class Offloads:
         """Whether a real of this space that has ghosts there is on its way from here, or has come here and waits."""
         arrivals = self._receiver.holding.arrivals()
         on_the_way = (*(kept.message for kept in self.kept.values()), *arrivals)
-        return any(message.space == space and app in message.haunts for message in on_the_way)
+        return any(message.space == space and app in message.ghost_apps for message in on_the_way)
 
     # Arriving.
 

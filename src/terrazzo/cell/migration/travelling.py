@@ -95,7 +95,7 @@ class Travelling:
             TravelEntry(
                 ("ride",), lambda real, trip: (pack_ride(real.body),), lambda real, message: riding.enter(real)
             ),
-            TravelEntry(("haunts", "version", "first"), self._pack_ghosts, self._unpack_ghosts),
+            TravelEntry(("ghost_apps", "version", "first"), self._pack_ghosts, self._unpack_ghosts),
             TravelEntry(
                 ("proximities",),
                 lambda real, trip: (interests.pack(real),),
@@ -146,9 +146,9 @@ class Travelling:
     def _unpack_ghosts(self, real: Real, message: Offload) -> None:
         """The ghosts follow the real here; those of a space that it has left are deleted."""
         if real.body.space.id == message.space:
-            self._placement.adopt(real, message.haunts, message.version)
+            self._placement.adopt(real, message.ghost_apps, message.version)
             return
-        for app in message.haunts:
+        for app in message.ghost_apps:
             if app != self._core.me:
                 gone = DeleteGhost(message.entity, message.epoch, message.number, is_destroyed=False)
                 self._core.send(app, gone)

@@ -1,4 +1,4 @@
-"""What passes between two kinds of apps: one module a pair, so that reading one file tells all of it.
+"""The messages between two kinds of apps, one module for each pair.
 
 The numbers are given once and for ever; each pair has a ten of its own (`wire/messages.py` keeps the table).
 
@@ -20,7 +20,7 @@ from terrazzo.wire.pairs import (
     login_db,
 )
 
-# Two apps compare what they speak when they link: every process must know every message, whichever it uses.
+# Two apps compare their messages when they link: every process imports all messages, whichever it uses.
 __all__ = [
     "base_cell",
     "base_cellmgr",

@@ -1,8 +1,7 @@
 """BaseApp ↔ CellApp, and the two parts of one entity (80–99).
 
-Some pass between the apps; most pass between the base and the cell part of an entity, over their entity channel
-(`wire/entity/switchboard.py`), so that they arrive once and in order wherever either part has moved. Those are the
-payloads.
+Some are messages of the apps; most are payloads: messages between the base and the cell part of an entity, over their
+entity channel (`wire/entity/switchboard.py`), so that they arrive once and in order wherever either part has moved.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ Direction = tuple[float, float, float]
 class CreateReal(Message, frozen=True):
     """Request, BaseApp → CellApp: give this entity a cell part. Answered by RealCreated; refused, it has none.
 
-    `life` is counted by the base: each cell part it asks for has a higher one, so that the mailbox of a new one beats
-    every trace of the former.
+    `life` is counted by the base: each cell part that it asks for has a higher one, so that the mailbox of a new cell
+    part is newer than any message of the former.
     """
 
     entity: Int32
@@ -43,24 +42,24 @@ class CreateReal(Message, frozen=True):
 
 @message(81, max_size=256)
 class RealCreated(Message, frozen=True):
-    """The cell part is there."""
+    """The cell part exists."""
 
 
 @message(82)
 class Moves(Message, frozen=True):
-    """BaseApp → CellApp, once per tick: the latest word of each client whose real is thought to be there.
+    """BaseApp → CellApp: the latest move of each client with its real there, by the BaseApp's record.
 
     Rows of `_speed.movers` (entity, number, position, direction). The number counts a client's moves: one that was
-    forwarded by a former cell must not undo a newer one. Who has only a ghost passes the row to the real; who has
-    neither drops it: the next one is due in a tick.
+    forwarded by a former cell must not undo a newer one. A CellApp with only a ghost passes the row to the real; one
+    with neither drops it: the next row comes soon.
     """
 
     rows: bytes
 
 
 class ClientUpdate(NamedTuple):
-    """Unreliable messages for one client, and up to where its cell part had told its base part something before
-    (`Switchboard.said`): they are not for a client that does not know that yet."""
+    """Unreliable messages for one client, and the last reliable message that its cell part had sent to its base part
+    before (`Switchboard.said`): the client must get that one first."""
 
     entity: Int32
     witness: Count
@@ -70,7 +69,7 @@ class ClientUpdate(NamedTuple):
 
 @message(83)
 class ClientUpdates(Message, frozen=True):
-    """CellApp → BaseApp, once per tick: what may be lost on the way to the clients (positions).
+    """CellApp → BaseApp, once per tick: unreliable messages for clients (positions).
 
     Rows of `_speed/updates`, one for each client, little-endian:
 
@@ -100,7 +99,7 @@ class ClientUpdates(Message, frozen=True):
 class CallCell(Message, frozen=True):
     """Call a cell method by its internal index. `caller`: the client's own entity if a client calls, else 0.
 
-    With a `question` its result is wanted: the called part says it with an Answer, to the part that called."""
+    With a `question` its result is wanted: the called part sends it with an Answer, to the part that called."""
 
     method: Index
     args: bytes
@@ -110,11 +109,10 @@ class CallCell(Message, frozen=True):
 
 @message(85, max_size=256)
 class SetWitness(Message, frozen=True):
-    """A client is there (or not): begin (or end) to tell it what is around. `witness` grows with each client that
-    comes.
+    """The entity has a client (or none any more): begin (or end) its witness. `witness` grows with each client.
 
-    Everything meant for a client carries the number of its witness, so that a later client never gets the mail of an
-    earlier one.
+    Every message for a client has the number of its witness, so that a later client never gets the mail of an earlier
+    one.
     """
 
     witness: Count
@@ -123,7 +121,7 @@ class SetWitness(Message, frozen=True):
 
 @message(86, max_size=256)
 class DestroyReal(Message, frozen=True):
-    """Take the cell part down; it answers with CellData(is_last=True)."""
+    """End the cell part; it answers with CellData(is_last=True)."""
 
 
 @message(87, max_size=256)
@@ -133,9 +131,9 @@ class WantCellData(Message, frozen=True):
 
 @message(88)
 class ClientWants(Message, frozen=True):
-    """What the client says about the entities around it: describe these, and these aliases are free again.
+    """The answers of the client about the entities around it: describe these, and these aliases are free again.
 
-    Bears the number of the witness it answers to; what is for an older one means nothing.
+    It has the number of its witness; a message for an older witness is ignored.
     """
 
     witness: Count
@@ -146,14 +144,14 @@ class ClientWants(Message, frozen=True):
 
 @message(89, max_size=256)
 class WhereAreYou(Message, frozen=True):
-    """A real wants to be put beside this one: answered by IAmHere, to the cell part that asked."""
+    """A real teleports beside this one: answered by IAmHere, to the cell part that asked."""
 
     question: int
 
 
 @message(93, max_size=1024)
 class IAmHere(Message, frozen=True):
-    """Where the entity is now."""
+    """The present place of the entity."""
 
     question: int
     space: str
@@ -162,7 +160,7 @@ class IAmHere(Message, frozen=True):
 
 @message(94)
 class Answer(Message, frozen=True):
-    """From any part to any part: what a call that was made with a question has come to."""
+    """From any part to any part: the result of a call with a question."""
 
     question: int
     values: bytes
@@ -192,7 +190,7 @@ class ToClient(Message, frozen=True):
 
 @message(92)
 class CellData(Message, frozen=True):
-    """The cell part as it is: everything that is needed to save it or to make it again."""
+    """The present state of the cell part: everything that is needed to save it or to make it again."""
 
     space: str
     position: Position
@@ -205,8 +203,8 @@ class CellData(Message, frozen=True):
 
 @message(95, max_size=1024)
 class SendAway(Message, frozen=True):
-    """The client of this witness cannot be told any more: what it has to hear is too large, or too much waits for it.
-    Its view would have a hole, so it has to go."""
+    """The client of this witness cannot be served any more: a message is too large, or too much waits for it. Its view
+    would be incomplete, so it is sent away."""
 
     witness: Count
     reason: str

@@ -1,4 +1,4 @@
-"""BaseApp ↔ CellAppMgr: where an entity enters a space (60–69)."""
+"""BaseApp ↔ CellAppMgr: the CellApp at which an entity enters a space (60–69)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from terrazzo.wire.numbers import Index
 
 @message(60, max_size=1024)
 class FindEntry(Message, frozen=True):
-    """Request: who covers this point of this space. Answered by Entry."""
+    """Request: which CellApp covers this point of this space. Answered by Entry."""
 
     space: str
     x: float
@@ -18,7 +18,7 @@ class FindEntry(Message, frozen=True):
 
 @message(61, max_size=1024)
 class Entry(Message, frozen=True):
-    """This CellApp does."""
+    """The CellApp that covers the point."""
 
     space: Index
     app: AppId

@@ -1,4 +1,4 @@
-"""BaseApp ↔ DBApp: saving, leaving, being logged on twice, and numbers for new entities (50–59)."""
+"""BaseApp ↔ DBApp: saves, log-offs, second logins, and ids for new entities (50–59)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from terrazzo.wire.numbers import Index, Int32
 
 @message(50)
 class Save(Message, frozen=True):
-    """Request: keep these saved properties. Answered by Saved when they are safe. dbid 0: a new entity, or one that has
-    not heard under which it was saved: what was saved for it before, by its id, is replaced."""
+    """Request: store these saved properties. Answered by Saved when they are on disk. dbid 0: a new entity, or one
+    without the answer to its first save: what was saved for it before, by its entity id, is replaced."""
 
     type_id: Index
     dbid: int
@@ -19,7 +19,7 @@ class Save(Message, frozen=True):
 
 @message(51, max_size=256)
 class Saved(Message, frozen=True):
-    """What was to be saved is safe."""
+    """The record is on disk."""
 
     dbid: int
 
@@ -36,7 +36,7 @@ class LoggedOff(Message, frozen=True):
 
 @message(53, max_size=256)
 class WantIds(Message, frozen=True):
-    """Request: a run of entity ids that nobody else has or had. Answered by Ids."""
+    """Request: a run of entity ids that were never given before. Answered by Ids."""
 
     count: int
 
@@ -57,7 +57,7 @@ class LogOffRecorded(Message, frozen=True):
 @message(56, max_size=256)
 class TakeOver(Message, frozen=True):
     """Request, DBApp → BaseApp: the player of this proxy has logged in again, with the right password. Answered by
-    TakenOver when it is certain whether the client is still there."""
+    TakenOver when it is certain whether the present client still answers."""
 
     entity: Int32
 

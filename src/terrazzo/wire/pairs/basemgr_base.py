@@ -1,4 +1,4 @@
-"""BaseAppMgr ↔ BaseApp: who is there, how full, what to create, and where entities are (40–49).
+"""BaseAppMgr ↔ BaseApp: the BaseApps and their loads, proxies to create, and the places of entities (40–49).
 
 CellApps, too, ask BaseAppMgr where an entity is (Locate).
 """
@@ -14,7 +14,7 @@ from terrazzo.wire.numbers import Count, Index, Int32
 
 @message(40, max_size=1024)
 class BaseAppReady(Message, frozen=True):
-    """BaseApp → BaseAppMgr, when the link is up: clients reach me here."""
+    """BaseApp → BaseAppMgr, when the link is up: the address for clients."""
 
     host: str
     udp_port: int
@@ -45,7 +45,7 @@ class CreateProxy(Message, frozen=True):
 
 @message(43, max_size=1024)
 class ProxyCreated(Message, frozen=True):
-    """The proxy is there; the client shows this key, once."""
+    """The proxy exists; the client shows this key, once."""
 
     entity: Int32
     key: bytes
@@ -65,10 +65,10 @@ class Home(NamedTuple):
 
 @message(45, max_size=256)
 class Locate(Message, frozen=True):
-    """Request, BaseApp, CellApp or DBApp → BaseAppMgr, and BaseAppMgr → each BaseApp: where do the parts of this
-    entity live.
+    """Request, BaseApp, CellApp or DBApp → BaseAppMgr, and BaseAppMgr → each BaseApp: the homes of the parts of this
+    entity.
 
-    Answered by Located; refused, when nobody can say it for sure now.
+    Answered by Located; refused when the answer is not certain now.
     """
 
     entity: Int32
@@ -76,11 +76,11 @@ class Locate(Message, frozen=True):
 
 @message(46, max_size=1024)
 class Located(Message, frozen=True):
-    """There it is. From a BaseApp: its base is here, or not; from BaseAppMgr: no BaseApp at all has it."""
+    """The homes. `base` is None: from a BaseApp, its base is not here; from BaseAppMgr, no BaseApp has it."""
 
     base: Home | None = None
     """None: there is no such entity (here)."""
     cell: Home | None = None
     """None: it has no cell part, or that is unsettled."""
     is_unsettled: bool = False
-    """Nothing can be said of its cell part for now: it is being made, or its place is not known. Ask again."""
+    """Its cell part is being made, or its place is not known: the question must be asked again."""

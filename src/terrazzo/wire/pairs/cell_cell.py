@@ -1,7 +1,7 @@
 """CellApp ↔ CellApp: ghosts, offloads, teleports (100–119).
 
-`epoch` counts the homes of an entity's real; `number` runs over everything that goes to its ghosts and is kept across
-offloads. A ghost applies numbers strictly in order and holds what comes early; an older epoch never undoes a newer one.
+`epoch` counts the homes of an entity's real; `number` counts the messages for its ghosts and is kept across offloads. A
+ghost applies numbers strictly in order and holds early messages; an older epoch never undoes a newer one.
 
     real's app → ghost's app      CreateGhost, UpdateGhost, GhostPlaces, DeleteGhost, NextReal, SetReal, GhostList
     ghost's app → real's app      GhostCreated, WantSnapshot, WantGhosts
@@ -22,47 +22,46 @@ from terrazzo.wire.numbers import Alias, Byte, Count, Index, Int32, UInt32
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
 ENTITY_MAX = 4 << 20
-"""Bytes of a whole entity on its way. What is larger has no ghosts, and stays where it is
-(`cell/ghosts/placement.py`)."""
+"""The most bytes of a packed entity. A larger one has no ghosts, and stays in its cell (`cell/ghosts/placement.py`)."""
 WANTED_MAX = 1024
 """Entities in one WantGhosts."""
 DEFLATED_MORE = 8192
-"""What cannot be compressed gets a little longer by it."""
+"""Incompressible data gets a little longer by compression."""
 CHANGE = -1
 PLACE = -2
 RIDES = -3
-"""What an item is that is no call."""
+"""The kinds of items that are no calls."""
 
 
 class Item(NamedTuple):
-    """One thing of a step, in the order in which the game did it."""
+    """One change or call of a step, in the order in which the game made it."""
 
     method: Int32
-    """Internal index of a client method: a call that every other client hears, `data` are its arguments. CHANGE: `data`
-    is a change of a property (`schema.changes`, internal form). PLACE: where the entity is is told as an event, like a
-    change, since it is not volatile; there is no data. RIDES: what it stands on (`sync.riding`)."""
+    """Internal index of a client method: a call for all other clients, `data` are its arguments. CHANGE: `data` is a
+    change of a property (`schema.changes`, internal form). PLACE: the place changed, and is sent as an event, like a
+    change, since it is not volatile; there is no data. RIDES: the ride changed (`sync.riding`)."""
     data: bytes
 
 
 class PackedEvent(NamedTuple):
-    """What an item of a step is for other clients: a message that lacks only the alias of the entity. The path inside a
-    property is packed by the sizes that the property had at that moment, so it cannot be made again from the item."""
+    """An item of a step as a message for other clients, without the alias of the entity. The path inside a property is
+    packed by the sizes that the property had at that moment, so the message cannot be made again from the item."""
 
     subject: Int32
-    """What it is about; how it is told follows from that (`cell/core/history.py`)."""
+    """The property, method or place concerned; how it is sent follows from that (`cell/core/history.py`)."""
     message_id: Index
     body: bytes
 
 
 class Step(NamedTuple):
-    """What a step told other clients; steps that told nothing are not kept."""
+    """The events of a step for other clients; steps without events are not kept."""
 
     number: Count
     events: tuple[PackedEvent, ...]
 
 
 class Past(NamedTuple):
-    """An entity's recent steps, so that a witness whose client has a little less can be told from here."""
+    """An entity's recent steps, so that a witness can serve a client that lacks a few of them."""
 
     floor: Count
     """Complete above this number."""
@@ -73,7 +72,7 @@ class Past(NamedTuple):
 
 @message(100, max_size=ENTITY_MAX)
 class CreateGhost(Message, frozen=True):
-    """Hold a ghost of this entity, whose real is with the sender. Answered by GhostCreated."""
+    """Make a ghost of this entity; the sender has its real. Answered by GhostCreated."""
 
     entity: Int32
     type_id: Index
@@ -88,14 +87,14 @@ class CreateGhost(Message, frozen=True):
     base: AppId
     past: Past
     is_snapshot: bool = False
-    """It mends a ghost that has a gap: take it whole, whatever is between."""
+    """It mends a ghost with a gap: the ghost takes the whole state."""
     ride: bytes = b""
-    """What it stands on (`sync.riding`); empty: nothing."""
+    """Its ride (`sync.riding`); empty: none."""
 
 
 @message(101)
 class UpdateGhost(Message, frozen=True):
-    """One numbered step: what the game did, and where the entity is now."""
+    """One numbered step: the changes and calls, and the present place."""
 
     entity: Int32
     epoch: Count
@@ -107,23 +106,23 @@ class UpdateGhost(Message, frozen=True):
 
 @message(102)
 class DeleteGhost(Message, frozen=True):
-    """The real with the sender needs this ghost no longer."""
+    """The sender, which has the real, does not need this ghost any more."""
 
     entity: Int32
     epoch: Count
     number: Count
-    """The last step that the ghost is told: its end comes after that, however late that is."""
+    """The last step for the ghost: it ends after that step, however late that arrives."""
     is_destroyed: bool
     """The entity itself is gone, everywhere."""
     past: Past | None = None
-    """When it is said again after steps may have been lost: its last words."""
+    """The last events, if the message is repeated after steps may have been lost."""
     space: Index = 0
-    """Where the entity is by then, if there is a past."""
+    """The space of the entity by then, if there is a past."""
 
 
 @message(103, max_size=256)
 class NextReal(Message, frozen=True):
-    """The sender, who had the real, has sent it to `app`: from epoch on its word counts."""
+    """The sender had the real and has sent it to `app`: from this epoch on the messages of `app` count."""
 
     entity: Int32
     epoch: Count
@@ -132,7 +131,7 @@ class NextReal(Message, frozen=True):
 
 @message(104, max_size=256)
 class SetReal(Message, frozen=True):
-    """The sender has the real since `epoch`, and told its ghosts up to this number. Answered by GhostCreated."""
+    """The sender has the real since `epoch`, with all steps up to this number. Answered by GhostCreated."""
 
     entity: Int32
     epoch: Count
@@ -140,17 +139,17 @@ class SetReal(Message, frozen=True):
 
 
 class Timer(NamedTuple):
-    """A timer at rest."""
+    """A packed timer."""
 
     number: Count
     seconds: float
-    """Until it is due."""
+    """The time until it is due."""
     repeat: float
     """0: once."""
 
 
 class PackedController(NamedTuple):
-    """A running controller (`cell/motion/controllers.py`) at rest."""
+    """A packed controller (`cell/motion/controllers.py`)."""
 
     id: int
     kind: int
@@ -158,7 +157,7 @@ class PackedController(NamedTuple):
 
 
 class PackedProximity(NamedTuple):
-    """A proximity trigger at rest: who is inside is known to the game already."""
+    """A packed proximity trigger: the game has the entities inside already."""
 
     id: int
     radius: float
@@ -166,43 +165,43 @@ class PackedProximity(NamedTuple):
 
 
 class PackedSeen(NamedTuple):
-    """One entity that a client has been told of."""
+    """One entity that a client has."""
 
     entity: Int32
     alias: Alias
     sent: Count
     """The number of the last step of it that the client has."""
     flags: Index
-    """Of `_speed/sight` and `cell/client/sent.py`: described, manual, withheld, in the area, …"""
+    """The flags of `_speed/sight` and `cell/client/sent.py`: described, manual, withheld, in the area, …"""
     level: Byte = 255
     """The level of detail that the client has it at; 255: none yet."""
     away: tuple[tuple[Byte, Count], ...] = ()
-    """(level, number): levels nearer than that, and up to which step the client knows what belongs to them."""
+    """(level, number): levels nearer than that, and the step up to which the client has their properties."""
 
 
 class PackedWitness(NamedTuple):
-    """What a client has been told, so that the next cell goes on without a seam."""
+    """The record of what a client was sent, so that the next cell continues it."""
 
     witness: Count
     radius: float
     hysteresis: float
     seen: tuple[PackedSeen, ...]
     left: tuple[tuple[Int32, Count], ...]
-    """(entity, lowest number at which it may enter again): it has left lately."""
+    """(entity, lowest number at which it may enter again): entities that left lately."""
     resting: tuple[Alias, ...]
-    """Aliases that the client has not yet given back."""
+    """Aliases that the client has not released yet."""
     deficit: float
     """Bytes that were sent beyond the budget."""
 
 
 class PackedMover(NamedTuple):
-    """How far the client of an entity may have come."""
+    """The allowance of the moves of an entity's client."""
 
     number: UInt32
-    """Of the last move that was believed or refused."""
+    """The number of the last move that was accepted or refused."""
     allowance_s: float
     corrected_s: float
-    """Seconds since it was put back and has not understood yet; -1: it has."""
+    """Seconds since the client was corrected and has not confirmed that yet; -1: it has."""
 
 
 class Jump(NamedTuple):
@@ -212,12 +211,12 @@ class Jump(NamedTuple):
     position: Position
     direction: Direction
     near: tuple[Int32, ...] = ()
-    """Whom the client knows, and who are near that place in the same space, as far as it is known where it leaves: they
-    are waited for there. Who is far from it is not."""
+    """The entities of the client that are near the goal in the same space, as far as the former cell has their places:
+    the new cell waits for them. Those far from it are not waited for."""
 
 
 class PackedTeleport(NamedTuple):
-    """A teleport that the game has asked for, and of which it is not yet known where it goes
+    """A teleport that the game has requested, while the cell of its goal is not known yet
     (`cell/migration/teleport.py`)."""
 
     question: int
@@ -226,21 +225,21 @@ class PackedTeleport(NamedTuple):
     target: Int32
     position: Position
     direction: Direction | None
-    """None: as it will look by then."""
+    """None: its direction by then."""
     seconds: float
-    """Until it is given up."""
+    """The time until it fails."""
 
 
 class OffloadUnreadable(Message, frozen=True):
-    """Not sent, but made where an Offload has come that does not decode: its sender must receive a refusal, or
-    the real is lost."""
+    """Never sent; made by the receiver of an Offload that does not decode: the sender must get a refusal, or the real
+    is lost."""
 
     entity: Int32
     epoch: Count
 
 
 def _salvage(raw: bytes | msgspec.Raw) -> OffloadUnreadable | None:
-    """Which entity it was about, if that can be read: the first and the fourth field of an Offload."""
+    """The entity and the epoch, if they can be read: the first and the fourth field of an Offload."""
     try:
         fields = msgspec.msgpack.decode(raw, type=list[msgspec.Raw])
         return OffloadUnreadable(
@@ -258,7 +257,7 @@ class Offload(Message, frozen=True):
     type_id: Index
     space: Index
     epoch: Count
-    """Of the new real: one more than of the old."""
+    """The epoch of the new real: one more than that of the old."""
     number: Count
     position: Position
     direction: Direction
@@ -266,26 +265,26 @@ class Offload(Message, frozen=True):
     """The whole cell layout."""
     mailbox: bytes
     """`Switchboard.depart`."""
-    haunts: tuple[AppId, ...]
-    """Where it has ghosts, the sender included, the receiver not."""
+    ghost_apps: tuple[AppId, ...]
+    """The apps with a ghost of it, the sender included, the receiver not."""
     base: AppId
     witness: PackedWitness | None
     timers: tuple[Timer, ...]
     next_number: Count
-    """The next that is drawn for a timer, a controller, a trigger or a question."""
+    """The next number for a timer, a controller, a trigger or a question."""
     controllers: tuple[PackedController, ...]
     proximities: tuple[PackedProximity, ...]
     dbid: int
     mover: PackedMover
     past: Past
     jump: Jump | None = None
-    """A teleport: it goes there, where no ghost of it was. Such an offload may be refused."""
+    """A teleport: to a cell without a ghost of it. Such an offload may be refused."""
     teleport: PackedTeleport | None = None
-    """A wish that travels along."""
+    """A requested teleport, which moves with the real."""
     ride: bytes = b""
-    """As of a ghost."""
+    """As in CreateGhost."""
     version: Count = 0
-    """Of the tree that the sender has of the space: by a newer one the receiver can tell which haunts have left."""
+    """The version of the sender's tree of the space: a newer tree shows the receiver which of these apps have left."""
     first: Count = 0
     """The number with which it began at the sender. Every later step was sent over this link before this message."""
 
@@ -300,7 +299,8 @@ class Onloaded(Message, frozen=True):
 
 @message(107, max_size=1024)
 class OffloadRefused(Message, frozen=True):
-    """The real was not taken in: it is still the sender's. A teleport may be refused, and what does not decode."""
+    """The real was not taken in: the sender still has it. A teleport may be refused, and an Offload that does not
+    decode."""
 
     entity: Int32
     epoch: Count
@@ -309,7 +309,7 @@ class OffloadRefused(Message, frozen=True):
 
 @message(108, max_size=256)
 class GhostCreated(Message, frozen=True):
-    """The ghost is here; `epoch` is the one that it has by now (higher than the asker's: another was quicker)."""
+    """The ghost exists; `epoch` is its present one (higher than the asker's if another home was quicker)."""
 
     entity: Int32
     epoch: Count
@@ -318,8 +318,8 @@ class GhostCreated(Message, frozen=True):
 @message(109, max_size=256)
 class WantSnapshot(Message, frozen=True):
     """A step after `number` has not come for too long: send the whole ghost again (CreateGhost, is_snapshot). A
-    real that has no ghost there answers with DeleteGhost, a ghost that knows of another home with NextReal, and who has
-    seen the entity's end with that; who knows nothing is silent, and the asker gives up in time."""
+    real that has no ghost there answers with DeleteGhost, a ghost with another home with NextReal, and an app with a
+    tombstone with the end; an app without any of these does not answer, and the asker gives up in time."""
 
     entity: Int32
     number: Count
@@ -327,7 +327,7 @@ class WantSnapshot(Message, frozen=True):
 
 @message(110)
 class GhostPlaces(Message, frozen=True):
-    """Steps in which nothing but the place changed, of many entities of one space: rows of `_speed.area`."""
+    """Steps in which only the place changed, of many entities of one space: rows of `_speed.area`."""
 
     space: Index
     rows: bytes
@@ -335,8 +335,8 @@ class GhostPlaces(Message, frozen=True):
 
 @message(111)
 class GhostList(Message, frozen=True):
-    """After a link came up again (and a SetReal for each): these are all entities of mine that have a ghost with you.
-    What you have of me beside these you should ask for."""
+    """After a link came up again (and a SetReal for each): all entities of the sender with a ghost at the receiver. The
+    receiver must ask for any other ghost that it has of the sender."""
 
     entities: tuple[Int32, ...]
 
@@ -359,13 +359,12 @@ class OffloadNoted(Message, frozen=True):
 
 @message(114, max_size=16 * WANTED_MAX)
 class WantGhosts(Message, frozen=True):
-    """A real of the sender knows these entities, of which the sender has no body (`cell/ghosts/seeking.py`). A real of
-    this
-    space that is near is answered with CreateGhost, any other with DeleteGhost; a ghost or a stub with NextReal, which
-    may name the sender itself: then the real is on its way to it. A real of another space that has a ghost there is
-    answered with NextReal, too, which names the app that answers."""
+    """A real of the sender has these entities in its area, and the sender has no body of them
+    (`cell/ghosts/seeking.py`). The answer for a near real of this space is CreateGhost, for any other DeleteGhost; for
+    a ghost or a stub NextReal, which may name the sender itself: then the real is on its way to it. For a real of
+    another space with a ghost there, the answer is NextReal, too, with the name of the app that answers."""
 
     space: Index
     position: Position
-    """Where the real is that knows them."""
+    """The position of that real."""
     entities: Annotated[tuple[Int32, ...], Meta(max_length=WANTED_MAX)]

@@ -3,7 +3,7 @@
     the manager          SpaceTree, to all of the space    CellRemoved, to one that had a cell and is empty
     CellApps             CellReady for each version        CellEmpty, from one that has no cell any more
 
-How cells come and go is told in `managers/cellapp_mgr.py`.
+`managers/cellapp_mgr.py` describes how cells come and go.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from terrazzo.wire.numbers import Count, Index
 
 @message(70, max_size=256)
 class CellAppReady(Message, frozen=True):
-    """CellApp → CellAppMgr, when the link is up: I can take cells."""
+    """CellApp → CellAppMgr, when the link is up: the CellApp can take cells."""
 
 
 @message(71)
 class SpaceTree(Message, frozen=True):
     """CellAppMgr → every CellApp of the space, whenever it changes: the whole tree (`world.bsp.BspTree.pack`).
 
-    A CellApp that finds itself in it for the first time makes its cell. A lower version than one has is ignored.
+    A CellApp that is in the tree for the first time makes its cell. A lower version than the present one is ignored.
     """
 
     space: Index
@@ -32,13 +32,13 @@ class SpaceTree(Message, frozen=True):
     version: Count
     tree: bytes
     retiring: tuple[AppId, ...] = ()
-    """CellApps that had a cell and are not yet empty: their entities are on their way to whoever has the ground now."""
+    """CellApps that had a cell and are not yet empty: their entities are on their way to the present cells."""
 
 
 @message(72, max_size=256)
 class CellReady(Message, frozen=True):
-    """CellApp → CellAppMgr: I go by this version of the tree. My cell, if I have one in it, is there; and nothing of
-    mine is on its way to, or haunts, a CellApp that is no longer part of the space."""
+    """CellApp → CellAppMgr: the CellApp uses this version of the tree. Its cell, if it has one, exists; and none of its
+    entities is on its way to, or has a ghost at, a CellApp that is no longer part of the space."""
 
     space: Index
     version: Count
@@ -46,7 +46,7 @@ class CellReady(Message, frozen=True):
 
 @message(74, max_size=256)
 class CellEmpty(Message, frozen=True):
-    """CellApp → CellAppMgr: I have no cell of this space any more, and no real of it either, as of this version."""
+    """CellApp → CellAppMgr: the CellApp has no cell of this space any more, and no real, as of this version."""
 
     space: Index
     version: Count
@@ -54,11 +54,12 @@ class CellEmpty(Message, frozen=True):
 
 @message(75, max_size=256)
 class CellRemoved(Message, frozen=True):
-    """CellAppMgr → CellApp: everybody knows that you have no cell of this space; answer CellEmpty and forget it."""
+    """CellAppMgr → CellApp: all members have confirmed that the CellApp has no cell of this space. It answers CellEmpty
+    and drops the space."""
 
     space: Index
     version: Count
-    """The tree by which everybody goes; a later one may give the CellApp a cell again."""
+    """The tree that all members use; a later one may give the CellApp a cell again."""
 
 
 class CellLoad(NamedTuple):

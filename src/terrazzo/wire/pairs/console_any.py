@@ -1,4 +1,4 @@
-"""Console → any app: show me what you are (120–129)."""
+"""Console → any app: the view of the app (120–129)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LoginApp → DBApp: a player at the door (20–29).
+"""LoginApp → DBApp: the log-on of a player (20–29).
 
 Names that begin with BOT_PREFIX are reserved for bots. LoginApp lets such a name in only with the bots' password of the
 cluster, and DBApp relies on that: it keeps no password of a bot, and stores no bot among the players.
@@ -30,14 +30,14 @@ def is_bot_dbid(dbid: int) -> bool:
 
 @message(20, max_size=4096)
 class LogOn(Message, frozen=True):
-    """Request: let this player in. Answered by LoggedOn when a proxy waits for the client, refused with the reason."""
+    """Request: log this player on. Answered by LoggedOn when a proxy waits for the client, refused with the reason."""
 
     name: str
     password: str
     address: str
-    """Where the client speaks from, for logs and limits."""
+    """The address of the client, for logs and limits."""
     is_known: bool = False
-    """Whether this player has logged in from there before: then strangers do not hold it up."""
+    """Whether this player has logged in from there before: then strangers do not delay it."""
 
 
 @message(21, max_size=4096)
