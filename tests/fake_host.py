@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from terrazzo.cluster.app import ProcessLoad
 from terrazzo.wire.ids import AppId
 
 
@@ -14,9 +15,10 @@ class FakeHost:
         self.logged: list[tuple[str, dict[str, object]]] = []
         self.joined: list[AppId] = []
         self.load: float | None = 0.5
+        self.late_ticks = 0.0
 
-    def cpu_load(self) -> float | None:
-        return self.load
+    def process_load(self) -> ProcessLoad:
+        return ProcessLoad(self.load, self.late_ticks)
 
     def log(self, event: str, /, **facts: object) -> None:
         self.logged.append((event, facts))

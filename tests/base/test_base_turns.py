@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import struct
 
+import msgspec
+
 from terrazzo.base.limits import BAD_MAX, MOVE_S
 from terrazzo.schema.model import Side
 from terrazzo.schema.record import encode_record
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.client import Received
+from terrazzo.wire.common import Reply, Request
 from terrazzo.wire.entity.limits import ChannelLimits
+from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import CallCell, ClientUpdate, ClientUpdates, ClientWants, Moves
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
-from tests.base.base_harness import AVATAR, BASE_ID, CELL_ID, Town, call, drain, event
+from terrazzo.wire.pairs.basemgr_base import BaseAppLoad
+from terrazzo.wire.pairs.console_any import WantView
+from tests.base.base_harness import AVATAR, BASE_ID, BASE_MGR, CELL_ID, Town, call, drain, event
 
 DIRECTION = (0.5, 0.25, 0.125)
 
@@ -193,3 +199,30 @@ def test_moves_in_a_lane_that_are_no_places_end_the_session():
     turn(town)
     assert session.is_closed()
     assert proxy.bad == BAD_MAX
+
+
+def test_view_has_measured_load_lateness_and_queues():
+    town = Town()
+    proxy, _ = town.playing()
+    board, cell, base = town.cell.board, proxy.cell.part, proxy.part_id
+    town.cell.say(proxy.id, CellToClient(proxy.witness, (protocol.encode_leave(9),)))
+    update = ClientUpdate(proxy.id, proxy.witness, (bytes([ToClient.PLACES, 0]),), board.said(cell, base))
+    town.app.on_message(CELL_ID, ClientUpdates.of(update))
+    assert town.app.queues()["updates"] == 1
+    town.cell.on_tick()
+    for _, message in drain(town.cell.outbox):
+        town.app.on_message(CELL_ID, message)
+    assert town.app.queues()["mail"] == 1
+    town.host.load, town.host.late_ticks = 0.25, 0.5
+    town.app.on_message(BASE_MGR, Request(9, REGISTRY.encode(WantView())))
+    [reply] = [message for peer, message in drain(town.app.outbox) if peer == BASE_MGR and isinstance(message, Reply)]
+    view = msgspec.json.decode(REGISTRY.decode_nested(reply.item).json)  # type: ignore[union-attr]
+    assert (view["load"], view["late_ticks"], view["unsent_bytes"]) == (0.25, 0.5, 0)
+    assert view["queues"]["mail"] == 1
+
+
+def test_manager_gets_the_lateness_of_a_process_that_has_no_core():
+    town = Town()
+    town.host.load, town.host.late_ticks = 0.2, 0.8
+    town.step(12)
+    assert town.told(BaseAppLoad)[-1].load == 0.8

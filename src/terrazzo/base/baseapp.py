@@ -316,7 +316,7 @@ class BaseApp(ClusterApp):
         manager = self.peers.get(AppKind.BASE_APP_MGR)
         if manager is not None and self.host.now >= self._load_at:
             self._load_at = self.host.now + LOAD_S
-            self.send(manager, BaseAppLoad(len(self.bases), len(self.sessions), self.host.cpu_load()))
+            self.send(manager, BaseAppLoad(len(self.bases), len(self.sessions), self.host.process_load().busy))
 
     # Exchange: the calls of the switchboard.
 
@@ -364,6 +364,14 @@ class BaseApp(ClusterApp):
     def is_stopped(self) -> bool:
         """Whether everything is saved."""
         return self.is_stopping and not self.bases
+
+    def queues(self) -> dict[str, int]:
+        """See ClusterApp."""
+        waiting = {
+            "mail": self.switchboard.mail_count(),
+            "updates": sum(len(each.updates) for each in self._updated.values()),
+        }
+        return {**super().queues(), **waiting}
 
     def tallies(self) -> dict[str, int]:
         """See ClusterApp."""

@@ -29,6 +29,7 @@ from terrazzo import (
 )
 from terrazzo._speed.rows import read_to_client
 from terrazzo.cell import Cell
+from terrazzo.cluster.app import ProcessLoad
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import ToClient as Word
@@ -94,8 +95,9 @@ class Clock:
         self.rng = Random(seed)
         self.logged: dict[str, int] = {}
 
-    def cpu_load(self) -> None:
+    def process_load(self) -> ProcessLoad:
         """Not measured here: a `Meter` is."""
+        return ProcessLoad(None)
 
     def log(self, event: str, /, **facts: object) -> None:
         """Counted."""

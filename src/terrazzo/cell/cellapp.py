@@ -302,7 +302,7 @@ class CellApp(ClusterApp):
     def _load(self) -> CellAppLoad:
         """The measured load of the process, divided among its cells by their reals: with more than one cell, an
         estimate."""
-        load = self.host.cpu_load()
+        load = self.host.process_load().busy
         cells = []
         for space in self.spaces.values():
             reals = sum(body.real is not None for body in space.bodies.values())
@@ -336,6 +336,10 @@ class CellApp(ClusterApp):
         self.receiver.remove(body, body.epoch, is_destroyed=True)
 
     # For people.
+
+    def queues(self) -> dict[str, int]:
+        """See ClusterApp."""
+        return {**super().queues(), "mail": self.switchboard.mail_count()}
 
     def tallies(self) -> dict[str, int]:
         """See ClusterApp."""

@@ -21,7 +21,7 @@ its tick, since each phase of the tick relies on the one before.
 from __future__ import annotations
 
 from collections.abc import MutableSequence, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import AppId
@@ -44,6 +44,22 @@ class Rng(Protocol):
     def shuffle(self, x: MutableSequence[Any], /) -> None: ...
 
 
+class ProcessLoad(NamedTuple):
+    """How busy the process of an app is, as its driver has measured it."""
+
+    cpu: float | None
+    """The share of one core that it has used lately; None until it was measured."""
+    late_ticks: float = 0.0
+    """How late its ticks begin, in ticks, smoothed: a process that gets no core is late however little it uses."""
+    unsent_bytes: int = 0
+    """What it has for peers and clients that have not taken it."""
+
+    @property
+    def busy(self) -> float | None:
+        """What a manager goes by: the share that is used, or the lateness if that is higher."""
+        return None if self.cpu is None else max(self.cpu, min(self.late_ticks, 1.0))
+
+
 class Host(Environment, Protocol):
     """What an app may use of the outside: the time and the log of its environment, and what follows."""
 
@@ -51,8 +67,8 @@ class Host(Environment, Protocol):
     def rng(self) -> Rng:
         """The random generator of the app; a seed repeats it."""
 
-    def cpu_load(self) -> float | None:
-        """The share of one core that this process has used lately; None until it was measured."""
+    def process_load(self) -> ProcessLoad:
+        """How busy this process is."""
 
     def join(self, peer: AppId) -> None:
         """Makes a link with a peer before there is a message for it; with ANY_INCARNATION, with its present

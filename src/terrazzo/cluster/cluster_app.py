@@ -58,6 +58,10 @@ class ClusterApp:
         """The refusals of clients, by door and reason; an app that refuses clients itself adds those."""
         return self.refused_outside()
 
+    def queues(self) -> dict[str, int]:
+        """How much waits here to be done; a subclass adds its own queues."""
+        return {"requests": len(self.requests)}
+
     def tallies(self) -> dict[str, int]:
         """Counters of rare events; a view shows those that are not 0. A subclass that counts more adds them."""
         requests = self.requests
@@ -69,9 +73,13 @@ class ClusterApp:
     def _on_want_view(self, question: Question) -> None:
         try:
             counted = {what: count for what, count in self.tallies().items() if count}
+            load = self.host.process_load()
             view = {
                 **self.view(),
-                "load": self.host.cpu_load(),
+                "load": load.cpu,
+                "late_ticks": round(load.late_ticks, 3),
+                "unsent_bytes": load.unsent_bytes,
+                "queues": self.queues(),
                 "counted": counted,
                 "refused_clients": self.refused_clients(),
             }

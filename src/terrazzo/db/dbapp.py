@@ -104,6 +104,10 @@ class DBApp(ClusterApp):
         else:
             self.log_ons.doubt_all()
 
+    def queues(self) -> dict[str, int]:
+        """See ClusterApp."""
+        return {**super().queues(), "operations": len(self._store)}
+
     @property
     def is_busy(self) -> bool:
         """Whether something was asked of the store or of the manager and is not done."""

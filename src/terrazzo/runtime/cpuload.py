@@ -17,6 +17,10 @@ WINDOW_S = 0.5
 """The shortest time over which the load is measured; a shorter one would show noise."""
 
 
+LATE_WEIGHT = 0.1
+"""Of the last tick in the smoothed lateness."""
+
+
 class CpuLoad:
     """Called, it gives the share of one core used in the last complete window; None before the first window ends."""
 
@@ -47,3 +51,14 @@ def used_s(pid: int) -> float:
     except OSError as problem:
         raise UsageError(f"cannot read the processor time of process {pid}: {problem}") from None
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Lateness:
+    """How late ticks begin, in ticks, smoothed over some of them."""
+
+    def __init__(self) -> None:
+        self.ticks = 0.0
+
+    def note(self, late: float) -> None:
+        """A tick has begun so much after it was due."""
+        self.ticks += (max(late, 0.0) - self.ticks) * LATE_WEIGHT

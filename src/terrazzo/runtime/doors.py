@@ -30,7 +30,7 @@ from terrazzo.runtime.orders import WS_PATH
 from terrazzo.runtime.ports import first_free, is_taken
 from terrazzo.runtime.udp import UdpServer
 from terrazzo.runtime.websocket import WebSocketServer
-from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, Event, ServerEndpoint, Settings, Transport
+from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, Event, ServerEndpoint, Session, Settings, Transport
 from terrazzo.wire.client.session import Address
 from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.sentences import tell_refusals
@@ -147,6 +147,11 @@ class Doors:
             if shell is not None:
                 shell.flush()
 
+    def unsent_bytes(self) -> int:
+        """What the sessions of both have not sent, or not sent for good."""
+        shells = [shell for shell in (self._udp, self._ws) if shell is not None]
+        return sum(_unsent(session) for shell in shells for session in shell.endpoint.sessions.values())
+
     def host_of(self, address: Address) -> str:
         """The machine a session comes from."""
         return str(address[0]) if isinstance(address, tuple) else ""
@@ -172,6 +177,12 @@ class Doors:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await shell.close()
+
+
+def _unsent(session: Session) -> int:
+    """What the peer has not acknowledged, and what was not sent."""
+    outbox = session.channel.outbox
+    return outbox.end - outbox.base + outbox.unreliable_bytes
 
 
 class HttpServer:

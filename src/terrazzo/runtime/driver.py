@@ -22,9 +22,9 @@ from enum import Enum
 from random import Random
 from typing import Any
 
-from terrazzo.cluster.app import TURN_S, App, Host
+from terrazzo.cluster.app import TURN_S, App, Host, ProcessLoad
 from terrazzo.cluster.links import LinkLimits, Links
-from terrazzo.runtime.cpuload import CpuLoad
+from terrazzo.runtime.cpuload import CpuLoad, Lateness
 from terrazzo.runtime.links import LinkTransport, Log, Place, Places, TransportLimits
 from terrazzo.runtime.schedule import Schedule
 from terrazzo.runtime.shell import Clock
@@ -67,7 +67,10 @@ class Driver:
         self.rng = Random(f"{seed}/{id}")
         self.now = clock()
         self.log = log
-        self.cpu_load = CpuLoad()
+        self.unsent_outside: Callable[[], int] = int
+        """What the doors have not sent, in bytes."""
+        self._cpu_load = CpuLoad()
+        self._lateness = Lateness()
         self.ending: Ending | None = None
         self._clock = clock
         self._loop = asyncio.get_running_loop()
@@ -147,6 +150,7 @@ class Driver:
             self._timer = self._loop.call_later(max(self.schedule.due_at - self._clock(), 0.0), self._tick)
 
     def _tick(self) -> None:
+        self._lateness.note((self._clock() - self.schedule.due_at) / self._tick_s)
         self._enter(self.links.on_tick)
         if self._after_tick is not None:
             self._enter(self._after_tick)
@@ -162,7 +166,12 @@ class Driver:
         if self._after_turn is not None:
             self._enter(self._after_turn)
 
-    # Host: what the app sees, besides `now`, `rng`, `cpu_load` and `log`.
+    # Host: what the app sees, besides `now`, `rng` and `log`.
+
+    def process_load(self) -> ProcessLoad:
+        """See Host."""
+        unsent = self._transport.unsent_bytes() + self.unsent_outside()
+        return ProcessLoad(self._cpu_load(), self._lateness.ticks, unsent)
 
     def join(self, peer: AppId) -> None:
         """See Host. An app may ask for it while it is being made, before there are links."""

@@ -174,6 +174,11 @@ class LinkTransport:
         task.add_done_callback(lambda task: self._on_dialled(number, task.cancelled()))
         return number
 
+    def unsent_bytes(self) -> int:
+        """What peers have not taken, of all connections."""
+        transports = (each.transport for each in self._connections.values())
+        return sum(each.get_write_buffer_size() for each in transports if each is not None)
+
     def write(self, number: int, data: bytes) -> None:
         """Sends one frame; on a connection that is gone it is dropped."""
         connection = self._connections.get(number)

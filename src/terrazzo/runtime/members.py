@@ -115,6 +115,7 @@ class AppMember:
         )
         if self.doors is not None:
             self.doors.call_when_used(self.driver.turn_soon)
+            self.driver.unsent_outside = self.doors.unsent_bytes
         await self.driver.start([self.order.place_of(id)])
         await self._open_more()
         doors = self.doors

@@ -20,7 +20,7 @@ from math import inf
 from random import Random
 from typing import Any
 
-from terrazzo.cluster.app import TURN_S, App
+from terrazzo.cluster.app import TURN_S, App, ProcessLoad
 from terrazzo.cluster.connection import LinkLimits
 from terrazzo.cluster.links import Links
 from terrazzo.sim.clock import Clock
@@ -81,8 +81,9 @@ class Process:
         self._missed: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         world.network.listen(self.name, lambda: self if self.app is not None else None)
 
-    def cpu_load(self) -> None:
+    def process_load(self) -> ProcessLoad:
         """See Host. A simulated process uses no measurable time."""
+        return ProcessLoad(None)
 
     # The launcher's side.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from terrazzo.cluster.app import ProcessLoad
 from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
@@ -23,8 +24,8 @@ class FakeHost:
         self.joined: list[AppId] = []
         self.fenced: list[AppId] = []
 
-    def cpu_load(self) -> float | None:
-        return None
+    def process_load(self) -> ProcessLoad:
+        return ProcessLoad(None)
 
     def log(self, event: str, /, **facts: object) -> None:
         self.logged.append((event, facts))

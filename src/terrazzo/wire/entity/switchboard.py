@@ -259,6 +259,10 @@ class Switchboard:
         """The parts with messages in their inbox, in the order of arrival."""
         return [box.part for box in self._mailed]
 
+    def mail_count(self) -> int:
+        """How many messages the parts here have not taken."""
+        return sum(len(box.inbox) for box in self._mailed)
+
     def taking(self, part: PartId) -> Letters:
         """The messages that have arrived for `part`, in order, one by one, each with its source. Only a message that
         was handed over is acknowledged, so the caller may stop anywhere. Messages that are not taken move with the
