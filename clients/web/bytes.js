@@ -61,6 +61,12 @@ export class Reader {
     return this.view.getFloat32(this.skip(4, what), true);
   }
 
+  /** The next bytes in place: a view of the reader's own data. */
+  part(size, what) {
+    const at = this.skip(size, what);
+    return this.data.subarray(at, at + size);
+  }
+
   /** A copy of the next bytes. */
   bytes(size, what) {
     const at = this.skip(size, what);

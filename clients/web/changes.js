@@ -11,9 +11,9 @@ import { DecodeError, LENGTH_MAX, Reader } from "./bytes.js";
 import { HiddenCodec, SequenceCodec } from "./codec.js";
 
 class BitReader {
-  constructor(data) {
+  constructor(data, at) {
     this.data = data;
-    this.at = 0;
+    this.at = 8 * at; // in bits
   }
 
   read(width) {
@@ -30,14 +30,16 @@ const bitLength = (number) => (number > 0 ? 32 - Math.clz32(number) : 0);
 export const indexBits = (count) => bitLength(count - 1);
 
 /**
- * Reads a change of an entity's properties, without applying it.
+ * Reads a change of an entity's properties, without applying it. `source` has the bytes of the change; a Reader has them
+ * from its position to its end.
  *
  * Returns {kind: "whole" | "nested" | "slice", property, path, old, trail} and also `value` or, for a slice, `values`,
  * `start` and `end`. `path` leads from the property to the changed child: field names and list indexes. `trail` has the
  * containers on this path.
  */
-export function readChange(type, properties, data, isSlice) {
-  const bits = new BitReader(data);
+export function readChange(type, properties, source, isSlice) {
+  const reader = source instanceof Reader ? source : new Reader(source);
+  const bits = new BitReader(reader.data, reader.at);
   const trail = [];
   const path = [];
   let codec = null; // the codec of `value`, at the present end of the path; null: `value` is the properties
@@ -60,12 +62,13 @@ export function readChange(type, properties, data, isSlice) {
   if (isSlice) {
     const width = bitLength(count());
     const bounds = { start: bits.read(width), end: bits.read(width) };
-    const values = readSlice(codec, value, bounds, new Reader(data, (bits.at + 7) >> 3));
+    reader.at = (bits.at + 7) >> 3;
+    const values = readSlice(codec, value, bounds, reader);
     const old = value.slice(bounds.start, bounds.end);
     return { kind: "slice", property: trail[0].index, path, old, trail, values, ...bounds };
   }
   descend(bits.read(indexBits(count())));
-  const reader = new Reader(data, (bits.at + 7) >> 3);
+  reader.at = (bits.at + 7) >> 3;
   const change = { kind: trail.length === 1 ? "whole" : "nested", property: trail[0].index, path, trail, old: value };
   change.value = codec.read(reader);
   reader.end("a change");

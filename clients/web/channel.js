@@ -134,9 +134,9 @@ export class Channel {
   async #onPacket(data) {
     if (this.state === "CLOSED") return;
     const number = this.#numberOf(data);
-    const header = data.slice(0, HEADER_BYTES);
+    const header = data.subarray(0, HEADER_BYTES);
     const isNew = number > this.#newestReceived;
-    const body = isNew ? await unseal(this.#keys.receiveKey, number, data.slice(HEADER_BYTES), header) : null;
+    const body = isNew ? await unseal(this.#keys.receiveKey, number, data.subarray(HEADER_BYTES), header) : null;
     if (body === null) {
       this.drops += 1;
       return;

@@ -5,7 +5,7 @@ import { Channel } from "./channel.js";
 import { webAgreement } from "./handshake.js";
 import { ANSWER_MS, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
 import { STOPPING, TO_SERVER } from "./messages.js";
-import { partEvents, runConfined } from "./parts.js";
+import { confined, partEvents } from "./parts.js";
 import { Schema } from "./schema.js";
 import { View } from "./view.js";
 
@@ -40,9 +40,10 @@ export class Client {
   constructor({ parts = {}, ...handlers } = {}) {
     const unknown = Object.keys(handlers).filter((name) => !HANDLERS.includes(name));
     if (unknown.length) throw new UsageError(`a client has no ${unknown.join(", ")}; it has ${HANDLERS.join(", ")}`);
-    const events = {};
-    for (const name of HANDLERS) events[name] = (...args) => runConfined(name, () => handlers[name]?.(...args));
-    this.#events = { ...events, ...partEvents(parts, events) };
+    const asked = HANDLERS.filter((name) => handlers[name]);
+    const events = Object.fromEntries(asked.map((name) => [name, confined(name, handlers[name])]));
+    const none = Object.fromEntries(HANDLERS.map((name) => [name, () => {}]));
+    this.#events = { ...none, ...events, ...partEvents(parts, events) };
   }
 
   get player() {

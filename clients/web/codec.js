@@ -27,7 +27,9 @@ export class SequenceCodec extends Codec {
     if (count * this.element.bytesMin > reader.left) {
       throw new DecodeError(`${this.name} of ${count} elements in ${reader.left} bytes (at byte ${reader.at})`);
     }
-    return this.finished(Array.from({ length: count }, () => this.element.read(reader)));
+    const items = [];
+    while (items.length < count) items.push(this.element.read(reader));
+    return this.finished(items);
   }
 
   write(writer, value) {

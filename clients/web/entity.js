@@ -5,7 +5,7 @@ import { splitName } from "./schema.js";
 
 /** An entity as this client sees it: the player's own entity or a neighbour. */
 export class Entity {
-  position = [0, 0, 0];
+  position = [0, 0, 0]; // this array and the next are the same ones for the whole life of the entity
   direction = [0, 0, 0]; // yaw, pitch, roll
   alias = OWN_ALIAS;
   number = 0n; // of its description
@@ -34,10 +34,39 @@ export class Entity {
   get yaw() {
     return this.direction[0];
   }
+
+  put([x, y, z], [yaw, pitch, roll]) {
+    const { position, direction } = this;
+    position[0] = x;
+    position[1] = y;
+    position[2] = z;
+    direction[0] = yaw;
+    direction[1] = pitch;
+    direction[2] = roll;
+  }
+}
+
+/** The entities that one message has moved, in their order, once for each move. The list is used again. */
+export class Moves {
+  count = 0;
+  #entities = [];
+
+  clear() {
+    this.count = 0;
+  }
+
+  add(entity) {
+    this.#entities[this.count] = entity;
+    this.count += 1;
+  }
+
+  forEach(visit) {
+    for (let at = 0; at < this.count; at += 1) visit(this.#entities[at]);
+  }
 }
 
 /**
- * The riders of each vehicle; `sync/riding.py` has the picture. Each method returns the entities that it moved.
+ * The riders of each vehicle; `sync/riding.py` has the picture. Each method adds the entities that it moves to `moves`.
  *
  * While the vehicle of a rider is present, this client computes the place of the rider from the place of the vehicle.
  * While the vehicle is not present, the rider is at the place that the server sent.
@@ -51,27 +80,44 @@ export class Rides {
     this.#find = find;
   }
 
+  /** Whether the place of an entity comes from a present vehicle, and not from the server. */
+  isCarried(entity) {
+    return entity.ride !== null && Boolean(this.#find(entity.ride.vehicle));
+  }
+
   /** Puts an entity at the place that the server sent, unless its place comes from a present vehicle. */
-  put(entity, position, direction) {
-    if (entity.ride && this.#find(entity.ride.vehicle)) return [];
-    return [Object.assign(entity, { position, direction }), ...this.carry(entity)];
+  put(entity, position, direction, moves) {
+    if (this.isCarried(entity)) return;
+    entity.put(position, direction);
+    moves.add(entity);
+    this.carry(entity, moves);
   }
 
   /** Moves the riders of an entity that has moved or has become present. */
-  carry(vehicle) {
-    const riders = [...(this.#riders.get(vehicle.id)?.values() ?? [])];
-    return riders.map((rider) => Object.assign(rider, placeOn(vehicle, rider.ride)));
+  carry(vehicle, moves) {
+    const riders = this.#riders.get(vehicle.id);
+    if (riders === undefined) return;
+    for (const rider of riders.values()) {
+      putOn(vehicle, rider);
+      moves.add(rider);
+    }
   }
 
   /** The entity rides on `ride.vehicle` from now on; with the vehicle 0 it stops riding. */
-  ride(entity, ride) {
+  ride(entity, ride, moves) {
     this.leave(entity);
-    if (!ride.vehicle) return this.put(entity, ride.position, ride.direction);
+    if (!ride.vehicle) {
+      this.put(entity, ride.position, ride.direction, moves);
+      return;
+    }
     entity.ride = ride;
     if (!this.#riders.has(ride.vehicle)) this.#riders.set(ride.vehicle, new Map());
     this.#riders.get(ride.vehicle).set(entity.id, entity);
     const vehicle = this.#find(ride.vehicle);
-    return vehicle ? [Object.assign(entity, placeOn(vehicle, ride)), ...this.carry(entity)] : [];
+    if (!vehicle) return;
+    putOn(vehicle, entity);
+    moves.add(entity);
+    this.carry(entity, moves);
   }
 
   /** The entity stops riding, and stays where it is. */
@@ -84,13 +130,14 @@ export class Rides {
   }
 }
 
-/** The place in the world of a place relative to a vehicle. */
-function placeOn(vehicle, { position: [x, y, z], direction: [yaw, pitch, roll] }) {
+/** Puts a rider where its place relative to the vehicle is in the world. */
+function putOn(vehicle, rider) {
+  const { position: [x, y, z], direction: [yaw, pitch, roll] } = rider.ride;
   const [sinYaw, cosYaw] = [Math.sin(vehicle.yaw), Math.cos(vehicle.yaw)];
   const [fromX, fromY, fromZ] = vehicle.position;
   const turned = vehicle.yaw + yaw;
-  return {
-    position: [fromX + x * cosYaw + z * sinYaw, fromY + y, fromZ - x * sinYaw + z * cosYaw],
-    direction: [turned - 2 * Math.PI * Math.floor(turned / (2 * Math.PI) + 0.5), pitch, roll],
-  };
+  rider.put(
+    [fromX + x * cosYaw + z * sinYaw, fromY + y, fromZ - x * sinYaw + z * cosYaw],
+    [turned - 2 * Math.PI * Math.floor(turned / (2 * Math.PI) + 0.5), pitch, roll],
+  );
 }

@@ -28,7 +28,10 @@ export function expand(low, near) {
   return value + 2 ** 31 < near ? value + 2 ** 32 : value;
 }
 
-/** Reads the frames of a packet's body. Throws DecodeError for a body that docs/wire.md does not allow. */
+/**
+ * Reads the frames of a packet's body. Throws DecodeError for a body that docs/wire.md does not allow. The chunks and
+ * the messages are parts of the body, not copies: nothing may change the body afterwards.
+ */
 export function parseBody(body) {
   const found = { wantsAck: false, chunks: [], messages: [] };
   for (const name of ["ack", "end", "close", "challenge", "answer"]) found[name] = null; // each at most once
@@ -51,8 +54,8 @@ export function parseBody(body) {
       const offset = reader.u32("STREAM");
       const size = reader.u16("STREAM");
       if (size === 0) throw new DecodeError("a STREAM of no bytes");
-      found.chunks.push({ offset, bytes: reader.bytes(size, "STREAM") });
-    } else if (kind === FRAME.MESSAGE) found.messages.push(reader.bytes(readStrictLength(reader), "MESSAGE"));
+      found.chunks.push({ offset, bytes: reader.part(size, "STREAM") });
+    } else if (kind === FRAME.MESSAGE) found.messages.push(reader.part(readStrictLength(reader), "MESSAGE"));
     else if (kind === FRAME.END) once("end", reader.u32("END"));
     else if (kind === FRAME.CLOSE) once("close", reader.u8("CLOSE"));
     else if (kind === FRAME.CHALLENGE) once("challenge", reader.bytes(8, "CHALLENGE"));
@@ -78,12 +81,12 @@ export class Assembly {
   add({ offset: low, bytes }) {
     const offset = expand(low, this.received);
     if (offset > this.received) throw new DecodeError("a gap in the stream of an ordered connection");
-    const fresh = bytes.slice(this.received - offset);
+    const fresh = bytes.subarray(this.received - offset);
     this.received += fresh.length;
-    this.#bytes = joinBytes(this.#bytes, fresh);
+    this.#bytes = this.#bytes.length ? joinBytes(this.#bytes, fresh) : fresh;
   }
 
-  /** Takes the complete messages. */
+  /** Takes the complete messages, which are parts of the received bytes. */
   take() {
     const messages = [];
     const reader = new Reader(this.#bytes);
@@ -92,10 +95,10 @@ export class Assembly {
       const size = readStrictLength(reader);
       if (size > RECEIVE_BYTES_MAX) throw new DecodeError(`a message of ${size} bytes is over the limit`);
       if (size > reader.left) break;
-      messages.push(reader.bytes(size, "a message"));
+      messages.push(reader.part(size, "a message"));
       done = reader.at;
     }
-    this.#bytes = this.#bytes.slice(done);
+    this.#bytes = this.#bytes.subarray(done);
     return messages;
   }
 }

@@ -46,44 +46,95 @@ export function readAlias(reader) {
 // for the difference. FULL places are float32.
 
 const GROUND = 0;
+const AIR = 1;
 const FULL = 2;
+const STEP = Math.PI / 128; // of a packed angle
+const PACKED_BYTES = [3, 5]; // on the ground, in the air; without angles
 
-/** Reads the body of PLACES: {turn, places}, where a place has {alias, position, angles} with none to three angles. */
-export function readPlaces(reader) {
-  const turn = reader.u8("the turn of places");
-  const [x, z] = [0, 1].map(() => (reader.u16("a reference") | (reader.u8("a reference") << 16)) << 8 >> 8);
-  const [y] = readFinite(reader, 1, "a reference");
-  const places = [];
-  while (reader.left) {
-    const [form, count] = [reader.u8("a form of places"), reader.u8("a count of places")];
-    const [kind, angleCount] = [form >> 2, form & 3];
-    if (kind > FULL) throw new DecodeError(`there is no form ${form} of places`);
-    for (let each = 0; each < count; each += 1) {
-      const alias = readAlias(reader);
-      const place = kind === FULL ? readFull(reader, angleCount) : readPacked(reader, kind, [x, y, z], angleCount);
-      places.push({ alias, ...place });
+/**
+ * The places of one PLACES message after another. They are decoded straight from the bytes into arrays that are used
+ * again for the next message, so a place leaves no garbage.
+ */
+export class Places {
+  turn = 0;
+  count = 0;
+  aliases = new Uint16Array(256);
+  positions = new Float64Array(3 * 256); // x, y, z of each place
+  angles = new Float64Array(3 * 256); // yaw, pitch, roll of each place, as far as they are told
+  angleCounts = new Uint8Array(256);
+  #x = 0; // the reference
+  #y = 0;
+  #z = 0;
+
+  /** Reads the body of a message. After a DecodeError the arrays have no meaning. */
+  read(reader) {
+    this.count = 0;
+    this.turn = reader.u8("the turn of places");
+    this.#x = readInt24(reader);
+    this.#z = readInt24(reader);
+    this.#y = reader.f32("a reference");
+    if (!Number.isFinite(this.#y)) throw new DecodeError("a reference that is not finite");
+    while (reader.left) {
+      const form = reader.u8("a form of places");
+      const count = reader.u8("a count of places");
+      if (form >> 2 > FULL) throw new DecodeError(`there is no form ${form} of places`);
+      if (this.count + count > this.aliases.length) this.#grow();
+      for (let each = 0; each < count; each += 1) this.#readEntry(reader, form >> 2, form & 3);
     }
   }
-  return { turn, places };
+
+  #readEntry(reader, kind, angleCount) {
+    const at = this.count;
+    this.aliases[at] = readAlias(reader);
+    this.angleCounts[at] = angleCount;
+    if (kind === FULL) this.#readFull(reader, 3 * at, angleCount);
+    else this.#readPacked(reader, kind, 3 * at, angleCount);
+    this.count = at + 1;
+  }
+
+  #readFull(reader, to, angleCount) {
+    const { view } = reader;
+    let from = reader.skip(12 + 4 * angleCount, "a place");
+    for (let axis = 0; axis < 3 + angleCount; axis += 1, from += 4) {
+      const number = view.getFloat32(from, true);
+      if (!Number.isFinite(number)) throw new DecodeError("a place that is not finite");
+      if (axis < 3) this.positions[to + axis] = number;
+      else this.angles[to + axis - 3] = number;
+    }
+  }
+
+  #readPacked(reader, kind, to, angleCount) {
+    const { data } = reader;
+    const from = reader.skip(PACKED_BYTES[kind] + angleCount, "a place");
+    const packed = data[from] | (data[from + 1] << 8) | (data[from + 2] << 16);
+    const height = kind === AIR ? unpackMetres(data[from + 3] | (data[from + 4] << 8), 11, 15) : 0;
+    this.positions[to] = this.#x + unpackMetres(packed & 0xfff, 8, 7);
+    this.positions[to + 1] = this.#y + height;
+    this.positions[to + 2] = this.#z + unpackMetres(packed >> 12, 8, 7);
+    const angles = from + PACKED_BYTES[kind];
+    for (let each = 0; each < angleCount; each += 1) {
+      this.angles[to + each] = ((data[angles + each] << 24) >> 24) * STEP;
+    }
+  }
+
+  /** Makes room for one section more, which has at most 255 places. */
+  #grow() {
+    for (const name of ["aliases", "positions", "angles", "angleCounts"]) {
+      const larger = new this[name].constructor(2 * this[name].length);
+      larger.set(this[name]);
+      this[name] = larger;
+    }
+  }
 }
 
-function readFull(reader, angleCount) {
-  const numbers = readFinite(reader, 3 + angleCount, "a place");
-  return { position: numbers.slice(0, 3), angles: numbers.slice(3) };
-}
-
-function readPacked(reader, kind, [x, y, z], angleCount) {
-  const packed = reader.u16("a place") | (reader.u8("a place") << 16);
-  const height = kind === GROUND ? y : y + unpackMetres(reader.u16("a height"), 11, 15);
-  const position = [x + unpackMetres(packed & 0xfff, 8, 7), height, z + unpackMetres(packed >> 12, 8, 7)];
-  const angles = Array.from({ length: angleCount }, () => (((reader.u8("an angle") << 24) >> 24) * Math.PI) / 128);
-  return { position, angles };
+function readInt24(reader) {
+  return ((reader.u16("a reference") | (reader.u8("a reference") << 16)) << 8) >> 8;
 }
 
 /** Metres from a sign, an exponent of at most `exponentMax`, and a fraction of `fractionBits` bits. */
 function unpackMetres(code, fractionBits, exponentMax) {
   const exponent = (code >> fractionBits) & exponentMax;
-  const fraction = (code & (2 ** fractionBits - 1)) / 2 ** fractionBits;
-  const size = 2 ** (exponent + 1) * (1 + fraction) - 2;
+  const fraction = (code & ((1 << fractionBits) - 1)) / (1 << fractionBits);
+  const size = (2 << exponent) * (1 + fraction) - 2;
   return code >> fractionBits > exponentMax ? -size : size;
 }

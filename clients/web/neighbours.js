@@ -110,7 +110,8 @@ export class Neighbours {
       const { name, otherClients } = type.properties[index];
       if (!otherClients) throw new Violation(`${type.name}.${name} is not for other clients`);
     }
-    const entity = Object.assign(new Entity(id, type, false, this.#send), place, { alias, number, turn });
+    const entity = Object.assign(new Entity(id, type, false, this.#send), { alias, number, turn });
+    entity.put(place.position, place.direction);
     Object.assign(entity.properties, remembered?.properties);
     for (const [index, value] of described) entity.properties[type.properties[index].name] = value;
     this.#announced.delete(alias);

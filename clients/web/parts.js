@@ -2,8 +2,19 @@
 
 import { splitName } from "./schema.js";
 
+/** A handler of the page whose errors go to the browser's console, with `what` in front, and no further. */
+export function confined(what, handler) {
+  return (first, second, third) => {
+    try {
+      handler(first, second, third);
+    } catch (error) {
+      console.error(`${what}:`, error);
+    }
+  };
+}
+
 /** Runs code of the page. An error in it goes to the browser's console, with `what` in front, and no further. */
-export function runConfined(what, code) {
+function runConfined(what, code) {
   try {
     code();
   } catch (error) {
@@ -11,7 +22,10 @@ export function runConfined(what, code) {
   }
 }
 
-/** The handlers of the events about an entity. Each runs a method of the entity's part, then a handler of the page. */
+/**
+ * The handlers of the events about an entity. Each runs a method of the entity's part, then a handler of the page.
+ * onMoved and onChange, which come often, are null if the page has neither parts nor a handler for them.
+ */
 export function partEvents(classes, pageHandlers) {
   const run = (entity, name, ...args) => {
     const [method, component] = splitName(name);
@@ -27,21 +41,24 @@ export function partEvents(classes, pageHandlers) {
   };
   const handlerOf = (name) => (entity) => {
     if (name === (entity.isPlayer ? "onPlayer" : "onEnter")) makePart(entity);
-    run(entity, name);
-    pageHandlers[name](entity);
+    if (entity.part !== null) run(entity, name);
+    pageHandlers[name]?.(entity);
   };
   const names = ["onPlayer", "onEnter", "onLeave", "onSpace", "onMoved"];
-  return {
+  const handlers = {
     ...Object.fromEntries(names.map((name) => [name, handlerOf(name)])),
     onChange: (entity, name, change) => {
-      run(entity, ...callbackOf(entity, name, change));
-      pageHandlers.onChange(entity, name, change);
+      if (entity.part !== null) run(entity, ...callbackOf(entity, name, change));
+      pageHandlers.onChange?.(entity, name, change);
     },
     onCall: (entity, name, args) => {
       run(entity, name, ...args);
-      pageHandlers.onCall(entity, name, args);
+      pageHandlers.onCall?.(entity, name, args);
     },
   };
+  const hasParts = Object.keys(classes).length > 0;
+  for (const name of ["onMoved", "onChange"]) if (!hasParts && !pageHandlers[name]) handlers[name] = null;
+  return handlers;
 }
 
 /** Whether a part, or the object of a component in it, has a method of this name that not every object has. */

@@ -42,10 +42,11 @@ export class IntCodec extends Codec {
     this.low = signed ? -(2n ** BigInt(bits - 1)) : 0n;
     this.high = signed ? 2n ** BigInt(bits - 1) - 1n : 2n ** BigInt(bits) - 1n;
     this.method = `${bits === 64 ? "Big" : ""}${signed ? "Int" : "Uint"}${bits}`;
+    this.getter = `get${this.method}`;
   }
 
   read(reader) {
-    const value = reader.view[`get${this.method}`](reader.skip(this.bytesMin, this.name), true);
+    const value = reader.view[this.getter](reader.skip(this.bytesMin, this.name), true);
     return this.bytesMin === 8 ? numberIfSafe(value) : value;
   }
 
@@ -106,7 +107,9 @@ export class VectorCodec extends Codec {
   }
 
   read(reader) {
-    return Array.from({ length: this.dimensions }, () => reader.f32(this.name));
+    const value = [];
+    while (value.length < this.dimensions) value.push(reader.f32(this.name));
+    return value;
   }
 
   write(writer, value) {

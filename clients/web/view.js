@@ -10,12 +10,15 @@
 
 import { DecodeError, Reader } from "./bytes.js";
 import { applyChange, readChange } from "./changes.js";
-import { Entity, Rides } from "./entity.js";
-import { NoBodyViolation, OWN_ALIAS, TO_CLIENT, Violation, readAlias, readPlace, readPlaces } from "./messages.js";
+import { Entity, Moves, Rides } from "./entity.js";
+import { NoBodyViolation, OWN_ALIAS, Places, TO_CLIENT, Violation, readAlias, readPlace } from "./messages.js";
 import { Neighbours, Turns } from "./neighbours.js";
 import { METHODS_FROM, PROPERTIES_FROM } from "./schema.js";
 
-/** The world as one client sees it. `events` has the on… functions of the Client; the entities call `send`. */
+/**
+ * The world as one client sees it. `events` has the on… functions of the Client; the entities call `send`. If onMoved or
+ * onChange is null, the page does not ask for these events, and the view makes none.
+ */
 export class View {
   player = null;
   space = null; // the number of the space of the player's body; null: the player has no body
@@ -24,6 +27,9 @@ export class View {
   late = 0; // places and loose messages that were skipped
   #turns = new Turns();
   #rides = new Rides((id) => this.find(id));
+  #places = new Places();
+  #moves = new Moves(); // of the present message
+  #notifyMoved = null; // calls onMoved for each of them; null if the page does not ask for it
   #neighbours;
   #schema;
   #events;
@@ -34,6 +40,7 @@ export class View {
     this.#events = events;
     this.#send = send;
     this.#neighbours = new Neighbours(schema, this.#turns, send);
+    if (events.onMoved) this.#notifyMoved = () => this.#moves.forEach(events.onMoved);
   }
 
   /** The present entities except the player's own, by id. */
@@ -44,6 +51,7 @@ export class View {
   /** Processes one message. The content of a message never makes this method throw. */
   apply(message) {
     let notify;
+    this.#moves.clear();
     try {
       if (this.isOver && (message[0] === TO_CLIENT.PLACES || message[0] === TO_CLIENT.LOOSE)) {
         this.late += 1;
@@ -71,8 +79,10 @@ export class View {
 
   /** The page moves the player; the riders of the player move with it. */
   moveOwn(position, direction) {
-    Object.assign(this.player, { position, direction });
-    this.#rides.carry(this.player).forEach((rider) => this.#events.onMoved(rider));
+    const moves = new Moves(); // not those of the message whose handlers run now, perhaps
+    this.player.put(position, direction);
+    this.#rides.carry(this.player, moves);
+    if (this.#events.onMoved) moves.forEach(this.#events.onMoved);
   }
 
   /**
@@ -124,7 +134,8 @@ export class View {
     const place = readPlace(reader);
     const row = type.readRow(reader, type.cellPlayer);
     for (const [index, value] of row) player.properties[type.properties[index].name] = value;
-    Object.assign(player, place, { turn: this.#turns.begin() });
+    player.put(place.position, place.direction);
+    player.turn = this.#turns.begin();
     this.space = space;
     return () => this.#events.onEnter(player);
   }
@@ -144,7 +155,7 @@ export class View {
     const space = reader.u32("space");
     const place = readPlace(reader);
     reader.end("space");
-    Object.assign(player, place);
+    player.put(place.position, place.direction);
     this.space = space;
     const gone = this.#forgetNeighbours();
     return () => {
@@ -157,7 +168,8 @@ export class View {
     const player = this.#requireBody();
     const place = readPlace(reader);
     reader.end("moved");
-    return this.#notifyMoved(this.#rides.put(player, place.position, place.direction));
+    this.#rides.put(player, place.position, place.direction, this.#moves);
+    return this.#notifyMoved;
   }
 
   #onLoggedOff(reader) {
@@ -183,10 +195,10 @@ export class View {
     const alias = readAlias(reader);
     this.#requireBody();
     const entity = this.#neighbours.describe(alias, reader);
-    const riders = this.#rides.carry(entity);
+    this.#rides.carry(entity, this.#moves);
     return () => {
       this.#events.onEnter(entity);
-      riders.forEach((rider) => this.#events.onMoved(rider));
+      this.#notifyMoved?.();
     };
   }
 
@@ -207,17 +219,23 @@ export class View {
 
   /** Unreliable: the view skips the place of an alias that no entity has, or that another entity had at the sending. */
   #onPlaces(reader) {
-    const moved = [];
-    const { turn, places } = readPlaces(reader);
-    for (const { alias, position, angles } of places) {
-      const entity = this.#neighbours.byAlias(alias);
-      if (!entity || !this.#turns.covers(turn, entity.turn)) this.late += 1;
-      else {
-        const direction = [...angles, ...entity.direction.slice(angles.length)];
-        moved.push(...this.#rides.put(entity, position, direction));
-      }
+    const places = this.#places;
+    places.read(reader);
+    for (let at = 0; at < places.count; at += 1) {
+      const entity = this.#neighbours.byAlias(places.aliases[at]);
+      if (!entity || !this.#turns.covers(places.turn, entity.turn)) this.late += 1;
+      else if (!this.#rides.isCarried(entity)) this.#putAt(entity, places, at);
     }
-    return this.#notifyMoved(moved);
+    return this.#notifyMoved;
+  }
+
+  /** Angles that the message does not tell stay as they are. */
+  #putAt(entity, { positions, angles, angleCounts }, at) {
+    const { position, direction } = entity;
+    for (let axis = 0; axis < 3; axis += 1) position[axis] = positions[3 * at + axis];
+    for (let each = 0; each < angleCounts[at]; each += 1) direction[each] = angles[3 * at + each];
+    if (this.#notifyMoved) this.#moves.add(entity);
+    this.#rides.carry(entity, this.#moves);
   }
 
   #onPlace(reader) {
@@ -226,7 +244,8 @@ export class View {
     if (!entity) throw new Violation(`alias ${alias} gets a place, but no present entity has this alias`);
     const place = readPlace(reader);
     reader.end("place");
-    return this.#notifyMoved(this.#rides.put(entity, place.position, place.direction));
+    this.#rides.put(entity, place.position, place.direction, this.#moves);
+    return this.#notifyMoved;
   }
 
   #onRides(reader) {
@@ -237,11 +256,8 @@ export class View {
     if (entity.isPlayer) this.#requireBody();
     if (vehicle === entity.id) throw new Violation(`entity ${vehicle} rides on itself`);
     if (!entity.isPlayer && !vehicle) entity.turn = this.#turns.beginAgain();
-    return this.#notifyMoved(this.#rides.ride(entity, { vehicle, ...place }));
-  }
-
-  #notifyMoved(moved) {
-    return () => moved.forEach((entity) => this.#events.onMoved(entity));
+    this.#rides.ride(entity, { vehicle, ...place }, this.#moves);
+    return this.#notifyMoved;
   }
 
   // Calls and changes, of the player and of neighbours.
@@ -290,29 +306,34 @@ export class View {
     const entity = this.#readEntity(reader);
     const type = this.#schema.typeOf(entity);
     if (index >= type.properties.length) throw new DecodeError(`${type.name} has no client property of index ${index}`);
-    const { name, codec } = type.properties[index];
-    const old = entity.properties[name];
-    const change = { kind: "whole", property: index, path: [], old, trail: [], value: codec.read(reader) };
+    const property = type.properties[index];
+    const value = property.codec.read(reader);
     reader.end("a property");
-    return this.#applyChange(entity, type, change);
+    this.#requireReceiver(entity, type, property);
+    const old = entity.properties[property.name];
+    entity.properties[property.name] = value;
+    if (!this.#events.onChange) return null;
+    return () => this.#events.onChange(entity, property.name, { kind: "whole", path: [], old });
   }
 
   #onChange(reader, isSlice) {
     const entity = this.#readEntity(reader);
     const type = this.#schema.typeOf(entity);
-    const change = readChange(type, entity.properties, reader.data.slice(reader.at), isSlice);
-    return this.#applyChange(entity, type, change);
-  }
-
-  #applyChange(entity, type, change) {
+    const change = readChange(type, entity.properties, reader, isSlice);
     const property = type.properties[change.property];
-    const isForThisClient = entity.isPlayer ? property.ownClient : property.otherClients;
-    if (!isForThisClient) throw new Violation(`${type.name}.${property.name} is not for this client`);
-    if (entity.isPlayer && !property.isBase) this.#requireBody();
+    this.#requireReceiver(entity, type, property);
     applyChange(type, entity.properties, change);
+    if (!this.#events.onChange) return null;
     const { kind, path, old, start, values } = change;
     const shown = kind === "slice" ? { kind, path, old, start, end: start + values.length } : { kind, path, old };
     return () => this.#events.onChange(entity, property.name, shown);
+  }
+
+  /** Whether this client may have a property of the entity. */
+  #requireReceiver(entity, type, property) {
+    const isForThisClient = entity.isPlayer ? property.ownClient : property.otherClients;
+    if (!isForThisClient) throw new Violation(`${type.name}.${property.name} is not for this client`);
+    if (entity.isPlayer && !property.isBase) this.#requireBody();
   }
 
   #requirePlayer() {

@@ -9,7 +9,7 @@ from math import hypot
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, TimeoutError
+from playwright.sync_api import Browser, Page, Route, TimeoutError
 
 BROWSER = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
@@ -28,15 +28,24 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(folder) / f"{name}.png"))
 
 
-def open_page(browser: Browser, address: str) -> Page:
-    page = browser.new_context(viewport={"width": 1100, "height": 750}, bypass_csp=True).new_page()
+def open_page(browser: Browser, address: str, behind: str = "") -> Page:
+    """`behind` is JavaScript that is put behind play.js, where it can use the names of that module."""
+    context = browser.new_context(viewport={"width": 1100, "height": 750}, bypass_csp=True)
+
+    def add(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, body=response.text() + behind)
+
+    if behind:
+        context.route("**/play.js", add)
+    page = context.new_page()
     page.on("pageerror", lambda problem: pytest.fail(f"the page raised {problem}"))
     page.goto(address)
     return page
 
 
-def join(browser: Browser, plaza: str, name: str) -> Page:
-    page = open_page(browser, plaza + "play")
+def join(browser: Browser, plaza: str, name: str, behind: str = "") -> Page:
+    page = open_page(browser, plaza + "play", behind)
     page.fill("#who", name)
     page.fill("#password", "a secret of mine")
     page.evaluate("document.getElementById('sights').checked = true")

@@ -113,8 +113,25 @@ function hear({ messages, names, failing }) {
   return { heard, complaints, violations: view.violations };
 }
 
+/**
+ * The same messages for a page that asks for no events of moves and changes. The places of all entities are looked at
+ * through the arrays that they had after the first `begun` messages.
+ */
+function quiet({ messages, begun }) {
+  const events = partEvents({}, {});
+  const isQuiet = events.onMoved === null && events.onChange === null;
+  const view = new View(schema, { ...events, onViolation: () => {}, onLoggedOff: () => {} }, () => false);
+  for (const message of messages.slice(0, begun)) view.apply(fromHex(message));
+  const known = [view.player, ...view.entities.values()];
+  const places = known.map(({ id, position, direction }) => [id, position, direction]);
+  for (const message of messages.slice(begun)) view.apply(fromHex(message));
+  const properties = known.map((entity) => portable({ ...entity.properties }));
+  return { isQuiet, places, properties, late: view.late, violations: view.violations };
+}
+
 const ACTIONS = {
   hear,
+  quiet,
   value({ type, hex }) {
     const codec = makeCodec(type);
     const value = codec.decode(fromHex(hex));
