@@ -145,9 +145,37 @@ def test_a_peer_that_does_not_read_is_cut(loop, monkeypatch):
         async with serving(above) as (server, http, url):
             client, _ = await join(http, url, above)
             pipe = server._pipes[above.session.address]
-            for _ in range(10):
+            for _ in range(2000):  # the system takes some megabytes of them
                 pipe.send(bytes(16_000))
             assert await above.inbox.next() is Reason.PATH_LOST
             await client.close()
 
     play(loop, main())
+
+
+@on_both_loops
+@pytest.mark.parametrize("size", [1, 125, 126, 1000, 16384, 65535])
+def test_a_packet_is_one_binary_message_of_any_size(loop, size):
+    async def main():
+        above = Owner()
+        async with serving(above) as (server, http, url):
+            stranger = await http.ws_connect(url)
+            (pipe,) = server._pipes.values()
+            packet = os.urandom(size)
+            pipe.send(packet)
+            pipe.send(b"next")
+            messages = [await stranger.receive(), await stranger.receive()]
+            assert [(each.type, each.data) for each in messages] == [
+                (aiohttp.WSMsgType.BINARY, packet),
+                (aiohttp.WSMsgType.BINARY, b"next"),
+            ]
+            pipe.finish()
+            assert (await stranger.receive()).type is aiohttp.WSMsgType.CLOSE
+            pipe.send(b"late")
+            await stranger.close()
+
+    play(loop, main())
+
+
+def test_the_head_of_a_large_frame_has_eight_bytes_for_its_size():
+    assert websocket.binary_head(1 << 16) == b"\x82\x7f" + (1 << 16).to_bytes(8, "big")

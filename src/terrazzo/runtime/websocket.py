@@ -3,7 +3,8 @@
     server    web.Application ── add_get("/play", WebSocketServer(...).handle)
     client    await WebSocketClient.connect(http, url, endpoint, on_turn)      for bots and tests
 
-A connection is a *pipe*: a task that reads and one that writes. The channel bounds what is in flight, so a pipe whose
+A connection is a *pipe*: a task that reads and one that writes (at a server it only ends the connection: packets go
+to the transport at once). The channel bounds what is in flight, so a pipe whose
 queue grows beyond PIPE_BYTES_MAX has a peer that does not read: it is cut. What the transport itself refuses (text, a
 message over the size of a packet, broken framing) ends the connection; what is inside a message is the endpoint's
 business. A client that sends more than FRAMES_PER_S messages and pings a second is cut: messages that are in one read
@@ -56,6 +57,8 @@ class Pipe:
     ) -> None:
         """`frames` is how often the peer may send something."""
         self.is_flooded = False
+        self.is_ending = False
+        """Whether the end of the connection has begun: nothing more is sent."""
         self._ws = ws
         self._frames = frames
         self._abort = abort
@@ -132,9 +135,41 @@ class Pipe:
         except ConnectionError:
             pass  # the peer was faster; the reading task ends by itself
         finally:
+            self.is_ending = True
             with suppress(TimeoutError, ConnectionError):
                 async with asyncio.timeout(CLOSE_S):
                     await self._ws.close()
+
+
+class ServerPipe(Pipe):
+    """A connection at the server: a packet goes to the transport at once, as one frame, without a task in between.
+
+    The transport keeps what the system does not take, so its buffer is the queue. Control frames stay aiohttp's; both
+    write whole frames only.
+    """
+
+    def __init__(
+        self, ws: Socket, on_packet: Callable[[bytes], None], transport: asyncio.Transport, frames: Bucket
+    ) -> None:
+        super().__init__(ws, on_packet, transport.abort, frames)
+        self._transport = transport
+
+    def send(self, packet: bytes) -> None:
+        """Sends a packet; cuts a connection whose peer does not read."""
+        if self.is_ending or self._transport.is_closing():
+            return
+        self._transport.write(binary_head(len(packet)) + packet)
+        if self._transport.get_write_buffer_size() > PIPE_BYTES_MAX:
+            self.cut()
+
+
+def binary_head(size: int) -> bytes:
+    """What stands before the bytes of a binary message that a server sends in one frame (RFC 6455, 5.2)."""
+    if size < 126:
+        return bytes((0x82, size))
+    if size < 1 << 16:
+        return b"\x82\x7e" + size.to_bytes(2, "big")
+    return b"\x82\x7f" + size.to_bytes(8, "big")
 
 
 class WebSocketServer(ServerShell):
@@ -168,7 +203,7 @@ class WebSocketServer(ServerShell):
             return ws
         address = (request.remote or "", next(self._numbers))
         frames = Bucket(per_s=FRAMES_PER_S)
-        pipe = Pipe(ws, lambda packet: self._on_packet(address, packet), transport.abort, frames)
+        pipe = ServerPipe(ws, lambda packet: self._on_packet(address, packet), transport, frames)
         pipe.finish_in(OPENING_S)
         self._pipes[address] = pipe
         self._requests[address] = request
