@@ -6,8 +6,11 @@ import pytest
 
 from terrazzo._speed.movers import Row, pack_row
 from terrazzo.bench import base_game
-from terrazzo.bench.base import SHARE, Step, fit, measure, report
+from terrazzo.bench.base import FIRST_STEP, SHARE, _next, measure, report
 from terrazzo.bench.base_cell import AROUND, StandIn
+from terrazzo.bench.base_stage import Step, fit
+from terrazzo.bench.bots import measure as measure_bots
+from terrazzo.bench.bots import report as report_bots
 from terrazzo.client import ClientGame
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import load_game
@@ -157,13 +160,13 @@ def step(clients, share, **others):
 
 
 def test_report_has_no_number_of_clients_when_the_line_does_not_rise():
-    assert "clients_per_core" not in report([step(1, 0.2), step(2, 0.1)], [], 0)["figures"]
+    assert "clients_per_core" not in report([step(1, 0.2), step(2, 0.1)], [])["figures"]
 
 
 def test_report_leaves_out_what_was_not_measured():
-    figures = report([step(100, 0.1)], [], 0)["figures"]
+    figures = report([step(100, 0.1)], [])["figures"]
     assert set(figures) == {"clients_per_core", "datagrams_per_client_tick", "lost"}
-    figures = report([step(100, 0.1), step(200, 0.2, moves_lost=1)], [step(10, 0.1)], 2)["figures"]
+    figures = report([step(100, 0.1), step(200, 0.2, lost=2, moves_lost=1)], [step(10, 0.1)])["figures"]
     assert figures["kib_per_client"] == pytest.approx(30)
     assert figures["clients_per_core"] == 800
     assert figures["ws_clients_per_core"] == 80
@@ -178,3 +181,24 @@ def test_a_small_run_with_real_processes_loses_nothing():
     assert result["step 6"]["out"] == 0
     assert result["step 6"]["gap_p50_ms"] is not None
     assert result["step 6"]["round_trip_p50_ms"] is not None
+
+
+def test_steps_grow_to_the_share_and_end_where_the_machine_does():
+    assert _next([], 0, 2.0) == FIRST_STEP
+    assert _next([step(50, 0.1)], 0, 2.0) == 200  # at most four times as many
+    assert _next([step(200, 0.4)], 0, 2.0) == 400
+    assert _next([step(200, 0.4, crowd_share=0.4, stand_in_share=0.2)], 0, 1.5) == 300  # all processes share the cores
+    assert _next([step(400, 0.79)], 0, 2.0) == 0
+    assert _next([step(200, 0.4, clients_served=150)], 0, 2.0) == 0
+    assert (_next([], 7, 2.0), _next([step(4, 0.1)], 7, 2.0)) == (4, 7)
+
+
+def test_small_run_of_bots_and_walkers_has_both():
+    result = asyncio.run(measure_bots(bots=4, walkers=6, seconds=1.0))
+    assert list(result["bots"]) == ["2 served", "4 served"]
+    assert list(result["crowd"]) == ["3 served", "6 served"]
+
+
+def test_bots_report_has_no_figure_for_a_line_that_does_not_rise():
+    rising, falling = [(10.0, 0.1), (20.0, 0.2)], [(10.0, 0.2), (20.0, 0.1)]
+    assert report_bots(rising, falling)["figures"] == {"bots_per_core": 80}

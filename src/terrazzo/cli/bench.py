@@ -3,6 +3,8 @@ for."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from terrazzo.cli.output import json_option, print_json
+from terrazzo.errors import UsageError
 
 
 @click.group()
@@ -110,21 +113,30 @@ def cell(as_json: bool, clients: int, ticks: int, beyond: float, seed: int, scal
 @click.option("--cores", default=0.0, help="What all processes may use; without it, nine tenths of this machine.")
 def base(as_json: bool, clients: int, seconds: float, ws_clients: int, cores: float) -> None:
     """How many clients one core's BaseApp sustains: a real process, a stand-in of a CellApp, a crowd."""
-    import asyncio
-
     from terrazzo.bench.base import measure
-    from terrazzo.errors import UsageError
 
+    _show_run(measure(clients=clients, seconds=seconds, ws_clients=ws_clients, cores=cores, say=_say), as_json)
+
+
+@bench.command()
+@json_option
+@click.option("--bots", default=100, show_default=True, help="Whole clients, in two steps.")
+@click.option("--walkers", default=400, show_default=True, help="Walkers of a crowd, in two steps.")
+@click.option("--seconds", default=8.0, show_default=True, help="Measured in each step.")
+def bots(as_json: bool, bots: int, walkers: int, seconds: float) -> None:
+    """How many bots, which see 62 others each, and how many walkers one core plays."""
+    from terrazzo.bench.bots import measure
+
+    _show_run(measure(bots=bots, walkers=walkers, seconds=seconds, say=_say), as_json)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _show_run(run: Coroutine[Any, Any, dict[str, Any]], as_json: bool) -> None:
     try:
-        found = asyncio.run(
-            measure(
-                clients=clients,
-                seconds=seconds,
-                ws_clients=ws_clients,
-                cores=cores,
-                say=lambda line: click.echo(line, err=True),
-            )
-        )
+        found = asyncio.run(run)
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
     show(found, as_json)

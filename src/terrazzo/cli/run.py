@@ -119,13 +119,21 @@ async def _run(
 @click.command()
 @click.argument("game", type=click.Path(path_type=Path))
 @click.option("--count", default=10, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes that share them.")
 @click.option("--name", default="walker", show_default=True, help="What they are called, followed by a number.")
 @click.option("--data", type=click.Path(path_type=Path), help="The data folder of a world here.")
 @click.option("--address", metavar="HOST:PORT", help="Of a world elsewhere: the UDP address of a LoginApp.")
 @click.option("--key", metavar="HEX", help="Of a world elsewhere: its public key.")
 @click.option("--password", default="walker", show_default=True, help="Of a world elsewhere: what they log in with.")
 def bots(
-    game: Path, count: int, name: str, data: Path | None, address: str | None, key: str | None, password: str
+    game: Path,
+    count: int,
+    jobs: int,
+    name: str,
+    data: Path | None,
+    address: str | None,
+    key: str | None,
+    password: str,
 ) -> None:
     """Send bots into a running world of GAME: they walk about and talk until Ctrl-C.
 
@@ -140,7 +148,7 @@ def bots(
         else:
             host, port, key = find_login(address, key)
             orders = Bots(count=count, host=host, udp_port=port, public_key=key, name=name, password=password)
-        run_loop(_run_bots(orders, loaded))
+        run_loop(_run_bots(orders, loaded, game, jobs))
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
 
@@ -168,10 +176,16 @@ def find_login(address: str | None, key: str | None) -> tuple[str, int, str]:
     return host.strip("[]"), int(port), key
 
 
-async def _run_bots(orders: Bots, game: LoadedGame) -> None:
+async def _run_bots(orders: Bots, game: LoadedGame, path: Path, jobs: int) -> None:
+    from terrazzo.runtime.botjobs import BotJob, BotJobs, share_out
     from terrazzo.runtime.bots import BotCrowd  # imports a client and its sockets, which `run` does not need
 
-    crowd = BotCrowd(orders, game, _quiet, tick_s=0.1)
+    crowd: BotCrowd | BotJobs
+    if jobs > 1:
+        crowd = BotJobs([BotJob(bots=each, game=str(path)) for each in share_out(orders, jobs)])
+        await crowd.start()
+    else:
+        crowd = BotCrowd(orders, game, _quiet, tick_s=0.1)
     for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, crowd.stop)
     click.echo(f"{orders.count} bots are on their way to {orders.host}:{orders.udp_port}; Ctrl-C calls them back.")

@@ -75,6 +75,7 @@ class BotCrowd:
         self._spaces = {number: space.bounds for number, space in enumerate(game.policy.spaces, 1)}
         self._log = log
         self._tick_s = tick_s
+        self._numbers = range(bots.first, bots.first + bots.count)
         self._lives: dict[int, _Life] = {}
         self._turns = asyncio.Semaphore(LOGGING_IN_MAX)
         self._refused: dict[int, str] = {}
@@ -97,7 +98,7 @@ class BotCrowd:
 
     async def run(self) -> None:
         """Until they are told to leave; UsageError when not one of them is let in."""
-        tasks = [asyncio.create_task(self._stay(number)) for number in range(1, self._bots.count + 1)]
+        tasks = [asyncio.create_task(self._stay(number)) for number in self._numbers]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             done, _ = await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)

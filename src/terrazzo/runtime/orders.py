@@ -29,6 +29,8 @@ class Bots(msgspec.Struct, frozen=True, kw_only=True):
     udp_port: int
     public_key: str
     name: str = "bot"
+    first: int = 1
+    """The number of the first bot."""
     password: str
 
 
