@@ -10,7 +10,7 @@ import pytest
 
 from terrazzo._speed.area import Area
 from terrazzo.cell.core.controllers import Category, Controllers, Outcome
-from terrazzo.cell.motion.controllers import LOST_S, Turn, Walk, category_named, unpack_controllers
+from terrazzo.cell.motion.controllers import LOST_S, Turning, Walk, category_named, unpack_controllers
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.wire.pairs.cell_cell import PackedController
 
@@ -79,7 +79,7 @@ def test_climbing_counts_as_way():
 def test_walker_faces_its_way_unless_told_not_to_or_turning(faces, is_turning):
     stage = Stage()
     if is_turning:
-        stage.controllers.start(Turn(1, pi, 0.1))
+        stage.controllers.start(Turning(1, pi, 0.1))
     walk((5.0, 0.0, 0.0), faces=faces).step(stage, 1.0)
     assert stage.direction == (0.0, 0.0, 0.0)
 
@@ -137,7 +137,7 @@ def test_a_goal_that_is_back_in_time_is_not_lost():
 
 @pytest.mark.parametrize(("to", "half_way"), [(pi / 2, pi / 4), (-pi / 2, -pi / 4)])
 def test_a_turn_goes_at_its_speed_and_ends_exactly_there(to, half_way):
-    stage, turn = Stage(), Turn(7, to, pi / 4)
+    stage, turn = Stage(), Turning(7, to, pi / 4)
     stage.put(stage, (0.0, 0.0, 0.0), (0.0, 0.125, 0.25))
     assert turn.step(stage, 1.0) is Outcome.GOES_ON
     assert same(stage.direction, (half_way, 0.125, 0.25))
@@ -148,13 +148,13 @@ def test_a_turn_goes_at_its_speed_and_ends_exactly_there(to, half_way):
 def test_a_turn_takes_the_shorter_way():
     stage = Stage()
     stage.put(stage, (0.0, 0.0, 0.0), (3.0, 0.0, 0.0))
-    Turn(7, -3.0, 0.1).step(stage, 1.0)
+    Turning(7, -3.0, 0.1).step(stage, 1.0)
     assert isclose(stage.direction[0], 3.1, rel_tol=1e-6)
 
 
 def test_controller_replaces_another_of_its_category():
     several = Controllers()
-    first, second, turn = walk(), walk(), Turn(8, 1.0, 1.0)
+    first, second, turn = walk(), walk(), Turning(8, 1.0, 1.0)
     for each in (first, turn, second):
         several.start(each)
     assert not several.is_running(first)
@@ -171,7 +171,7 @@ def test_controllers_survive_packing():
     follow = walk((1.0, 2.0, 3.0), 4.5, entity=9, distance=0.5, faces=False, is_lasting=True)
     follow.is_near, follow.lost_s = True, 1.5
     several.start(follow)
-    several.start(Turn(8, 1.5, 0.25))
+    several.start(Turning(8, 1.5, 0.25))
     packed = several.pack()
     there = Controllers()
     unpack_controllers(there, packed)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from terrazzo.errors import UsageError
-from terrazzo.managers.cellapp_mgr import CellAppMgr, State
+from terrazzo.managers.cellapp_mgr import CellAppMgr, ManagerState
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellRemoved, SpaceTree
 from terrazzo.world.bsp import BspTree
@@ -25,7 +25,7 @@ class Realm(Land):
         for app in self.cells:
             self.mgr.on_link_up(app.me)
         self.step(4)
-        assert self.mgr.state is State.READY
+        assert self.mgr.state is ManagerState.READY
         self.rng = None if seed is None else Random(seed)
 
     def plant(self, *_args, **_more) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 
 from terrazzo.bench.latency_game import SPACE, Position, game_of
 from terrazzo.errors import UsageError
-from terrazzo.managers.cellapp_mgr import State
+from terrazzo.managers.cellapp_mgr import ManagerState
 from terrazzo.sim.cluster import Cluster, Seat
 from terrazzo.sim.world import World
 
@@ -111,7 +111,7 @@ class _Bench:
 
     def run(self, seconds: float) -> float:
         """Everything; how long a login took on average, from the first packet to the body."""
-        self._await(lambda: self.cluster.manager.state is State.READY)
+        self._await(lambda: self.cluster.manager.state is ManagerState.READY)
         axis, border = self._border()
         self._axis = axis
         begun = self.world.clock.now

@@ -38,7 +38,7 @@ class Transport(Protocol):
         """Ends a connection after all that was written; the transport reports nothing more of it."""
 
 
-class State(Enum):
+class ConnectionState(Enum):
     """The states of a connection (`links.py` has the transitions)."""
 
     DIALLING = "dialling"
@@ -52,7 +52,7 @@ class Connection:
 
     __slots__ = ("dial", "heard_at", "number", "peer", "since", "state", "wrote_at")
 
-    def __init__(self, number: int, state: State, peer: AppId | None, now: float, *, dial: int = 0) -> None:
+    def __init__(self, number: int, state: ConnectionState, peer: AppId | None, now: float, *, dial: int = 0) -> None:
         self.number = number
         self.state = state
         self.peer = peer
@@ -77,4 +77,4 @@ class Link:
     @property
     def is_up(self) -> bool:
         """Whether a frame that is sent now goes out at once."""
-        return self.connection is not None and self.connection.state is State.UP
+        return self.connection is not None and self.connection.state is ConnectionState.UP

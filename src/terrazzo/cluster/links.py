@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from terrazzo.cluster.app import App, Host, TakesTurns
-from terrazzo.cluster.connection import Connection, Link, State
+from terrazzo.cluster.connection import Connection, ConnectionState, Link
 from terrazzo.cluster.connection import LinkLimits as LinkLimits
 from terrazzo.cluster.connection import Transport as Transport
 from terrazzo.wire.common import Hello, LinkRefusal, Refused, Welcome
@@ -141,14 +141,14 @@ class Links:
 
     def on_accepted(self, number: int) -> None:
         """A peer has opened a connection to this app."""
-        self._connections[number] = Connection(number, State.WAITING, None, self._host.now)
+        self._connections[number] = Connection(number, ConnectionState.WAITING, None, self._host.now)
 
     def on_opened(self, number: int) -> None:
         """A connection that this app dialled is open."""
         connection = self._connections.get(number)
-        if connection is None or connection.state is not State.DIALLING or connection.peer is None:
+        if connection is None or connection.state is not ConnectionState.DIALLING or connection.peer is None:
             return
-        connection.state = State.GREETING
+        connection.state = ConnectionState.GREETING
         self._say(connection, Hello(me=self.me, to=connection.peer, digest=self._digest, dial=connection.dial))
 
     def on_closed(self, number: int) -> None:
@@ -160,7 +160,7 @@ class Links:
         if link is None or link.connection is not connection:
             return
         link.connection = None
-        if connection.state is State.UP:
+        if connection.state is ConnectionState.UP:
             self._lose(connection.peer, "closed")
 
     def on_data(self, number: int, data: bytes) -> None:
@@ -175,7 +175,7 @@ class Links:
             self._refuse(connection, error.refusal)
             self._drop(connection, "broken bundle")
             return
-        if connection.state is State.UP:
+        if connection.state is ConnectionState.UP:
             self._deliver(connection, items)
         else:
             self._greet(connection, next(items, Refusal.UNEXPECTED))
@@ -195,11 +195,11 @@ class Links:
                 return  # the app has fenced this peer: the rest of its bundle is dropped
 
     def _greet(self, connection: Connection, item: Message | Refusal) -> None:
-        if isinstance(item, Hello) and connection.state is State.WAITING:
+        if isinstance(item, Hello) and connection.state is ConnectionState.WAITING:
             self._on_hello(connection, item)
-        elif isinstance(item, Welcome) and connection.state is State.GREETING:
+        elif isinstance(item, Welcome) and connection.state is ConnectionState.GREETING:
             self._on_welcome(connection, item)
-        elif isinstance(item, Refused) and connection.state is State.GREETING:
+        elif isinstance(item, Refused) and connection.state is ConnectionState.GREETING:
             self._on_refused(connection, item)
         else:
             self._refuse(connection, item if isinstance(item, Refusal) else Refusal.UNEXPECTED)
@@ -285,7 +285,7 @@ class Links:
                 self._lose(old, "a newer incarnation is here")
             else:
                 self._take_over(link, old)
-        connection.state = State.UP
+        connection.state = ConnectionState.UP
         waiting, link.waiting, link.waiting_bytes = link.waiting, [], 0
         for bundle in waiting:
             self._write(connection, bundle)
@@ -322,7 +322,7 @@ class Links:
         number = self._transport.dial(link.peer)
         self._dials += 1
         link.connection = self._connections[number] = Connection(
-            number, State.DIALLING, link.peer, now, dial=self._dials
+            number, ConnectionState.DIALLING, link.peer, now, dial=self._dials
         )
 
     def _send(self, peer: AppId, bundles: list[bytes]) -> None:
@@ -346,7 +346,7 @@ class Links:
         for connection in list(self._connections.values()):
             if connection.number not in self._connections:
                 continue
-            if connection.state is State.UP:
+            if connection.state is ConnectionState.UP:
                 if now - connection.heard_at > limits.silence_s:
                     self._drop(connection, "silence")
                 elif now - connection.wrote_at >= limits.heartbeat_s:

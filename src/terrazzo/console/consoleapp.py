@@ -27,7 +27,7 @@ import msgspec
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
-from terrazzo.console.snapshot import Heard, RefusalSeen, make_snapshot, read_view
+from terrazzo.console.snapshot import ReceivedView, RefusalSeen, make_snapshot, read_view
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.pairs.console_any import View, WantView
@@ -54,7 +54,7 @@ class WatchedApp:
         self.name = name
         self.state = _State.ABSENT
         self.ask_at = 0.0
-        self.heard: Heard | None = None
+        self.heard: ReceivedView | None = None
 
     @property
     def is_up(self) -> bool:

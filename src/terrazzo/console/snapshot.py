@@ -134,7 +134,7 @@ _NO_FACTS = frozenset({"app", "apps", "spaces", "load", "tick", "state", "progre
 """What of a view is shown elsewhere in the picture, or too large for a list."""
 
 
-class Heard(msgspec.Struct, frozen=True):
+class ReceivedView(msgspec.Struct, frozen=True):
     """The latest view of an app."""
 
     at: float
@@ -144,13 +144,15 @@ class Heard(msgspec.Struct, frozen=True):
     refused: list[RefusalSeen] = []
 
 
-def read_view(kind: AppKind, json: bytes, now: float) -> Heard:
+def read_view(kind: AppKind, json: bytes, now: float) -> ReceivedView:
     """A view off the wire; raises msgspec.DecodeError (ValidationError included) when it is not one."""
     plain = msgspec.json.decode(json, type=dict[str, Any])
     shape = msgspec.convert(plain, SHAPES.get(kind, OtherView))
     load = msgspec.convert(plain.get("load"), float | None)
     refused = msgspec.convert(plain, _Refusing).refused_clients
-    return Heard(now, shape, load, {name: value for name, value in plain.items() if name not in _NO_FACTS}, refused)
+    return ReceivedView(
+        now, shape, load, {name: value for name, value in plain.items() if name not in _NO_FACTS}, refused
+    )
 
 
 class Watched(Protocol):
@@ -165,7 +167,7 @@ class Watched(Protocol):
         """Whether there is a link with it."""
 
     @property
-    def heard(self) -> Heard | None:
+    def heard(self) -> ReceivedView | None:
         """Its latest view."""
 
 

@@ -48,7 +48,7 @@ from terrazzo.world.rect import Axis, checked_bounds
 BASE_APP_MGR = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
 
 
-class State(Enum):
+class ManagerState(Enum):
     """The state of the start; see the module."""
 
     GATHERING = "gathering"
@@ -63,7 +63,7 @@ class CellAppMgr(ClusterApp):
         super().__init__(me, host)
         if cells < 1:
             raise UsageError(f"a cluster of {cells} CellApps runs no space; ask for at least one")
-        self.state = State.GATHERING
+        self.state = ManagerState.GATHERING
         self._cells = cells
         self._spaces = {space.name: SpaceState(id, space) for id, space in enumerate(spaces, 1)}
         if len(self._spaces) != len(spaces):
@@ -94,7 +94,7 @@ class CellAppMgr(ClusterApp):
         self._told[peer] = None
         if peer.kind is AppKind.BASE_APP_MGR:
             self._is_joining = False
-        if self.state is State.READY:
+        if self.state is ManagerState.READY:
             self.send(peer, SpacesReady(len(self._spaces)))
 
     def on_link_lost(self, peer: AppId) -> None:
@@ -128,7 +128,7 @@ class CellAppMgr(ClusterApp):
             for former in [each for each in self._strays if each.slot == source.slot and each < source]:
                 del self._strays[former]  # the former incarnation has ended
             self.host.log("CellApp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
-            if self.state is State.GATHERING and len(self._apps) >= self._cells:
+            if self.state is ManagerState.GATHERING and len(self._apps) >= self._cells:
                 self._split()
             else:
                 self._call_back(source)
@@ -141,7 +141,7 @@ class CellAppMgr(ClusterApp):
     def _on_cellapp_lost(self, app: AppId) -> None:
         spaces = self._spaces_of(app)
         names = [space.policy.name for space in spaces]
-        if self.state is State.READY and names:
+        if self.state is ManagerState.READY and names:
             self._apps[app].is_lost = True
             for space in spaces:
                 self._ground.on_lost(space, app)
@@ -153,13 +153,13 @@ class CellAppMgr(ClusterApp):
             )
             return
         del self._apps[app]
-        if self.state is State.SPLITTING and names:
-            self.state = State.GATHERING
+        if self.state is ManagerState.SPLITTING and names:
+            self.state = ManagerState.GATHERING
             self._strays.setdefault(app, set()).update(space.id for space in spaces)
             for space in self._spaces.values():
                 space.clear()
         self.host.log("CellApp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
-        if self.state is State.GATHERING and len(self._apps) >= self._cells:
+        if self.state is ManagerState.GATHERING and len(self._apps) >= self._cells:
             self._split()
 
     # Dividing the spaces.
@@ -167,7 +167,7 @@ class CellAppMgr(ClusterApp):
     def _split(self) -> None:
         """Divides each space among the first CellApps that joined, sorted by index: the map is the same at each
         start."""
-        self.state = State.SPLITTING
+        self.state = ManagerState.SPLITTING
         apps = sorted(list(self._apps)[: self._cells])
         for space in self._spaces.values():
             space.plant(BspTree.build(space.policy.bounds, apps))
@@ -221,8 +221,8 @@ class CellAppMgr(ClusterApp):
             self._refuse(source, message)
 
     def _become_ready_if_all_are(self) -> None:
-        if self.state is State.SPLITTING and all(space.is_known_to_all for space in self._spaces.values()):
-            self.state = State.READY
+        if self.state is ManagerState.SPLITTING and all(space.is_known_to_all for space in self._spaces.values()):
+            self.state = ManagerState.READY
             self.host.log("spaces ready", spaces=list(self._spaces), cells=self._cells)
             for peer in self._told:
                 self.send(peer, SpacesReady(len(self._spaces)))
@@ -262,7 +262,7 @@ class CellAppMgr(ClusterApp):
         space = self._spaces.get(name)
         if space is None:
             raise UsageError(self._no_space(name))
-        if self.state is not State.READY:
+        if self.state is not ManagerState.READY:
             raise UsageError(f"spaces are not ready yet: {self._progress()}; try again in a moment")
         return space
 
@@ -285,7 +285,7 @@ class CellAppMgr(ClusterApp):
             return self._no_space(asked.space)
         if not isfinite(asked.x) or not isfinite(asked.z):
             return f"x = {asked.x}, z = {asked.z} is no place in space {asked.space!r}; give finite numbers"
-        if self.state is not State.READY or space.tree is None:
+        if self.state is not ManagerState.READY or space.tree is None:
             return f"spaces are not ready yet: {self._progress()}; try again in a moment"
         app = space.tree.leaf_at(asked.x, asked.z).app
         if self._apps[app].is_lost:
@@ -297,9 +297,9 @@ class CellAppMgr(ClusterApp):
         return f"there is no space {name[:100]!r}; the game's spaces are: {known[:500]}"
 
     def _progress(self) -> str:
-        if self.state is State.GATHERING:
+        if self.state is ManagerState.GATHERING:
             return f"{len(self._apps)} of {self._cells} CellApps have joined"
-        if self.state is State.SPLITTING:
+        if self.state is ManagerState.SPLITTING:
             spaces = self._spaces.values()
             awaited = sum(known < space.version for space in spaces for known in space.members.values())
             return f"{awaited} cells are still being made"

@@ -37,7 +37,7 @@ from terrazzo.db.sqlite import SqliteDatabase
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
-from terrazzo.managers.cellapp_mgr import CellAppMgr, State
+from terrazzo.managers.cellapp_mgr import CellAppMgr, ManagerState
 from terrazzo.runtime.collector import Aside
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
@@ -280,7 +280,7 @@ class CellMgrMember(AppMember):
         return self.app
 
     def _missing(self) -> str:
-        return "" if self.app.state is State.READY else f"the cells: {self.app.view()['progress']}"
+        return "" if self.app.state is ManagerState.READY else f"the cells: {self.app.view()['progress']}"
 
 
 class CellMember(AppMember):

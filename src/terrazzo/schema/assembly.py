@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from terrazzo.schema.declarations import Declarations
 from terrazzo.schema.indexes import PROPERTIES_MAX
-from terrazzo.schema.model import Compression, EntitySchema, Method, Place, Property, Side, Volatile
+from terrazzo.schema.model import Compression, EntitySchema, Method, Property, Side, SourcePlace, Volatile
 from terrazzo.schema.report import Report
 
 LEVELS_MAX = 3
@@ -27,7 +27,7 @@ def assemble(
     report: Report,
     *,
     on_client: bool,
-    place: Place,
+    place: SourcePlace,
 ) -> EntitySchema:
     """The entity type of these declarations; `components` by their name in the entity."""
     whole = Declarations()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 
-from terrazzo.schema.model import DetailLevel, Method, Place, Property, Side, Volatile
+from terrazzo.schema.model import DetailLevel, Method, Property, Side, SourcePlace, Volatile
 from terrazzo.schema.report import Report
 
 
@@ -22,7 +22,7 @@ class Reference:
     """The name of another file, and where it was named."""
 
     name: str
-    place: Place
+    place: SourcePlace
 
 
 @dataclass
@@ -46,10 +46,10 @@ class Declarations:
     parent: Reference | None = None
     interfaces: list[Reference] = field(default_factory=list)
     properties: dict[str, Property] = field(default_factory=dict)
-    detail_places: dict[str, Place] = field(default_factory=dict)
+    detail_places: dict[str, SourcePlace] = field(default_factory=dict)
     """Where a property names its level of detail."""
     methods: dict[Side, dict[str, Method]] = field(default_factory=lambda: {side: {} for side in Side})
-    levels: dict[str, tuple[DetailLevel, Place]] = field(default_factory=dict)
+    levels: dict[str, tuple[DetailLevel, SourcePlace]] = field(default_factory=dict)
     temp_properties: dict[str, None] = field(default_factory=dict)
     components: dict[str, Reference] = field(default_factory=dict)
     """The type of each component, by its name in the entity."""

@@ -53,14 +53,14 @@ class Side(Enum):
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """Where something was declared; for messages only, never compared."""
 
     file: str = ""
     line: int = 0
 
 
-NOWHERE = Place()
+NOWHERE = SourcePlace()
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Property:
     header_size: int = 1
     editable: bool = False
     exposed_for_replay: bool | None = None
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourcePlace = field(default=NOWHERE, compare=False)
 
     @cached_property
     def codec(self) -> Codec:
@@ -137,7 +137,7 @@ class Method:
     rate: float | None = field(default=None, compare=False)
     """Calls a second that one client may make; None: the engine's default. A policy, not part of the definition."""
     component: str | None = None
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourcePlace = field(default=NOWHERE, compare=False)
 
     @property
     def sort_size(self) -> int:
@@ -252,7 +252,7 @@ class EntitySchema:
     explicit_database_id: bool = False
     components: tuple[tuple[str, str], ...] = ()
     """(name in the entity, component type) pairs; a component's properties are named `name.property`."""
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourcePlace = field(default=NOWHERE, compare=False)
 
     @cached_property
     def client_properties(self) -> tuple[Property, ...]:

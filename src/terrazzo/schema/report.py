@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Iterable
 
 from terrazzo.errors import Problem
-from terrazzo.schema.model import Place
+from terrazzo.schema.model import SourcePlace
 
 
 class Report:
@@ -20,7 +20,7 @@ class Report:
     def __init__(self) -> None:
         self._errors: list[Problem] = []
         self._warnings: list[Problem] = []
-        self._told: set[tuple[Place, str, str]] = set()
+        self._told: set[tuple[SourcePlace, str, str]] = set()
 
     @property
     def errors(self) -> list[Problem]:
@@ -32,19 +32,19 @@ class Report:
         """What works, but is probably a mistake, by file and line."""
         return sorted(self._warnings, key=_position)
 
-    def error(self, place: Place, kind: str, message: str, *, subject: str | None = None) -> None:
+    def error(self, place: SourcePlace, kind: str, message: str, *, subject: str | None = None) -> None:
         """Note a mistake."""
         if self._is_new(place, kind, subject):
             self._errors.append(Problem(place.file, place.line, kind, message))
 
     def warn(
-        self, place: Place, kind: str, message: str, *, tag: str | None = None, subject: str | None = None
+        self, place: SourcePlace, kind: str, message: str, *, tag: str | None = None, subject: str | None = None
     ) -> None:
         """Note something that can be ignored."""
         if self._is_new(place, kind, subject):
             self._warnings.append(Problem(place.file, place.line, kind, message, tag))
 
-    def _is_new(self, place: Place, kind: str, subject: str | None) -> bool:
+    def _is_new(self, place: SourcePlace, kind: str, subject: str | None) -> bool:
         if subject is None:
             return True
         key = (place, kind, subject)

@@ -7,7 +7,7 @@ from typing import Any
 
 from terrazzo.cell.api.own import Own, id_of, number_of, place
 from terrazzo.cell.core.space import place_problem
-from terrazzo.cell.motion.controllers import Turn, Walk, category_named
+from terrazzo.cell.motion.controllers import Turning, Walk, category_named
 from terrazzo.errors import UsageError, shown
 from terrazzo.game import NAME_MAX
 from terrazzo.schema.arguments import number as plain
@@ -58,7 +58,7 @@ class Acts(Own):
         yaw = plain(yaw, "turn_to: yaw, in radians,", least=-PLACE_MAX, most=PLACE_MAX)
         speed = plain(speed, "turn_to: speed, in radians a second,", above=0, most=PLACE_MAX)
         number = number_of(real, number, "turn_to: number")
-        real.controllers.start(Turn(number, yaw, speed))
+        real.controllers.start(Turning(number, yaw, speed))
         return number
 
     def cancel(self, what: int | str) -> None:

@@ -1,7 +1,7 @@
 """Controllers: acts that go on for many ticks without code of the game, and travel with the entity.
 
     Walk     towards a point, or towards an entity wherever that goes; ends there, or follows for ever
-    Turn     on the spot
+    Turning  on the spot
 
 Each belongs to a category, and a real has at most one controller of each: a second one replaces the first, for which no
 hook is called any more.
@@ -128,7 +128,7 @@ class Walk:
         return walk
 
 
-class Turn:
+class Turning:
     """On the spot, the shorter way round, at an even speed."""
 
     __slots__ = ("number", "speed", "yaw")
@@ -156,12 +156,12 @@ class Turn:
         return self._packed.pack(self.yaw, self.speed)
 
     @classmethod
-    def unpack(cls, number: int, data: bytes) -> Turn:
+    def unpack(cls, number: int, data: bytes) -> Turning:
         """Goes on."""
         return cls(number, *cls._packed.unpack(data))
 
 
-_KINDS: dict[int, type[Walk] | type[Turn]] = {each.kind: each for each in (Walk, Turn)}
+_KINDS: dict[int, type[Walk] | type[Turning]] = {each.kind: each for each in (Walk, Turning)}
 
 
 def unpack_controllers(controllers: Controllers, packed: Iterable[PackedController]) -> None:

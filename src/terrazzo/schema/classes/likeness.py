@@ -21,7 +21,7 @@ from terrazzo.schema.classes.declare import Declaration, lineage
 from terrazzo.schema.classes.names import engine_class, written_classes
 from terrazzo.schema.classes.parts import Part, RemoteOptions
 from terrazzo.schema.classes.sources import Sources
-from terrazzo.schema.model import EntitySchema, Place, Side
+from terrazzo.schema.model import EntitySchema, Side, SourcePlace
 
 _NEAR = 0.8
 
@@ -88,7 +88,7 @@ def _attributes(cls: type[Declaration], part: type[Part], entity: EntitySchema) 
     return known
 
 
-def _assigned(sources: Sources, cls: type[Any]) -> Iterator[tuple[str, Place]]:
+def _assigned(sources: Sources, cls: type[Any]) -> Iterator[tuple[str, SourcePlace]]:
     """The attributes that the methods of a class give to their own object, and where."""
     file, node = sources.body(cls).file, sources.node(cls)
     for method in node.body if node is not None else ():
@@ -99,7 +99,7 @@ def _assigned(sources: Sources, cls: type[Any]) -> Iterator[tuple[str, Place]]:
             if not isinstance(each, ast.Attribute) or not isinstance(each.ctx, ast.Store):
                 continue
             if isinstance(each.value, ast.Name) and each.value.id == own:
-                yield each.attr, Place(file, each.lineno)
+                yield each.attr, SourcePlace(file, each.lineno)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from terrazzo.schema.classes.annotations import own_annotations
 from terrazzo.schema.classes.parts import ComponentAccess, Elsewhere, Part, PropertyAccess
 from terrazzo.schema.classes.sources import Sources
-from terrazzo.schema.model import Place, Side
+from terrazzo.schema.model import Side, SourcePlace
 
 _OURS = (PropertyAccess, ComponentAccess, Elsewhere)
 _SET_ON_EVERY_PART = frozenset({"_of", "_entity"})
@@ -32,7 +32,7 @@ class Named(NamedTuple):
 
     of: str
     what: str
-    places: dict[str, Place]
+    places: dict[str, SourcePlace]
     """Where each is declared."""
 
 

@@ -17,7 +17,7 @@ from terrazzo.schema.classes.parts import Part, RemoteMethod, RemoteOptions, rem
 from terrazzo.schema.classes.records import plain_default
 from terrazzo.schema.classes.sources import AlreadyReported, Mistake, Sources
 from terrazzo.schema.flags import Flags
-from terrazzo.schema.model import Argument, Exposed, Index, Method, Place, Property, Side
+from terrazzo.schema.model import Argument, Exposed, Index, Method, Property, Side, SourcePlace
 from terrazzo.schema.report import did_you_mean
 from terrazzo.schema.shares import has_shares, sends
 
@@ -78,7 +78,7 @@ def _check_name(cls: type[Declaration], name: str, lines: list[int]) -> None:
         raise Mistake("duplicate property", f"declared twice in {cls.__name__}, first in line {lines[0]}: remove one")
 
 
-def _property(translator: Translator, name: str, hint: Any, given: Any, place: Place) -> Property:
+def _property(translator: Translator, name: str, hint: Any, given: Any, place: SourcePlace) -> Property:
     if not isinstance(given, PropertyOptions) or given.flags is None:
         raise Mistake("property without flags", f"set its flags: {name}: … = prop(ALL_CLIENTS)")
     if not isinstance(given.flags, Flags):
@@ -123,13 +123,13 @@ def _check_sizes(header_size: Any, database_length: Any = None) -> None:
         raise Mistake("bad number", f"database_length is a whole number above zero, not {database_length!r}")
 
 
-def _warn_of_loss(sources: Sources, place: Place, name: str, given: PropertyOptions | RemoteOptions) -> None:
+def _warn_of_loss(sources: Sources, place: SourcePlace, name: str, given: PropertyOptions | RemoteOptions) -> None:
     if not given.reliable and not given.latest_only:
         message = f"what is lost of {name} is never made good, as all of it is sent: add latest_only=True"
         sources.report.warn(place, "unreliable without latest_only", message, subject=name)
 
 
-def warn_of_idle(sources: Sources, place: Place, what: str) -> None:
+def warn_of_idle(sources: Sources, place: SourcePlace, what: str) -> None:
     """Note an option that is accepted but has no effect."""
     sources.report.warn(place, "no effect yet", f"{what} has no effect yet: leave it out", subject=what)
 
@@ -152,7 +152,7 @@ def read_methods(sources: Sources, part: type[Part]) -> Iterator[Method]:
                 yield method
 
 
-def _method(sources: Sources, declared: RemoteMethod, side: Side, place: Place) -> Method | None:
+def _method(sources: Sources, declared: RemoteMethod, side: Side, place: SourcePlace) -> Method | None:
     """The method, or None where its arguments have mistakes, which were then noted at their own lines."""
     options = declared.options
     audience = _audience(options.to, side)

@@ -10,7 +10,7 @@ from terrazzo.schema.classes.declare import SETTINGS, Declaration, PropertyOptio
 from terrazzo.schema.classes.reading import warn_of_idle
 from terrazzo.schema.classes.sources import Mistake, Sources
 from terrazzo.schema.declarations import Declarations
-from terrazzo.schema.model import ALWAYS, Compression, DetailLevel, Place, Volatile
+from terrazzo.schema.model import ALWAYS, Compression, DetailLevel, SourcePlace, Volatile
 
 _IDLE = ("temp_properties", "compression", "explicit_database_id")
 """Settings that have no effect yet."""
@@ -30,7 +30,7 @@ def read_settings(sources: Sources, cls: type[Declaration], declared: Declaratio
                 declared.is_complete = False
 
 
-def _plain(declared: Declarations, name: str, value: Any, place: Place) -> None:
+def _plain(declared: Declarations, name: str, value: Any, place: SourcePlace) -> None:
     """A setting that is only yes or no."""
     if not isinstance(value, bool):
         raise Mistake("bad setting", f"it is True or False, not {value!r}")
@@ -38,7 +38,7 @@ def _plain(declared: Declarations, name: str, value: Any, place: Place) -> None:
         setattr(declared.settings, name, value)
 
 
-def _appeal_radius(declared: Declarations, name: str, value: Any, place: Place) -> None:
+def _appeal_radius(declared: Declarations, name: str, value: Any, place: SourcePlace) -> None:
     declared.settings.appeal_radius = _metres(value)
 
 
@@ -55,7 +55,7 @@ def _distance(value: Any) -> float | None:
     return ALWAYS if value is True else _metres(value)
 
 
-def _volatile(declared: Declarations, name: str, value: Any, place: Place) -> None:
+def _volatile(declared: Declarations, name: str, value: Any, place: SourcePlace) -> None:
     if not isinstance(value, Volatile):
         raise Mistake("bad setting", f"it is Volatile(position=True, yaw=True) or the like, not {value!r}")
     volatile = Volatile(*map(_distance, (value.position, value.yaw, value.pitch, value.roll)))
@@ -64,7 +64,7 @@ def _volatile(declared: Declarations, name: str, value: Any, place: Place) -> No
     declared.settings.volatile = volatile
 
 
-def _detail_levels(declared: Declarations, name: str, value: Any, place: Place) -> None:
+def _detail_levels(declared: Declarations, name: str, value: Any, place: SourcePlace) -> None:
     if not isinstance(value, Sequence) or not all(isinstance(each, DetailLevel) for each in value):
         raise Mistake("bad LoD level", 'it is a list of levels: [level("near", 30), level("far", 200)]')
     reached = -1.0
@@ -79,19 +79,19 @@ def _detail_levels(declared: Declarations, name: str, value: Any, place: Place) 
         declared.levels[each.label] = (level, place)
 
 
-def _temp_properties(declared: Declarations, name: str, value: Any, place: Place) -> None:
+def _temp_properties(declared: Declarations, name: str, value: Any, place: SourcePlace) -> None:
     if isinstance(value, str) or not all(isinstance(each, str) for each in value):
         raise Mistake("bad setting", 'it is a tuple of names: ("path", "target")')
     declared.temp_properties.update(dict.fromkeys(value))
 
 
-def _compression(declared: Declarations, name: str, value: Any, place: Place) -> None:
+def _compression(declared: Declarations, name: str, value: Any, place: SourcePlace) -> None:
     if not isinstance(value, Compression) or not {value.internal, value.external} <= set(range(10)):
         raise Mistake("bad setting", "it is Compression(internal=…, external=…), each 0 (none) to 9")
     declared.settings.internal_compression, declared.settings.external_compression = value.internal, value.external
 
 
-_READERS: dict[str, Callable[[Declarations, str, Any, Place], None]] = {
+_READERS: dict[str, Callable[[Declarations, str, Any, SourcePlace], None]] = {
     "appeal_radius": _appeal_radius,
     "volatile": _volatile,
     "detail_levels": _detail_levels,

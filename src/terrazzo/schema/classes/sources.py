@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from terrazzo.schema.model import Place
+from terrazzo.schema.model import SourcePlace
 from terrazzo.schema.report import Report
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -33,7 +33,7 @@ class Mistake(Exception):
 
 
 @dataclass(frozen=True)
-class Body:
+class ClassLines:
     """The lines of one class: of the class statement, and of each name in its body, in order of writing."""
 
     file: str
@@ -42,13 +42,13 @@ class Body:
     arguments: dict[tuple[str, str], int] = field(default_factory=dict)
     """(method, argument) → line."""
 
-    def place(self, name: str | None = None, argument: str | None = None) -> Place:
+    def place(self, name: str | None = None, argument: str | None = None) -> SourcePlace:
         """Where the class, a name of its body or an argument of a method was written."""
         if name is not None and argument is not None and (name, argument) in self.arguments:
-            return Place(self.file, self.arguments[name, argument])
+            return SourcePlace(self.file, self.arguments[name, argument])
         if name is not None and name in self.names:
-            return Place(self.file, self.names[name][-1])
-        return Place(self.file, self.line)
+            return SourcePlace(self.file, self.names[name][-1])
+        return SourcePlace(self.file, self.line)
 
 
 class Sources:
@@ -58,9 +58,9 @@ class Sources:
         self.root = root
         self.report = Report()
         self._trees: dict[str, ast.Module] = {}
-        self._bodies: dict[type[Any], Body] = {}
+        self._bodies: dict[type[Any], ClassLines] = {}
 
-    def body(self, cls: type[Any]) -> Body:
+    def body(self, cls: type[Any]) -> ClassLines:
         """The lines of a class."""
         if cls not in self._bodies:
             self._bodies[cls] = self._read(cls)
@@ -82,7 +82,7 @@ class Sources:
                     found.add(each.value)
         return found
 
-    def error(self, place: Place, kind: str, message: str) -> None:
+    def error(self, place: SourcePlace, kind: str, message: str) -> None:
         """Note a mistake; the same one found again through another class is noted once."""
         self.report.error(place, kind, message, subject=message)
 
@@ -93,15 +93,15 @@ class Sources:
         depth = len(module.split(".")) + (path.stem == "__init__")
         return Path(*path.parts[-depth:]).as_posix()
 
-    def _read(self, cls: type[Any]) -> Body:
+    def _read(self, cls: type[Any]) -> ClassLines:
         file = getattr(sys.modules.get(cls.__module__), "__file__", None)
         if file is None:
-            return Body(f"<{cls.__module__}>", 0)
+            return ClassLines(f"<{cls.__module__}>", 0)
         name = self.name_of(Path(file), cls.__module__)
         node = self._find(cls, file)
         if node is None:
-            return Body(name, 0)
-        body = Body(name, node.lineno)
+            return ClassLines(name, 0)
+        body = ClassLines(name, node.lineno)
         for statement in node.body:
             for declared in _names(statement):
                 body.names.setdefault(declared, []).append(statement.lineno)

@@ -20,7 +20,7 @@ from terrazzo.schema.deffiles.tree import Tree
 from terrazzo.schema.deffiles.typesection import TypeReader
 from terrazzo.schema.deffiles.xmltree import parse_xml
 from terrazzo.schema.loaded import Loaded
-from terrazzo.schema.model import Place, Schema
+from terrazzo.schema.model import Schema, SourcePlace
 from terrazzo.schema.report import Report
 from terrazzo.schema.types import DataType
 
@@ -52,7 +52,7 @@ def parse_type(text: str, aliases: Mapping[str, DataType] | None = None, *, clas
     if section is not None and section.text:
         found = TypeReader(report, aliases=aliases, classes=classes).read(section)
     elif section is not None:
-        report.error(Place("<type>", 1), "missing type", f"{text!r} names no type")
+        report.error(SourcePlace("<type>", 1), "missing type", f"{text!r} names no type")
     if found is None or report.errors:
         raise DefinitionError(report.errors)
     return found

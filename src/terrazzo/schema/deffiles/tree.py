@@ -26,7 +26,7 @@ from terrazzo.schema.deffiles.deffile import read_def
 from terrazzo.schema.deffiles.sections import is_name, pass_over
 from terrazzo.schema.deffiles.typesection import TypeReader
 from terrazzo.schema.deffiles.xmltree import Element, parse_xml
-from terrazzo.schema.model import EntitySchema, Place
+from terrazzo.schema.model import EntitySchema, SourcePlace
 from terrazzo.schema.report import Report
 
 DEFS = "entity_defs"
@@ -64,7 +64,7 @@ class Tree:
                 f"this is not a definition tree: there is neither a folder {DEFS} with entities.xml beside "
                 "it nor a folder scripts with both"
             )
-            self.report.error(Place(str(path), 0), "not a definition tree", message)
+            self.report.error(SourcePlace(str(path), 0), "not a definition tree", message)
 
     def read_aliases(self) -> None:
         """Read the alias files."""
@@ -88,12 +88,12 @@ class Tree:
         try:
             data = (self._root / file).read_bytes()
         except OSError as problem:
-            self.report.error(Place(file, 1), "unreadable file", f"the file cannot be read: {problem.strerror}")
+            self.report.error(SourcePlace(file, 1), "unreadable file", f"the file cannot be read: {problem.strerror}")
             return None
         return parse_xml(data, file, self.report)
 
     def _entities(self, root: Element) -> Iterator[EntitySchema]:
-        seen: dict[str, Place] = {}
+        seen: dict[str, SourcePlace] = {}
         type_id = 0
         for element, on_client in self._listed(root):
             if not is_name(self.report, element, element.tag, "an entity type"):
@@ -187,7 +187,7 @@ class Tree:
         }
         if len(components) < len(declared.components):
             declared = replace(declared, is_complete=False)
-        place = Place(file, 1)
+        place = SourcePlace(file, 1)
         return assemble(name, type_id, declared, components, self.report, on_client=on_client, place=place)
 
 

@@ -20,7 +20,7 @@ import re
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from terrazzo.schema.model import Place
+from terrazzo.schema.model import SourcePlace
 from terrazzo.schema.report import Report
 
 DEPTH_MAX = 256
@@ -39,7 +39,7 @@ class Element:
     """One element; `place` is where its start tag begins."""
 
     tag: str
-    place: Place
+    place: SourcePlace
     text: str = ""
     children: list[Element] = field(default_factory=list)
 
@@ -74,7 +74,7 @@ class _Builder:
     def _start(self, tag: str, _attributes: dict[str, str]) -> None:
         if len(self.open) >= DEPTH_MAX:
             raise _Unacceptable(f"elements are nested more than {DEPTH_MAX} deep: no definition needs that")
-        element = Element(tag, Place(self._file, self._parser.CurrentLineNumber))
+        element = Element(tag, SourcePlace(self._file, self._parser.CurrentLineNumber))
         if self.open:
             self._end_piece(self.open[-1])
             self.open[-1].children.append(element)
@@ -97,7 +97,9 @@ class _Builder:
 def parse_xml(data: bytes, file: str, report: Report) -> Element | None:
     """The root element; None when the bytes are not XML, which has then been reported."""
     if data.startswith(_PACKED_MARK):
-        report.error(Place(file, 1), "malformed XML", "this is a packed (binary) section: unpack it to XML text first")
+        report.error(
+            SourcePlace(file, 1), "malformed XML", "this is a packed (binary) section: unpack it to XML text first"
+        )
         return None
     content, doubt = _to_utf8(data)
     parser = expat.ParserCreate(None if content.startswith(_UTF16_MARKS) else "UTF-8")
@@ -105,13 +107,13 @@ def parse_xml(data: bytes, file: str, report: Report) -> Element | None:
     try:
         parser.Parse(content, True)
     except expat.ExpatError as problem:
-        report.error(Place(file, problem.lineno), "malformed XML", _explain(problem, builder.open))
+        report.error(SourcePlace(file, problem.lineno), "malformed XML", _explain(problem, builder.open))
         return None
     except _Unacceptable as problem:
-        report.error(Place(file, parser.CurrentLineNumber), "malformed XML", str(problem))
+        report.error(SourcePlace(file, parser.CurrentLineNumber), "malformed XML", str(problem))
         return None
     if doubt:
-        report.warn(Place(file, 1), "text encoding", doubt)
+        report.warn(SourcePlace(file, 1), "text encoding", doubt)
     return builder.root
 
 
