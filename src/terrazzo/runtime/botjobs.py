@@ -2,7 +2,7 @@
 
     BotJob (one JSON line) ──▶ stdin; its end is the word to leave
 
-A process whose bots are all refused ends with exit code 1 and the reason on stderr. The others go on; when no process
+A process with only refused bots ends with exit code 1 and the reason on stderr. The others go on; when no process
 is left, `run` raises a UsageError.
 """
 

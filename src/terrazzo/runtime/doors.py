@@ -167,7 +167,7 @@ class Doors:
         return told
 
     async def close(self) -> None:
-        """Sessions end gracefully, if their clients are quick; then nobody listens any more."""
+        """Ends sessions gracefully, if their clients are quick; then closes the sockets."""
         shells = [shell for shell in (self._udp, self._ws) if shell is not None]
         await asyncio.gather(*(self._close(shell) for shell in shells))
         if self._runner is not None:

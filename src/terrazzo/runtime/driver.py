@@ -62,7 +62,7 @@ class Driver:
         after_tick: Callable[[], None] | None = None,
         after_turn: Callable[[], None] | None = None,
     ) -> None:
-        """`after_tick` and `after_turn` are for whoever moves more than links: what the app said can leave now."""
+        """`after_tick` and `after_turn` are for drivers of more than links: the messages of the app can leave then."""
         self.id = id
         self.rng = Random(f"{seed}/{id}")
         self.now = clock()
@@ -125,7 +125,7 @@ class Driver:
         try:
             await self._ended.wait()
         finally:
-            self._end(Ending.STOPPED)  # also when whoever waits here is cancelled
+            self._end(Ending.STOPPED)  # also when this coroutine is cancelled
             if self.ending is Ending.STOPPED:
                 self._call(self.links.on_tick)
             await self._transport.stop()

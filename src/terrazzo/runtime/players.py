@@ -1,7 +1,7 @@
 """What drives a client (`ClientLink`): its packets, its ticks, its end. Bots, tests and native programs use it.
 
     UdpPlayer          one socket for both of a client's connections
-    WebSocketPlayer    a WebSocket for each address in use: opened for its first packet, closed when nobody needs it
+    WebSocketPlayer    a WebSocket for each address in use: opened for its first packet, closed when it is not needed
 
 Both work in turns, as the shells of servers do: what has come goes into the client, then the client is polled, what it
 has to say leaves, and the next timer is set. `on_tick(now)` is called once per tick before the client's turn: a bot's
@@ -29,7 +29,7 @@ OnTick = Callable[[float], None]
 
 
 class Player(ABC):
-    """One client on the running loop; made with a client whose clock is `time.monotonic`."""
+    """One client on the running loop; the client must use `time.monotonic` as its clock."""
 
     def __init__(self, client: ClientLink, *, tick_s: float = 0.1, on_tick: OnTick | None = None) -> None:
         self.client = client

@@ -124,7 +124,7 @@ class Shell(ABC, Generic[Out]):
             return
         self._on_turn(self._endpoint.events())
         if self._closing:
-            self._begin_end(self._clock())  # of whoever has joined meanwhile
+            self._begin_end(self._clock())  # of sessions that have begun meanwhile
         if self._pace.tick_s is None:
             self._poll(self._clock())
         else:

@@ -77,7 +77,7 @@ class Sample(msgspec.Struct):
     """Reasons of those that are out."""
     moves: int = 0
     updates: int = 0
-    """Of those walkers whose updates are looked at one by one."""
+    """Updates of the walkers that are sampled one by one."""
     gaps_ms: list[tuple[int, int]] = []
     """Of the same walkers: milliseconds between two updates, and how often."""
     tally: Tally = Tally()
@@ -186,7 +186,7 @@ class UdpWalkers:
 
 
 def tell(sample: Sample) -> None:
-    """To whoever started this process."""
+    """Writes a sample for the process that started this one."""
     with suppress(OSError):
         os.write(1, msgspec.json.encode(sample) + b"\n")
 

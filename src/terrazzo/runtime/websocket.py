@@ -71,7 +71,7 @@ class Pipe:
         self._deadline: asyncio.TimerHandle | None = None
 
     def send(self, packet: bytes) -> None:
-        """Queues a packet; cuts a connection whose peer does not read."""
+        """Queues a packet; cuts a connection to a peer that does not read."""
         self._queue.append(packet)
         self._bytes += len(packet)
         self._wake.set()
@@ -155,7 +155,7 @@ class ServerPipe(Pipe):
         self._transport = transport
 
     def send(self, packet: bytes) -> None:
-        """Sends a packet; cuts a connection whose peer does not read."""
+        """Sends a packet; cuts a connection to a peer that does not read."""
         if self.is_ending or self._transport.is_closing():
             return
         self._transport.write(binary_head(len(packet)) + packet)
