@@ -166,7 +166,8 @@ class ClientScheduler:
                 if real.witness is not witness:  # it was sent away
                     rows.drop()
                     return
-            channel = self._channel_of(witness)
+            if channel is None:
+                channel = self._channel_of(witness)
         if rows.is_begun():
             generation = number = 0
             stream = None if channel is None else channel.outgoing

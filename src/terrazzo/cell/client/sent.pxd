@@ -37,6 +37,7 @@ cdef class ClientRecord:
     @cython.locals(flags=cython.int)
     cpdef bint knows(self, int entity) except -1
     cpdef bint may_enter(self, object other) except -1
+    @cython.locals(number=cython.longlong)
     cpdef add(self, object other, int flag)
     cpdef set_flags(self, int entity, int flags)
     cpdef drop_all(self, double now)

@@ -140,12 +140,14 @@ class ClientRecord:
     def may_enter(self, other: Body) -> bool:
         """Whether a body is as new as what the client has seen of it before."""
         known = self.left.get(other.id)
-        return known is None or other.number >= known[0]
+        return known is None or self._area.number(other.slot) >= known[0]
 
     def add(self, other: Body, flag: int) -> None:
         """A new entry. The client is sent it when the body is as new as what the client got of it before."""
         known = self.left.pop(other.id, None)
-        number = other.number if known is None else max(other.number, known[0])
+        number = self._area.number(other.slot)
+        if known is not None:
+            number = max(number, known[0])
         self.sight.add(other.id, other.slot, 0, number, flag)
         self._undescribed[other.id] = None
 

@@ -17,6 +17,7 @@ cdef class Witness:
     cdef public double radius
     cdef public double hysteresis
     cdef public ClientRecord sent
+    cdef bint _has_hooks
     cdef object _interests
     cdef object _seeking
     cdef object _tombstones

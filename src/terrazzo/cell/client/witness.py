@@ -72,6 +72,7 @@ class Witness:
 
     __slots__ = (
         "_awaited",
+        "_has_hooks",
         "_interest",
         "_interests",
         "_patience_until",
@@ -101,6 +102,7 @@ class Witness:
         self.hysteresis = hysteresis
         self.sent = sent
         self._interests, self._seeking, self._tombstones = around
+        self._has_hooks = "on_entered_aoi" in body.kind.hooks or "on_left_aoi" in body.kind.hooks
         self._interest = -1
         self._unjudged: dict[int, None] = {}
         """Entities to be judged. Without an entry: those that are in the area and too old to be let in."""
@@ -345,10 +347,10 @@ class Witness:
             gone = GONE | PARTED | WITHHELD if flags & (GONE | PARTED) else 0
             self.sent.set_flags(other.id, (flags | flag) & ~gone)
             self._judge_later(other.id)
-        if flags < 0 or flags & (GONE | PARTED):
+        if self._has_hooks and (flags < 0 or flags & (GONE | PARTED)):
             self._interests.call(self.body, "on_entered_aoi", other.view)
 
     def _let_go(self, entity: int, flags: int) -> None:
         self.sent.set_flags(entity, flags & ~(IN_AREA | MANUAL | PARTED) | GONE)
-        if not flags & PARTED:
+        if self._has_hooks and not flags & PARTED:
             self._interests.call(self.body, "on_left_aoi", entity)
