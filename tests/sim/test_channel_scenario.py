@@ -40,14 +40,16 @@ def test_the_same_seed_gives_the_same_trace_in_another_process():
         "from terrazzo.sim.trace import Keep\n"
         "print(*(run(Order('channel', seed), Keep.HASH).digest for seed in (3, 19)))\n"
     )
-    digests = set()
-    for hash_seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        done = subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    others = [
+        subprocess.Popen(
+            [sys.executable, "-c", script], env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            stdout=subprocess.PIPE, text=True,
         )
-        digests.add(done.stdout.strip())
+        for hash_seed in ("1", "2")
+    ]  # fmt: skip
     here = " ".join(run(Order("channel", seed), Keep.HASH).digest for seed in (3, 19))
+    digests = {other.communicate()[0].strip() for other in others}
+    assert [other.returncode for other in others] == [0, 0]
     assert digests == {here}
 
 
