@@ -160,17 +160,19 @@ def step(clients, share, **others):
 
 
 def test_report_has_no_number_of_clients_when_the_line_does_not_rise():
-    assert "clients_per_core" not in report([step(1, 0.2), step(2, 0.1)], [])["figures"]
+    assert "clients_per_core" not in report([step(1, 0.2), step(2, 0.1)], [], "no loop")["figures"]
 
 
 def test_report_leaves_out_what_was_not_measured():
-    figures = report([step(100, 0.1)], [])["figures"]
+    figures = report([step(100, 0.1)], [], "no loop")["figures"]
     assert set(figures) == {"clients_per_core", "datagrams_per_client_tick", "lost"}
-    figures = report([step(100, 0.1), step(200, 0.2, lost=2, moves_lost=1)], [step(10, 0.1)])["figures"]
+    largest = step(200, 0.2, lost=2, moves_lost=1, datagrams_up=1.0, datagrams_down=1.0)
+    figures = report([step(100, 0.1), largest], [step(10, 0.1)], 40_000.0)["figures"]
     assert figures["kib_per_client"] == pytest.approx(30)
     assert figures["clients_per_core"] == 800
     assert figures["ws_clients_per_core"] == 80
     assert figures["lost"] == 3
+    assert figures["limit_ratio"] == pytest.approx(0.5)
 
 
 def test_a_small_run_with_real_processes_loses_nothing():

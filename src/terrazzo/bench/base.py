@@ -11,7 +11,9 @@ client-ticks a second / 10. `clients_per_core` is where this line reaches SHARE 
 BaseApp uses that much; where the machine's cores are too few for this, at the largest number that it can serve.
 
 `lost` counts messages of the stand-in that did not reach their client, and moves that did not reach the BaseApp; both
-are counted from one end to the other, whatever the channel between them sent again.
+are counted from one end to the other, whatever the channel between them sent again. `limit_ratio` compares the packets
+a processor second of the BaseApp, in its largest step, with those of a bare compiled loop that receives, opens, seals
+and sends as many packets of the same size in the same run.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import msgspec
 
 from terrazzo._speed import COMPILED
 from terrazzo.bench.base_stage import TICK_HZ, Fit, Say, Stage, Step, TooMany, fit, staged
+from terrazzo.bench.session_limit import Bare, build
+from terrazzo.wire.client.limits import OVERHEAD_BYTES
 
 SHARE = 0.8
 """Of a core: 20 % head-room."""
@@ -31,6 +35,9 @@ STEPS_MAX = 5
 CORES_SHARE = 0.9
 """Of all cores of the machine that all processes of the benchmark together may use."""
 GROWTH_MAX = 4.0
+BARE_CLIENTS = 2000
+BARE_TICKS = 20
+"""The best of so many counts for the bare loop."""
 BEHIND = 0.95
 """The steps end when a smaller share of the clients than this is served in time: the machine has no more to give."""
 
@@ -47,10 +54,28 @@ async def measure(
         if ws_clients:
             await _climb_ws(stage, ws_clients)
             over_ws = stage.take_steps()
-    return report(over_udp, over_ws)
+    return report(over_udp, over_ws, bare_packets_per_cpu_s(over_udp[-1]))
 
 
-def report(over_udp: list[Step], over_ws: list[Step]) -> dict[str, Any]:
+def bare_packets_per_cpu_s(step: Step) -> float | str:
+    """The packets a processor second of the bare compiled loop (`session_limit.py`), with packets as large as those of
+    this step and as many clients, up to BARE_CLIENTS; or why there is no such loop here."""
+    library = build()
+    if isinstance(library, str):
+        return library
+    count = min(step.clients, BARE_CLIENTS)
+    try:
+        bare = Bare(library, count, round(step.bytes_up) + OVERHEAD_BYTES, round(step.bytes_down) + OVERHEAD_BYTES)
+    except ValueError as problem:
+        return str(problem)
+    try:
+        bare.tick()
+        return 2 * count / min(bare.tick() for _ in range(BARE_TICKS))
+    finally:
+        bare.close()
+
+
+def report(over_udp: list[Step], over_ws: list[Step], bare: float | str) -> dict[str, Any]:
     """The figures of these steps. A figure that was not measured is not there."""
     line, last = _line(over_udp), over_udp[-1]
     figures: dict[str, Any] = {
@@ -62,7 +87,9 @@ def report(over_udp: list[Step], over_ws: list[Step]) -> dict[str, Any]:
         figures["kib_per_client"] = fit([(step.clients, step.base_kib) for step in over_udp]).slope
     if over_ws:
         figures |= _sustained("ws_clients_per_core", _line(over_ws))
-    packets = last.clients_served * TICK_HZ * (last.datagrams_up + last.datagrams_down)
+    packets_per_cpu_s = last.clients_served * TICK_HZ * (last.datagrams_up + last.datagrams_down) / last.base_share
+    if not isinstance(bare, str):
+        figures["limit_ratio"] = packets_per_cpu_s / bare
     return {
         "bench": "base",
         "compiled": COMPILED,
@@ -73,7 +100,8 @@ def report(over_udp: list[Step], over_ws: list[Step]) -> dict[str, Any]:
             "microseconds_per_client_and_tick": 1e6 * line.slope / TICK_HZ,
             "largest_share_measured": max(step.base_share for step in over_udp),
         },
-        "packets_per_cpu_s": packets / last.base_share,
+        "packets_per_cpu_s": packets_per_cpu_s,
+        "bare_packets_per_cpu_s": bare,
         **{f"step {step.clients}": msgspec.structs.asdict(step) for step in over_udp},
         **{f"WebSocket step {step.clients}": msgspec.structs.asdict(step) for step in over_ws},
     }
@@ -117,4 +145,4 @@ def _next(steps: list[Step], clients: int, cores: float) -> int:
 async def _climb_ws(stage: Stage, clients: int) -> None:
     for share in (0.5, 1.0):
         await stage.add(round(clients * share) - stage.count, is_udp=False)
-        await stage.measure()
+        await stage.measure(is_udp=False)

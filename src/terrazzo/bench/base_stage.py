@@ -57,6 +57,8 @@ class Step(msgspec.Struct):
     datagrams_up: float
     """For each client and tick. Over WebSocket neither is counted."""
     datagrams_down: float
+    bytes_up: float
+    """Of a packet's body, on average."""
     bytes_down: float
     packets_missed: int
     resent_bytes: int
@@ -111,6 +113,10 @@ class _Patience:
         if now > min(self._began_at + COME_IN_S, self._newest_at + PATIENCE_S):
             seconds = now - self._began_at
             raise TooMany(f"{walking} of {count} clients are in after {seconds:.0f} s: {why or 'no answer'}")
+
+
+def _mean(rates: Rates, total: Callable[[Sample], int], count: Callable[[Sample], int]) -> float:
+    return rates.total(total) / max(rates.total(count), 1)
 
 
 class Stage:
@@ -173,9 +179,9 @@ class Stage:
             await asyncio.sleep(0.2)
         return jobs.pids[0]
 
-    async def measure(self) -> Step:
+    async def measure(self, *, is_udp: bool = True) -> Step:
         """The present clients for a while."""
-        await asyncio.sleep(SETTLE_S)
+        await asyncio.sleep(min(SETTLE_S, self._seconds))
         for crowd in self._crowds:
             crowd.take_gaps()
         before, samples, used, at = self.totals(), self._samples(), used_s(self.base_pid), time.monotonic()
@@ -196,7 +202,8 @@ class Stage:
             base_kib=resident_kib(self.base_pid),
             datagrams_up=rates.per_s(lambda each: each.tally.packets_sent) / ticks_s,
             datagrams_down=rates.per_s(lambda each: each.tally.packets_received) / ticks_s,
-            bytes_down=rates.per_s(lambda each: each.tally.bytes_received) / ticks_s,
+            bytes_up=_mean(rates, lambda each: each.tally.bytes_sent, lambda each: each.tally.packets_sent),
+            bytes_down=_mean(rates, lambda each: each.tally.bytes_received, lambda each: each.tally.packets_received),
             packets_missed=rates.total(lambda each: each.tally.packets_missed),
             resent_bytes=rates.total(lambda each: each.tally.resent_bytes),
             gaps=rates.total(lambda each: each.tally.gaps),
@@ -204,7 +211,7 @@ class Stage:
             gap_p50_ms=percentile(gaps, 0.5),
             gap_p99_ms=percentile(gaps, 0.99),
             round_trip_p50_ms=trips[len(trips) // 2] if trips else None,
-            lost=await self._count_lost(),
+            lost=await self._count_lost() if is_udp else 0,
             out=sum(each.out for each in then),
         )
         self._steps.append(step)

@@ -63,7 +63,7 @@ def _microseconds(line: Fit) -> float:
 
 async def _look(stage: Stage, pids: list[int], seconds: float) -> tuple[float, float]:
     """Clients that are served, and what all their processes use of a core."""
-    await asyncio.sleep(SETTLE_S)
+    await asyncio.sleep(min(SETTLE_S, seconds))
     before, used, at = stage.totals(), sum(map(used_s, pids)), time.monotonic()
     await asyncio.sleep(seconds)
     after = stage.totals()
