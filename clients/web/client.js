@@ -27,7 +27,8 @@ export class Client {
   #closingSentence = null; // the sentence for onClosed, if leave() or LOGGED_OFF has set one
   #isAnswerQueued = false;
   #isMoveUnsent = false;
-  #moveSentAt = 0;
+  #moveSentAt = -Infinity;
+  #moveTimer = null; // until the next place may be sent
   #tickTimer = null;
   #now;
   #resolveLogin = () => {}; // ends the wait of login()
@@ -94,8 +95,9 @@ export class Client {
   }
 
   /**
-   * Moves the player at once; the client sends the latest place to the server once per tick. Returns false, and does
-   * nothing, while the player has no body or rides on another entity.
+   * Moves the player at once. The client sends the place to the server at once, or as soon as a tick has passed since it
+   * sent the last one; then it sends the latest. Returns false, and does nothing, while the player has no body or rides on
+   * another entity.
    */
   move(x, z, yaw = 0, y = this.player?.position[1] ?? 0, { pitch = 0, roll = 0 } = {}) {
     const isPlace = [x, y, z, yaw, pitch, roll].every((each) => Number.isFinite(Math.fround(each)));
@@ -103,6 +105,9 @@ export class Client {
     if (!this.hasBody || this.player.ride) return false;
     this.#view.moveOwn([x, y, z], [yaw, pitch, roll]);
     this.#isMoveUnsent = true;
+    const wait = this.#moveSentAt + TICK_MS - this.#now();
+    if (wait <= 0) this.#sendMove();
+    else this.#moveTimer ??= setTimeout(() => this.#sendMove(), wait);
     return true;
   }
 
@@ -192,9 +197,17 @@ export class Client {
     return this.#channel.send(message, { reliable });
   }
 
-  /** Sends the player's place. MOVE is unreliable, so it repeats. A place from the server replaces an unsent one. */
+  /** MOVE is unreliable, so it repeats. */
   #tick() {
-    if (!this.hasBody || !(this.#isMoveUnsent || this.#now() >= this.#moveSentAt + MOVE_REPEAT_MS)) return;
+    if (this.#now() >= this.#moveSentAt + MOVE_REPEAT_MS) this.#isMoveUnsent = true;
+    if (this.#moveTimer === null) this.#sendMove();
+  }
+
+  /** Sends the player's place, if it is not sent yet. A place from the server replaces an unsent one. */
+  #sendMove() {
+    clearTimeout(this.#moveTimer);
+    this.#moveTimer = null;
+    if (!this.hasBody || !this.#isMoveUnsent) return;
     this.#isMoveUnsent = false;
     this.#moveSentAt = this.#now();
     const writer = new Writer().u8(TO_SERVER.MOVE);
@@ -205,6 +218,7 @@ export class Client {
   #stop(sentence, mayReturn) {
     clearInterval(this.#tickTimer);
     clearTimeout(this.#leaveTimer);
+    clearTimeout(this.#moveTimer);
     this.#resolveLeft();
     this.#events.onClosed(sentence, mayReturn);
   }

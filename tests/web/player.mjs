@@ -128,6 +128,7 @@ const COMMANDS = {
   heard: ({ id }) => tell({ event: "heard", heard: parts.get(id)?.heard ?? null }),
   methods: ({ id }) => tell({ event: "methods", cell: Object.keys(find(id).cell), base: Object.keys(find(id).base) }),
   move: ({ x, z, yaw }) => tell({ event: "sent", sent: client.move(x, z, yaw) }),
+  moves: ({ places }) => places.forEach(([x, z]) => client.move(x, z)),
   leave: () => client.leave().then(() => tell({ event: "left" })),
   quit: () => process.exit(0),
 };

@@ -151,6 +151,14 @@ def test_moves_reach_the_server(page):
     page.until(lambda: page.cluster.heard.count(move) >= 1)
 
 
+def test_of_moves_within_a_tick_the_server_gets_the_latest_and_none_in_between(page):
+    page.enter()
+    page.tell("moves", places=[[7, 9], [8, 9], [9, 9]])
+    between, latest = (struct.pack("<B6f", ToServer.MOVE, x, 2.0, 9.0, 0.0, 0.0, 0.0) for x in (8.0, 9.0))
+    page.until(lambda: latest in page.cluster.heard)
+    assert between not in page.cluster.heard
+
+
 def test_page_releases_all_others_when_its_body_changes_space(page):
     page.enter()
     for _ in range(3):
