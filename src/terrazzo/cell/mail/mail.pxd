@@ -3,6 +3,7 @@
 
 cdef class Mail:
     cdef object _core
+    cdef object _switchboard
     cdef object _clients
     cdef object _scheduler
     cdef object _teleports

@@ -52,19 +52,18 @@ class Mail:
 
     def __init__(self, core: Core, clients: Clients, scheduler: ClientScheduler, teleports: Teleports) -> None:
         self._core = core
+        self._switchboard = core.switchboard
         self._clients = clients
         self._scheduler = scheduler
         self._teleports = teleports
 
     def take(self, real: Real) -> None:
         """Everything that has come for this real."""
-        letters = self._core.switchboard.taking(real.body.part)
-        while not real.is_destroyed:
-            letter = next(letters, None)
-            if letter is None:
-                break
-            source, payload = letter
+        letters = () if real.is_destroyed else self._switchboard.taking(real.body.part)
+        for source, payload in letters:
             self._read(real, source, REGISTRY.decode_nested(payload))
+            if real.is_destroyed:
+                return
 
     def _read(self, real: Real, source: PartId, message: object) -> None:
         if type(message) is ClientWants and source == real.body.base_part:  # by far the most

@@ -20,8 +20,10 @@ class Letters:
         self._registry = registry
         self._box = box
         self._now = now
-        self._left = 0 if box is None else len(box.inbox)
-        self._was_full = box is not None and box.is_full(registry.limits)
+        self._left, self._was_full = 0, False
+        if self._box is not None:
+            self._left = len(self._box.inbox)
+            self._was_full = self._box.is_full(self._registry.limits)
 
     def __iter__(self) -> Letters:
         return self
