@@ -91,5 +91,5 @@ def test_second_login_is_refused_once_when_the_store_fails_to_read_the_entity(mo
     assert REGISTRY.decode_nested(asked.item) == TakeOver(77)
     office.app.on_message(BASE, Reply(asked.number, REGISTRY.encode(TakenOver(is_going))))
     office.ticks(3)
-    assert (len(office.app.log_ons), office.app.log_ons._claiming) == (0, {})
+    assert (len(office.app.log_ons), office.app.log_ons.claiming) == (0, {})
     assert office.placements() == []

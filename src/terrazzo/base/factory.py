@@ -11,6 +11,7 @@ Locate that follows its CreateProxy on the same link finds it. LoggedOff is repe
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import partial
 
 from terrazzo.base.api import Base, Proxy
@@ -66,6 +67,11 @@ class BaseFactory:
         self._schema = services.game.schema
         self._classes = {each.name: base_class(services.game, each) for each in self._schema.entities}
         self._stored: set[tuple[int, int]] = set()  # type and dbid of each stored entity that has a base here
+
+    @property
+    def stored(self) -> Set[tuple[int, int]]:
+        """Type and dbid of each stored entity that was loaded here."""
+        return self._stored
 
     def close(self) -> None:
         """The server stops: no more bases are created."""

@@ -9,7 +9,7 @@ and uses no id.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from terrazzo.base.services import Services
 from terrazzo.wire.ids import AppKind, EntityId
@@ -38,6 +38,11 @@ class IdStock:
 
     def __len__(self) -> int:
         return sum(count for _, count in self._runs)
+
+    @property
+    def runs(self) -> Sequence[tuple[int, int]]:
+        """The runs of free ids: the first of each, and how many."""
+        return self._runs
 
     @property
     def waiting(self) -> int:

@@ -10,7 +10,7 @@ The driver moves the datagrams of the endpoints. What fails for one proxy is con
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Mapping, Sequence
 from typing import Protocol
 
 from terrazzo.base.client_batch import ClientBatch
@@ -62,6 +62,14 @@ class Sessions:
 
     def __len__(self) -> int:
         return len(self._proxies)
+
+    def items(self) -> ItemsView[SessionKey, ProxyEntity]:
+        """Each session and its proxy."""
+        return self._proxies.items()
+
+    def proxy_of(self, key: SessionKey) -> ProxyEntity | None:
+        """The proxy of a session."""
+        return self._proxies.get(key)
 
     def forget(self, key: SessionKey) -> None:
         """The proxy has ended its session."""

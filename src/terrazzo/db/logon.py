@@ -97,16 +97,16 @@ class LogOns:
         self._player = player
         self._allow_new_players = allow_new_players
         self._limits = limits
-        self._in_work: dict[tuple[str, bool], Attempt] = {}
-        self._claiming: dict[int, Attempt] = {}
+        self.in_work: dict[tuple[str, bool], Attempt] = {}
+        self.claiming: dict[int, Attempt] = {}
         """By dbid, from CLAIMING to the end of PLACING."""
-        self._yielding: dict[int, Attempt] = {}
+        self.yielding: dict[int, Attempt] = {}
         """By dbid, the attempts in YIELDING."""
         self._list_at: float | None = None
         self.doubts = Doubts(host, requests, self._clear, self._settle)
 
     def __len__(self) -> int:
-        return len(self._in_work)
+        return len(self.in_work)
 
     # Called by the app.
 
@@ -115,20 +115,20 @@ class LogOns:
         message = question.message
         assert isinstance(message, LogOn)
         attempt = Attempt(question, message.name, message.password, message.address, message.is_known)
-        in_work = sum(each.is_known is attempt.is_known for each in self._in_work.values())
+        in_work = sum(each.is_known is attempt.is_known for each in self.in_work.values())
         if self.manager is None:
             self._refuse(attempt, LogOnRefusal.NOT_READY)
-        elif attempt.key in self._in_work:
+        elif attempt.key in self.in_work:
             self._refuse(attempt, LogOnRefusal.LOGGING_ON)
         elif in_work >= (self._limits.known_max if attempt.is_known else self._limits.in_work_max):
             self._refuse(attempt, LogOnRefusal.TOO_MANY)
         else:
-            self._in_work[attempt.key] = attempt
+            self.in_work[attempt.key] = attempt
             self._submit(attempt, FindAccount(attempt.name), self._found)
 
     def on_logged_off(self, question: Question, message: LoggedOff) -> None:
         """A BaseApp reports that a proxy has ended."""
-        claiming = self._claiming.get(message.dbid)
+        claiming = self.claiming.get(message.dbid)
         if claiming is not None and claiming.entity == message.entity:
             claiming.is_gone = True
         self._store.submit(
@@ -161,7 +161,7 @@ class LogOns:
 
     def on_link_lost(self, peer: AppId) -> None:
         """The attempts of this LoginApp are abandoned: their answers cannot be sent."""
-        for attempt in self._in_work.values():
+        for attempt in self.in_work.values():
             if attempt.question.source == peer:
                 attempt.is_abandoned = True
 
@@ -170,7 +170,7 @@ class LogOns:
         self.doubts.on_tick(self.manager)
         if self._list_at is not None and self._host.now >= self._list_at:
             self.doubt_all()
-        late = [each for each in self._yielding.items() if self._host.now >= (each[1].yields_until or 0.0)]
+        late = [each for each in self.yielding.items() if self._host.now >= (each[1].yields_until or 0.0)]
         for _, attempt in late:
             self._step(attempt, LogOnEvent.YIELD_TIMEOUT)
 
@@ -247,10 +247,10 @@ class LogOns:
         _, _, type_name, dbid = attempt.account
         if type_name not in self._schema.by_name:
             self._step(attempt, LogOnEvent.NO_TYPE, type_name)
-        elif dbid in self._claiming or dbid in self._yielding:
+        elif dbid in self.claiming or dbid in self.yielding:
             self._step(attempt, LogOnEvent.CONTESTED)
         else:
-            self._claiming[dbid] = attempt
+            self.claiming[dbid] = attempt
             self._submit(attempt, AddLogOn(dbid), self._claimed)
             self._submit(attempt, LoadEntity(type_name, dbid), self._loaded)
 
@@ -260,7 +260,7 @@ class LogOns:
             attempt.entity = entity
             self._step(attempt, LogOnEvent.CLAIMED)
             return
-        del self._claiming[dbid]
+        del self.claiming[dbid]
         base_app = self.base_apps.get(index)
         if attempt.yields_until is not None:
             self._step(attempt, LogOnEvent.STILL_HELD, dbid)
@@ -270,7 +270,7 @@ class LogOns:
             self._step(attempt, LogOnEvent.HELD, base_app, entity)
 
     def _wait(self, attempt: Attempt, dbid: int) -> None:
-        self._yielding[dbid] = attempt
+        self.yielding[dbid] = attempt
 
     def _ask_client(self, attempt: Attempt, base_app: AppId, entity: int) -> None:
         self._requests.ask(
@@ -320,7 +320,7 @@ class LogOns:
             self._host.log("unexpected answer", kind=type(answer).__name__, to="PlaceProxy")
             self._not_placed(attempt, dbid, Failure.TIMEOUT, "")
             return
-        del self._claiming[dbid]
+        del self.claiming[dbid]
         attempt.entity = 0  # from now on the record ends with the proxy
         if attempt.is_gone:
             self._step(attempt, LogOnEvent.LEFT)
@@ -347,7 +347,7 @@ class LogOns:
     def _doubt_placement(self, attempt: Attempt, why: str) -> None:
         assert attempt.account is not None
         dbid = attempt.account.dbid
-        del self._claiming[dbid]
+        del self.claiming[dbid]
         self.doubts.add(dbid, attempt.entity)
         attempt.entity = 0
 
@@ -358,7 +358,7 @@ class LogOns:
             self._step(attempt, LogOnEvent.LEFT)
 
     def _answer(self, attempt: Attempt, dbid: int, base_app: int, reply: LoggedOn) -> None:
-        del self._in_work[attempt.key]
+        del self.in_work[attempt.key]
         self.players[dbid] = Player(attempt.name, reply.entity, base_app)
         self._host.log("logged on", name=attempt.name, entity=reply.entity, address=attempt.address)
         if not attempt.is_abandoned:
@@ -376,7 +376,7 @@ class LogOns:
         self._store.submit(operation, done, lambda reason: self._store_failed(attempt, reason))
 
     def _is_in_work(self, attempt: Attempt) -> bool:
-        return self._in_work.get(attempt.key) is attempt
+        return self.in_work.get(attempt.key) is attempt
 
     def _store_failed(self, attempt: Attempt, reason: str) -> None:
         self._host.log("store failed", reason=reason, name=attempt.name)
@@ -384,9 +384,9 @@ class LogOns:
             self._step(attempt, LogOnEvent.STORE_FAILED)
 
     def _end(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
-        del self._in_work[attempt.key]
+        del self.in_work[attempt.key]
         if attempt.account is not None:
-            for waiting in (self._claiming, self._yielding):
+            for waiting in (self.claiming, self.yielding):
                 if waiting.get(attempt.account.dbid) is attempt:
                     del waiting[attempt.account.dbid]
             if attempt.entity:
@@ -427,7 +427,7 @@ class LogOns:
         player = self.players.get(dbid)
         if player is not None and player.entity == entity:
             del self.players[dbid]
-        yielding = self._yielding.pop(dbid, None)
+        yielding = self.yielding.pop(dbid, None)
         if yielding is not None:
             self._step(yielding, LogOnEvent.CLEARED)
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -136,6 +136,16 @@ class LoginApp(ClusterApp):
             for why, count in self.refused.items()
         ]
         return super().refused_clients() + own
+
+    @property
+    def waiting_sessions(self) -> Set[Session]:
+        """The sessions that have sent nothing yet."""
+        return self._waiting.keys()
+
+    @property
+    def asking_sessions(self) -> Set[Session]:
+        """The sessions with a request in work."""
+        return self._asked.keys()
 
     # App.
 

@@ -177,6 +177,15 @@ class BaseAppMgr(ClusterApp):
         while self._waiting:
             self._place(self._waiting.popleft())
 
+    def asked_by_app(self) -> dict[AppId, int]:
+        """How many proxies each BaseApp was asked for and has not answered."""
+        return {app: known.asked for app, known in self._apps.items()}
+
+    @property
+    def unanswered(self) -> int:
+        """The number of placements that a BaseApp was asked for."""
+        return len(self._asked)
+
     # BaseApps that join and report.
 
     def _on_baseapp_ready(self, source: AppId, message: BaseAppReady) -> None:

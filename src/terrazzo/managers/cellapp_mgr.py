@@ -27,7 +27,7 @@ The rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum
 from math import isfinite
 from typing import Any
@@ -115,6 +115,15 @@ class CellAppMgr(ClusterApp):
 
     def on_turn(self) -> None:
         """See TakesTurns: answers leave at once."""
+
+    @property
+    def spaces(self) -> Collection[SpaceState]:
+        """The spaces of the game."""
+        return self._spaces.values()
+
+    def has_joined(self, app: AppId) -> bool:
+        """Whether this CellApp has joined, even if its link is lost now."""
+        return app in self._apps
 
     # CellApps that join or are lost.
 

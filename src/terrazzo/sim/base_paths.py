@@ -194,7 +194,7 @@ def _watch_log_ons(watch: Watch) -> None:
         before(own, attempt, why, detail)
 
     def on_logged_off(before: Any, own: LogOns, question: Any, message: LoggedOff) -> None:
-        take("log-on", "logged off while one is claimed" if message.dbid in own._claiming else "logged off")
+        take("log-on", "logged off while one is claimed" if message.dbid in own.claiming else "logged off")
         before(own, question, message)
 
     def forget(before: Any, own: Doubts, entity: int) -> None:

@@ -53,6 +53,9 @@ class Mutation:
     """Called with each app when it starts."""
     scenario: str = "channel"
     """The scenario that catches it."""
+    is_validated: bool = False
+    """Whether the apps' own invariants are checked (`validation.py`). For most mutations they are not, since each
+    mutation tests the judge of a promise, and a broken invariant would end the world before that judge looks."""
 
 
 # The entity channel.
@@ -386,7 +389,7 @@ MUTATIONS: dict[str, Mutation] = {
 def mutation_of(name: str | None, scenario: str | None = None) -> Mutation:
     """The mutation of that name, if it is for that scenario; one that changes nothing for None."""
     if name is None:
-        return Mutation()
+        return Mutation(is_validated=True)
     known = {each: made for each, made in MUTATIONS.items() if scenario in (None, made.scenario)}
     if name not in known:
         whose = "" if scenario is None else f" for the {scenario} scenario"

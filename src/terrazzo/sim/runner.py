@@ -15,9 +15,11 @@ from dataclasses import dataclass, field, replace
 from terrazzo.sim.coverage import all_paths, counted
 from terrazzo.sim.faults import Fault
 from terrazzo.sim.limits import narrowed
+from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenario import build_scenario
 from terrazzo.sim.trace import Keep
+from terrazzo.sim.validation import Validation
 from terrazzo.sim.world import FaultLevel, World
 
 REST_S = 60.0
@@ -106,6 +108,9 @@ def run(order: Order, keep: Keep = Keep.OFF) -> Outcome:
 
 def _play(order: Order, world: World, faults: list[Fault]) -> None:
     """Plays a world to its end; raises Broken."""
+    validation = Validation()
+    if mutation_of(order.mutation).is_validated:
+        world.after_tick = validation.after_tick
     scenario = build_scenario(order.scenario, world, order.mutation)
     duration_s = order.duration_s if order.duration_s is not None else scenario.duration_s
     drawn = scenario.plan.draw(world.rng, order.level, duration_s)
@@ -121,6 +126,8 @@ def _play(order: Order, world: World, faults: list[Fault]) -> None:
             what = f"not at rest after {REST_S:g} s of peace: {unrest.what}"
             raise Broken("liveness", what, *unrest.about)
         world.clock.run_until(world.clock.now + REST_STEP_S)
+    if world.after_tick is not None:
+        validation.at_rest((each.id, each.app) for each in world.processes.values() if each.app is not None)
 
 
 def shrink(order: Order) -> Order:

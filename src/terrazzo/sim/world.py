@@ -131,6 +131,8 @@ class Process:
             return
         self._links.on_tick()
         self._stepped()
+        if self._world.after_tick is not None and self.app is not None:
+            self._world.after_tick(self.id, self.app)
         if not self._end_if_fenced():
             self._world.clock.after(self._tick_s, self._tick, id)
 
@@ -247,6 +249,8 @@ class World:
         """When the last fault of the run is over."""
         self.on_log: Callable[[str, str, dict[str, object]], None] | None = None
         """Called with what the processes log: where, what, and the facts."""
+        self.after_tick: Callable[[AppId, App], None] | None = None
+        """Called after each tick of each app (`validation.py`)."""
 
     def rng(self, name: str) -> Random:
         """A stream of randomness of its own for each purpose, so that one does not disturb another."""

@@ -209,6 +209,10 @@ class Interests:
         self._watchers.setdefault(body.space, {})[interest] = watcher
         return interest
 
+    def is_watcher(self, watcher: Watcher, space: Space, interest: int) -> bool:
+        """Whether the events of this interest come to the watcher."""
+        return self._watchers.get(space, {}).get(interest) is watcher
+
     def unwatch(self, watcher: Watcher, space: Space, interest: int) -> None:
         """No more events."""
         space.area.unwatch(interest)

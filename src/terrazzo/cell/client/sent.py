@@ -137,6 +137,10 @@ class ClientRecord:
         flags = self.sight.flags(entity)
         return flags >= 0 and bool(flags & DESCRIBED)
 
+    def is_due(self, entity: int) -> bool:
+        """Whether an update is to announce, describe or end it, when there is room."""
+        return entity in self._undescribed or entity in self._ends
+
     def may_enter(self, other: Body) -> bool:
         """Whether a body is as new as what the client has seen of it before."""
         known = self.left.get(other.id)

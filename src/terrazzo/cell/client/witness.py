@@ -120,6 +120,15 @@ class Witness:
         """It watches nothing any more."""
         self._interests.unwatch(self, self.body.space, self._interest)
 
+    @property
+    def is_watching(self) -> bool:
+        """Whether the events of its area come to it."""
+        return self._interests.is_watcher(self, self.body.space, self._interest)
+
+    def awaits(self, entity: int) -> bool:
+        """Whether it looks at the entity again with the next judging."""
+        return entity in self._unjudged
+
     def pack(self) -> PackedWitness:
         """At rest; right after an update, so that nothing is pending and no entity is about to go."""
         sent = self.sent

@@ -1,0 +1,64 @@
+"""The invariants of a BaseApp, as they hold between two events.
+
+    each base       has not ended, and has its mailbox here; one that ends neither asks for a cell part nor has one that
+                    stays
+    each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
+    each session    belongs to a proxy that is registered here and has this session
+    each stored     entity that counts as loaded has a base here
+    each id         in the stock is no base's
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.proxy import Presence, ProxyEntity
+from terrazzo.wire.entity.validate import violations as switchboard_violations
+from terrazzo.wire.invariants import Share, Violation, Violations
+
+STAYING = (CellPartState.FINDING, CellPartState.CREATING, CellPartState.THERE)
+
+
+def violations(app: BaseApp, share: Share) -> Violations:
+    """The invariants of this BaseApp that do not hold."""
+    for id, base in app.bases.items():
+        if share.has(id):
+            for what in (*_base(app, id, base), *(_proxy(app, base) if isinstance(base, ProxyEntity) else ())):
+                yield Violation(id, f"{base} {what}")
+    for key, proxy in app.sessions.items():
+        if share.has(proxy.id):
+            if app.bases.get(proxy.id) is not proxy:
+                yield Violation(proxy.id, f"session {key} belongs to {proxy}, which is not registered")
+            elif proxy.session_key != key:
+                yield Violation(proxy.id, f"session {key} belongs to {proxy}, which has session {proxy.session_key}")
+    if share.is_first:
+        loaded = {(base.schema.type_id, base.data.dbid) for base in app.bases.values()}
+        for type_id, dbid in app.factory.stored - loaded:
+            yield Violation(0, f"the entity of type {type_id} with dbid {dbid} counts as loaded, and has no base")
+        for first, count in app.ids.runs:
+            taken = [id for id in app.bases if first <= id < first + count]
+            if taken:
+                yield Violation(taken[0], f"the id of {app.bases[taken[0]]} is in the stock of free ids")
+    yield from switchboard_violations(app.switchboard, share)
+
+
+def _base(app: BaseApp, id: int, base: BaseEntity) -> Iterator[str]:
+    if base.id != id:
+        yield f"is registered as entity {id}"
+    if base.life is Life.GONE:
+        yield "has ended, and is registered"
+    if not app.switchboard.is_here(base.part_id) or app.switchboard.is_ending(base.part_id):
+        yield "has no mailbox here"
+    if base.life is Life.LEAVING and base.cell.state in STAYING:
+        yield f"ends, and its cell part is {base.cell.state.value}"
+
+
+def _proxy(app: BaseApp, proxy: ProxyEntity) -> Iterator[str]:
+    has_session = app.sessions.proxy_of(proxy.session_key) is proxy
+    if proxy.presence in (Presence.ATTACHED, Presence.READY) and not has_session:
+        yield f"is {proxy.presence.value}, and has no session"
+    if proxy.presence in (Presence.WAITING, Presence.ABSENT) and has_session:
+        yield f"is {proxy.presence.value}, and has session {proxy.session_key}"
