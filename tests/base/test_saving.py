@@ -46,6 +46,7 @@ def test_a_first_save_that_is_tried_again_says_of_which_entity():
     town = Town()
     proxy, _ = town.attached()
     proxy.data.dbid = 0
+    town.is_forced = True
     asked: list[tuple[int, int]] = []
 
     def answer(request: Save) -> Message | None:
@@ -81,6 +82,7 @@ def test_a_new_entity_gets_its_number_in_the_database():
     town = Town()
     proxy, _ = town.attached(dbid=5)
     proxy.data.dbid = 0
+    town.is_forced = True
     proxy.part.save()
     town.settle()
     assert [each.dbid for each in town.told(Save)] == [0]

@@ -249,6 +249,7 @@ def test_real_that_comes_to_a_newcomer_has_no_ghost_on_a_cell_app_that_left_befo
     land.block(0, 1)
     assert land[0].offloads.offload(land.real(1), second)
     del land[1].spaces[1]  # as of a newcomer
+    land.is_forced = True
     land[1].former.apps.clear()
     land.plant("plain", 1, 2, stripes([land[0].me, second]), land[1])
     land.blocked.clear()

@@ -13,6 +13,7 @@ from terrazzo.db.store import Lane, StoreQueue
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import EntitySchema, Property, Schema
 from terrazzo.schema.types import INT32, UNICODE_STRING
+from terrazzo.sim.validation import violations_of
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
@@ -75,6 +76,7 @@ class Office:
         for lane in Lane if works else ():
             self.store.work(lane)
         self.app.on_tick()
+        assert [*violations_of(self.app)] == []
         for peer, bundles in self.app.outbox.drain():
             for bundle in bundles:
                 for item in REGISTRY.decode_bundle(bundle):

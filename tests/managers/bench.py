@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.sim.validation import violations_of
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
@@ -53,6 +54,7 @@ class Bench:
         """Time goes on; gives all that leaves. Requests and answers come as Asked and Answered."""
         self.host.now += seconds
         self.app.on_tick()
+        assert [*violations_of(self.app)] == []
         said: list[tuple[AppId, Message]] = []
         for peer, bundles in self.app.outbox.drain():
             for bundle in bundles:

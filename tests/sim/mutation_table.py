@@ -86,6 +86,24 @@ ROWS: dict[str, Row] = {
         ("hold-for-ever", "mend-slowly", "deaf-to-late-reals", "return-bare"), Row(REST, words="s at most")),
     "forget-loose": Row(REST, NONE),
     "fight-deaf-awaiting": Row(ANY, NONE),
+    **{name: Row(("invariant",), words=words) for name, words in {
+        "rest-used-alias": "and it rests",
+        "give-alias-twice": "for entities",
+        "await-nothing": "which is not here and not awaited",
+        "describe-nothing": "and no update looks at it",
+        "keep-all-copies": "is a real here, and a copy that left",
+        "share-a-bit": "has two ghosts under one bit",
+        "hold-what-follows": "and the step after that is held",
+        "begin-an-epoch-behind": "and its mailbox is of version",
+        "follow-itself": "is a ghost of this very app",
+        "keep-sessions": "belongs to",
+        "return-used-ids": "is in the stock of free ids",
+        "unload-late": "counts as loaded, and has no base",
+        "count-answers-as-asked": "count as asked for proxies",
+        "believe-in-versions-to-come": "and the newest is",
+        "keep-claims": "claims player",
+        "forget-places": "that is not registered with the place of the peer",
+    }.items()},
     "fight-keep-waiting": Row(("invariant",)),  # what waits for an entity that left goes on in its copy, which refuses
 }  # fmt: skip
 

@@ -1,11 +1,11 @@
 """The invariants of a BaseApp, as they hold between two events.
 
-    each base       has not ended, and has its mailbox here; one that ends neither asks for a cell part nor has one that
-                    stays
-    each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
-    each session    belongs to a proxy that is registered here and has this session
-    each stored     entity that counts as loaded has a base here
-    each id         in the stock is no base's
+each base       has not ended, and has its mailbox here; one that ends neither asks for a cell part nor has one that
+                stays
+each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
+each session    belongs to a proxy that is registered here and has this session
+each stored     entity that counts as loaded has a base here
+each id         in the stock is no base's
 """
 
 from __future__ import annotations

@@ -1,28 +1,28 @@
 """The invariants of a CellApp, as they hold between two events.
 
-    each body           is in its space, under its slot; a tombstone of it is not newer than it
-    each real           is this app's, has its mailbox here under its own epoch, and no kept copy beside it
-    each ghost          follows another app, and has no mailbox here (one whose real has arrived and waits has)
-    each kept offload   has an epoch above everything else that is here of its entity
-    each open step      is that of a real here
-    what is held        cannot be taken yet, and is about no real
-    each witness        is that of its real; its entries are in `witness_problems`
+each body           is in its space, under its slot; a tombstone of it is not newer than it
+each real           is this app's, has its mailbox here under its own epoch, and no kept copy beside it
+each ghost          follows another app, and has no mailbox here (one whose real has arrived and waits has)
+each kept offload   has an epoch above everything else that is here of its entity
+each open step      is that of a real here
+what is held        cannot be taken yet, and is about no real
+each witness        is that of its real; its entries are in `witness_problems`
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.clients import witness_of
-from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo.cell.client.entry_states import EntryState, state_of
 from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.validate import violations as switchboard_violations
-from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.ids import NEVER_HEARD, EntityId, Part, PartId
 from terrazzo.wire.invariants import Share, Violation, Violations
 
 
@@ -103,7 +103,8 @@ def _kept(app: CellApp, id: int) -> Iterator[str]:
     if kept.message.entity != id:
         yield f"has the kept copy of entity {kept.message.entity}"
     version = app.switchboard.version_heard(PartId(EntityId(id), Part.CELL))
-    if version < epoch or (body is not None and body.epoch < epoch):
+    is_known = version != NEVER_HEARD  # a place is forgotten after a while, a kept copy never
+    if (is_known and version < epoch) or (body is not None and body.epoch < epoch):
         yield f"left in epoch {epoch}, and its place is of version {version}"
 
 

@@ -1,9 +1,9 @@
 """The invariants of a DBApp, as they hold between two events.
 
-    each attempt in work        has not ended, and is under its own key
-    each claim of a player      belongs to an attempt in work that claims, loads or places; and each such attempt that
-                                has a proxy claimed has its claim
-    each attempt that yields    is listed so, with the time until which it waits; and no other
+each attempt in work        has not ended, and is under its own key
+each claim of a player      belongs to an attempt in work that claims, loads or places; and each such attempt that
+                            has a proxy claimed has its claim
+each attempt that yields    is listed so, with the time until which it waits; and no other
 """
 
 from __future__ import annotations

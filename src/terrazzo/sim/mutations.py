@@ -24,6 +24,7 @@ from terrazzo.sim.rare_mutations import RARE_MUTATIONS, RARE_SYNC_MUTATIONS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
 from terrazzo.sim.timer_mutations import TIMER_MUTATIONS
+from terrazzo.sim.validation_mutations import VALIDATION_MUTATIONS, ForgetsPlaces, keeps_claims
 from terrazzo.wire import client
 from terrazzo.wire.common import Hello, LinkRefusal
 from terrazzo.wire.entity.channel import Channel
@@ -379,6 +380,9 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in RARE_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in RARE_SYNC_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="seamless", is_validated=True) for name, harm in VALIDATION_MUTATIONS.items()},
+    "keep-claims": Mutation(app=keeps_claims, scenario="logins", is_validated=True),
+    "forget-places": Mutation(switchboard=ForgetsPlaces, is_validated=True),
     "fight-keep-waiting": Mutation(app=_keeps_waiting, scenario="fight"),
     "fight-wrong-answers": Mutation(app=_swaps_answers, scenario="fight"),
     "fight-deaf-awaiting": Mutation(app=_drops_answers, scenario="fight"),

@@ -28,7 +28,7 @@ from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.invariants import ALL, Share, Violations
 
-SHARES = 16
+SHARES = 4
 PROMISE = "invariant"
 
 Check = Callable[[Any, Share], Violations]

@@ -1,10 +1,10 @@
 """The invariants of a switchboard: mailboxes, channels and places refer to each other, and the streams add up.
 
-    each part here           has a place, which is this app with the version of the mailbox
-    each channel             is registered with the place of its peer, and with its mailbox
-    each outgoing stream     first ≤ sent ≤ next; its size is that of its buffer
-    each incoming stream     0 ≤ untaken ≤ expected; what is held comes after what is expected
-    each inbox               its size is that of its messages; one with messages is listed as mailed; an ending one is empty
+each part here           has a place, which is this app with the version of the mailbox
+each channel             is registered with the place of its peer, and with its mailbox
+each outgoing stream     first ≤ sent ≤ next; its size is that of its buffer
+each incoming stream     0 ≤ untaken ≤ expected; what is held comes after what is expected
+each inbox               its size is that of its messages; with messages it is listed as mailed; ending, it is empty
 """
 
 from __future__ import annotations
