@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
-from terrazzo.managers.cellapp_mgr import CellAppMgr, State
+from terrazzo.managers.cellapp_mgr import CellAppMgr, ManagerState
 from terrazzo.managers.spaces import SpaceState
 from terrazzo.wire.invariants import Share, Violation, Violations
 
@@ -30,7 +30,7 @@ def cellapp_mgr_violations(manager: CellAppMgr, share: Share) -> Violations:
 
 def _space(manager: CellAppMgr, space: SpaceState) -> Iterator[str]:
     if space.tree is None:
-        if manager.state is State.READY or space.members:
+        if manager.state is ManagerState.READY or space.members:
             yield "has no tree"
         return
     leaves = list(space.tree.leaves())
