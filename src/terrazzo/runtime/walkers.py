@@ -36,7 +36,7 @@ from terrazzo.wire.client.lane import Tally
 
 SOCKET_WALKERS = 1000
 SLICES = 10
-LOGGING_IN_MAX = 32
+LOGGING_IN_MAX = 16
 SAMPLE_S = 1.0
 LEAVE_S = 3.0
 HARD_END_S = 8.0
