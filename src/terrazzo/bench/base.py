@@ -132,7 +132,7 @@ async def _climb(stage: Stage, clients: int, cores: float) -> None:
 def _next(steps: list[Step], clients: int, cores: float) -> int:
     """How many clients the next step has; not more than the last one when there is none."""
     if clients:
-        return clients if steps else (clients + 1) // 2
+        return ((clients + 1) // 2, clients, 0)[min(len(steps), 2)]
     if not steps:
         return FIRST_STEP
     last = steps[-1]
