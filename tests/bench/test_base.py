@@ -166,7 +166,7 @@ def test_report_has_no_number_of_clients_when_the_line_does_not_rise():
 def test_report_leaves_out_what_was_not_measured():
     figures = report([step(100, 0.1)], [], "no loop")["figures"]
     assert set(figures) == {"clients_per_core", "datagrams_per_client_tick", "lost"}
-    largest = step(200, 0.2, lost=2, moves_lost=1, datagrams_up=1.0, datagrams_down=1.0)
+    largest = step(200, 0.2, lost=2, datagrams_dropped=1, datagrams_up=1.0, datagrams_down=1.0)
     figures = report([step(100, 0.1), largest], [step(10, 0.1)], 40_000.0)["figures"]
     assert figures["kib_per_client"] == pytest.approx(30)
     assert figures["clients_per_core"] == 800

@@ -10,8 +10,9 @@ sent. From the steps a straight line is fitted: share of a core = intercept + sl
 client-ticks a second / 10. `clients_per_core` is where this line reaches SHARE of a core. The steps end when the
 BaseApp uses that much; where the machine's cores are too few for this, at the largest number that it can serve.
 
-`lost` counts messages of the stand-in that did not reach their client, and moves that did not reach the BaseApp; both
-are counted from one end to the other, whatever the channel between them sent again. `limit_ratio` compares the packets
+`lost` counts messages of the stand-in that did not reach their client, from one end to the other, whatever the channel
+between them sent again; and datagrams of clients that the BaseApp's socket dropped. A move that a newer one replaces at
+the BaseApp is not lost (`moves_merged`). `limit_ratio` compares the packets
 a processor second of the BaseApp, in its largest step, with those of a bare compiled loop that receives, opens, seals
 and sends as many packets of the same size in the same run.
 """
@@ -81,7 +82,7 @@ def report(over_udp: list[Step], over_ws: list[Step], bare: float | str) -> dict
     figures: dict[str, Any] = {
         **_sustained("clients_per_core", line),
         "datagrams_per_client_tick": (last.datagrams_up + last.datagrams_down) / 2,
-        "lost": last.lost + sum(step.moves_lost for step in over_udp),
+        "lost": last.lost + sum(step.datagrams_dropped for step in over_udp),
     }
     if len(over_udp) > 1:
         figures["kib_per_client"] = fit([(step.clients, step.base_kib) for step in over_udp]).slope

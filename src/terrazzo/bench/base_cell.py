@@ -12,8 +12,7 @@ No entity lives here. Each cell part is a mailbox of the entity channel, and eac
                         `released` come back, a `describe` answers them), in the others a changed property
 
 The clients' moves are counted. The height of a move is the number that its client gave it; the number of its row is
-how many moves of this client have arrived at the BaseApp. Together they tell how many were lost on the way, and how
-many the BaseApp has merged with later ones.
+how many rows the BaseApp has made for this client. Their difference tells how many moves were merged with later ones.
 
 The totals are written into `stand-in.json` in the data folder twice a second (`Totals`), which the benchmark reads.
 While there is a file `stand-in.rest` beside it, nothing is sent: then what was sent is compared with what arrived.

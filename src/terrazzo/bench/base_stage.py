@@ -64,7 +64,10 @@ class Step(msgspec.Struct):
     bytes_down: float
     packets_missed: int
     resent_bytes: int
-    moves_lost: int
+    moves_merged: int
+    """Moves that a later one of the same client has replaced at the BaseApp, or that were lost on the way."""
+    datagrams_dropped: int
+    """By the BaseApp's socket, which was full."""
     lost: int
     """Of all messages that were sent since the first step, those that have not arrived. Over WebSocket: not counted."""
     gaps: int
@@ -117,6 +120,16 @@ class _Patience:
             raise TooMany(f"{walking} of {count} clients are in after {seconds:.0f} s: {why or 'no answer'}")
 
 
+def dropped_datagrams(port: int) -> int:
+    """How many datagrams the sockets of a UDP port of this machine have dropped, as Linux counts them."""
+    try:
+        lines = Path("/proc/net/udp").read_text().splitlines()[1:]
+    except OSError as problem:
+        raise UsageError(f"cannot read the dropped datagrams of port {port}: {problem}") from None
+    fields = [line.split() for line in lines]
+    return sum(int(each[-1]) for each in fields if int(each[1].rpartition(":")[2], 16) == port)
+
+
 def _mean(rates: Rates, total: Callable[[Sample], int], count: Callable[[Sample], int]) -> float:
     return rates.total(total) / max(rates.total(count), 1)
 
@@ -134,6 +147,7 @@ class Stage:
         self._crowds: list[Crowd] = []
         self._bots: list[tuple[BotJobs, asyncio.Task[None]]] = []
         self._pids = {app.name: app.pid for app in cluster.apps}
+        self._base_port = next(app.udp_port for app in cluster.apps if app.name == "base_app-0")
         self._count = 0
         self._number = 0
 
@@ -190,6 +204,7 @@ class Stage:
         await asyncio.sleep(min(SETTLE_S, self._seconds))
         for crowd in self._crowds:
             crowd.take_gaps()
+        dropped = dropped_datagrams(self._base_port)
         before, samples, used, at = self.totals(), self._samples(), used_s(self.base_pid), time.monotonic()
         await asyncio.sleep(self._seconds)
         after, then = self.totals(), self._samples()
@@ -213,10 +228,11 @@ class Stage:
             packets_missed=rates.total(lambda each: each.tally.packets_missed),
             resent_bytes=rates.total(lambda each: each.tally.resent_bytes),
             gaps=rates.total(lambda each: each.tally.gaps),
-            moves_lost=(after.moves_made - after.moves_arrived) - (before.moves_made - before.moves_arrived),
+            moves_merged=(after.moves_made - after.moves_arrived) - (before.moves_made - before.moves_arrived),
             gap_p50_ms=percentile(gaps, 0.5),
             gap_p99_ms=percentile(gaps, 0.99),
             round_trip_p50_ms=trips[len(trips) // 2] if trips else None,
+            datagrams_dropped=dropped_datagrams(self._base_port) - dropped,
             lost=await self._count_lost() if is_udp else 0,
             out=sum(each.out for each in then),
         )
@@ -233,11 +249,11 @@ class Stage:
         rest.touch()
         try:
             await asyncio.sleep(REST_S)
-            while not (totals := self.totals()).is_resting:
+            while not self.totals().is_resting:
                 await asyncio.sleep(0.1)
             for _ in range(RESTS_MAX):  # on a busy machine it takes longer until all has arrived
                 await asyncio.sleep(REST_S)
-                lost = totals.muted - sum(each.tally.muted + each.updates for each in self._samples())
+                lost = self.totals().muted - sum(each.tally.muted + each.updates for each in self._samples())
                 if not lost:
                     break
         finally:
