@@ -127,7 +127,7 @@ def test_client_that_loses_the_vehicle_gets_the_place_of_the_rider(land_of):
     land.step(30)
     check_seen(watcher)
     seen = watcher.view.others[RIDER]
-    seen.position = (0.0, 0.0, 0.0)  # as if it had worked that out from an old place
+    seen.put((0.0, 0.0, 0.0), seen.direction)  # as if it had worked that out from an old place
     land.do(WATCHER, lambda part: part.set_aoi_radius(30.0, 1.0))
     land.step(REFRESH + 6)  # an unreliable message comes before the leave, and is sent again
     assert SHIP not in watcher.view.others

@@ -104,7 +104,6 @@ UNREACHED = {
     "cell part: cancelled → none": "takes a CellApp that refuses a cell part which was taken down meanwhile",
     "session: attached → absent": "no client of these worlds goes silent before it is ready",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
-    "log-on: refused: one is under way": "no two clients of these worlds log on with one name",
 }
 """The transitions that no world takes so far, with the reason. The worlds are incomplete here, not the tables."""
 
