@@ -7,6 +7,7 @@ import pytest
 from terrazzo._speed import packet
 from terrazzo.wire.client import (
     CLIENT,
+    FORM,
     PLAIN,
     SERVER,
     WEBSOCKET,
@@ -271,6 +272,24 @@ def test_a_lost_challenge_is_asked_again(pair):
         pair.up.send(b"still here")
         pair.step(0.02)
     assert pair.down.path_proved
+
+
+@pytest.mark.parametrize("form", [PLAIN, FORM])
+def test_a_client_that_moves_and_acknowledges_nothing_fills_no_memory(form):
+    pair = EndpointPair(form=form).connect()
+    pair.run(0.2)
+    peer_of[pair.down] = pair.up
+    pair.down.send(b"kept until it arrives")
+    for turn in range(limits.FLIGHT_PACKETS_MAX + 200):
+        data = sealed(pair.down, bytes((packet.PING,)) * 12)
+        pair.server.on_datagram((HOME, AWAY)[turn % 2], data, pair.now)
+        pair.server.poll(pair.now)
+        pair.now += 0.01
+    assert len(pair.down.channel.recovery.in_flight) == limits.FLIGHT_PACKETS_MAX
+    assert pair.down.state is State.OPEN
+    pair.up.channel.next_number = pair.down.channel.acks.received.newest + 1
+    pair.run(5.0, lambda: bool(pair.at_client))
+    assert pair.at_client == [b"kept until it arrives"]
 
 
 @pytest.mark.parametrize("seed", range(6))

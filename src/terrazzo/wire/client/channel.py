@@ -369,7 +369,9 @@ class Channel:
             end = control[:1] == bytes((packet.END,))
             self._end_sent |= end
             self._probe = False
-            self.recovery.on_sent(Sent(self.next_number, now, spans, end))
+            given_up = self.recovery.on_sent(Sent(self.next_number, now, spans, end))
+            if given_up is not None:
+                self._send_again([given_up])
         return packet.encode_body(ack, control, outbox.stream, outbox.base, spans, messages)
 
     def _close_body(self, room: int) -> bytes | None:

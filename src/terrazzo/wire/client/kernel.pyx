@@ -70,6 +70,7 @@ cdef double WINDOW_INITIAL = limits.WINDOW_PACKETS_INITIAL
 cdef double WINDOW_MIN = limits.WINDOW_PACKETS_MIN
 cdef double WINDOW_MAX = limits.WINDOW_PACKETS_MAX
 cdef double WINDOW_CUT = limits.WINDOW_CUT
+cdef int FLIGHT_MAX = limits.FLIGHT_PACKETS_MAX
 cdef int64_t LOSS_PACKETS = limits.LOSS_PACKETS
 cdef double LOSS_DELAY_FACTOR = limits.LOSS_DELAY_FACTOR
 cdef double TIMER_STEP_S = limits.TIMER_STEP_S
@@ -1061,6 +1062,10 @@ cdef class Channel:
             return 0
         if self.resend_first == self.resend_stop:
             self.resend_first = self.resend_stop = 0
+        if self.resend_stop == self.resend_room and self.resend_first >= self.resend_room // 2 > 0:
+            self.resend_stop -= self.resend_first
+            memmove(self.resend, self.resend + self.resend_first, self.resend_stop * sizeof(Span))
+            self.resend_first = 0
         if self.resend_stop == self.resend_room:
             grown = <Span*>PyMem_Realloc(self.resend, max(8, 2 * self.resend_room) * sizeof(Span))
             if grown == NULL:
@@ -1325,6 +1330,7 @@ cdef class Channel:
     cdef int note_sent(self, double now, Span* carried, int count, bint end) except -1:
         """A packet that wants an acknowledgement, and has the number `next_number`."""
         cdef Sent* sent
+        cdef Sent given_up
         cdef int room, used
         if self.sent_stop == self.sent_room:
             used = self.sent_stop - self.sent_first
@@ -1355,6 +1361,13 @@ cdef class Channel:
         self.sent_stop += 1
         self.flying += 1
         self.flight_sent_at = now
+        if self.flying > FLIGHT_MAX:
+            given_up = self.sent[self.sent_first]
+            self.sent[self.sent_first].more = NULL  # it is the copy's now
+            self.forget_sent(&self.sent[self.sent_first])
+            self.trim_flight()
+            self.lost_count += 1
+            self.send_again(&given_up, 1)
         return 0
 
 

@@ -36,6 +36,8 @@ WINDOW_PACKETS_INITIAL = 32
 WINDOW_PACKETS_MIN = 16
 WINDOW_PACKETS_MAX = 8 * packet.ACK_BITS_BYTES_MAX
 WINDOW_CUT = 0.7
+# A challenge, a PING and a probe do not wait for the window. Beyond this many packets in flight the oldest is given up.
+FLIGHT_PACKETS_MAX = 4 * WINDOW_PACKETS_MAX
 
 # Evidence of loss, and the timers where there is none.
 LOSS_PACKETS = 3

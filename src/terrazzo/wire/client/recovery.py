@@ -78,10 +78,15 @@ class Recovery:
         """When a packet that has been overtaken will count as lost."""
         return self._loss_at
 
-    def on_sent(self, sent: Sent) -> None:
-        """A packet that wants to be acknowledged has gone out."""
+    def on_sent(self, sent: Sent) -> Sent | None:
+        """A packet that wants to be acknowledged has gone out. Gives the one that was given up for it: too many are in
+        flight with a peer that sends and acknowledges nothing."""
         self.in_flight[sent.number] = sent
         self._last_sent_at = sent.sent_at
+        if len(self.in_flight) <= limits.FLIGHT_PACKETS_MAX:
+            return None
+        self.lost += 1
+        return self.in_flight.pop(next(iter(self.in_flight)))
 
     def on_ack(self, newest: int, bits: bytes, delay_s: float, now: float) -> tuple[list[Sent], list[Sent]]:
         """The peer acknowledges; gives what has arrived and what is now known to be lost."""
