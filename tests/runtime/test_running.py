@@ -36,8 +36,14 @@ def test_only_world_is_found_without_a_name(tmp_path):
 
 
 def test_world_of_another_game_is_not_taken(tmp_path):
+    (tmp_path / "plaza").mkdir()
     with noted(world(tmp_path / "here", tmp_path / "garden")):
         assert find_world(None, tmp_path / "plaza").root == tmp_path / "plaza-data"
+
+
+def test_misspelt_game_is_named_and_not_a_data_folder(tmp_path):
+    with pytest.raises(UsageError, match=r"no game at .*plazza"):
+        find_world(None, tmp_path / "plazza")
 
 
 def test_two_worlds_need_a_name(tmp_path):

@@ -25,6 +25,8 @@ def find_world(data: Path | None, game: Path | None = None) -> DataFolder:
         return DataFolder(data)
     found = [each for each, its_game in running() if game is None or its_game == game.resolve()]
     if not found and game is not None:
+        if not game.exists():
+            raise UsageError(f"there is no game at {game}: name the folder of its package")
         return DataFolder(default_folder(game))
     if not found:
         raise UsageError("no world runs here: start one with terrazzo run, or name its folder with --data")

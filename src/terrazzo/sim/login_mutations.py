@@ -22,8 +22,24 @@ DOUBT_S = 5.0
 """Shorter than the time for which a proxy waits for its client."""
 
 
+def _settles_no_missing_proxy(app: App) -> None:
+    """Part of other mutations: a second login does not put the record of the first proxy in doubt. Otherwise the
+    DBApp would find out that the proxy is gone, and would heal what these mutations break."""
+    if isinstance(app, DBApp):
+        log_ons: Any = app.log_ons
+        doubts, taken_over = log_ons.doubts, log_ons._taken_over
+
+        def take_over(*args: Any) -> None:
+            doubts.add = lambda dbid, entity, after_s=0.0: None
+            taken_over(*args)
+            del doubts.add
+
+        log_ons._taken_over = take_over
+
+
 def _sends_log_off_once(app: App) -> None:
     """A log-off that was not confirmed is not repeated."""
+    _settles_no_missing_proxy(app)
     if isinstance(app, BaseApp):
         log_offs: Any = app.log_offs
         report = log_offs.report
@@ -45,6 +61,7 @@ class _Forgetful(dict[int, LoggedOff]):
 
 def _confirms_unrecorded(app: App) -> None:
     """DBApp confirms a log-off without having cleared the record."""
+    _settles_no_missing_proxy(app)
     if isinstance(app, DBApp):
         requests: Any = app.requests
         refuse = requests.refuse

@@ -103,6 +103,7 @@ function learnCluster() {
   fetchJson("/api/cluster").then(
     (said) => {
       cluster = said;
+      if (snapshot) take(snapshot); // the shapes go by the player's type
       find("name").textContent = said.name;
       document.title = `${said.name}: the map`;
     },
