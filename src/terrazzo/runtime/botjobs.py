@@ -69,7 +69,8 @@ class BotJobs:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until they are to leave, and have left; UsageError when all processes have failed."""
+        """Until they are to leave, and have left; UsageError when all processes have failed before that. A process that
+        has not left END_S after it was asked to is killed."""
         stopping = asyncio.create_task(self._stopping.wait())
         ends = [asyncio.create_task(process.wait()) for process in self._processes]
         left = set(ends)
@@ -77,6 +78,7 @@ class BotJobs:
             done, _ = await asyncio.wait({stopping, *left}, return_when=asyncio.FIRST_COMPLETED)
             left -= done
         stopping.cancel()
+        ended_by_themselves = not left
         for process in self._processes:
             assert process.stdin is not None
             with suppress(OSError):
@@ -87,7 +89,7 @@ class BotJobs:
             if process.returncode is None:
                 process.kill()
         codes = await asyncio.gather(*ends)
-        if all(codes):
+        if ended_by_themselves and all(codes):
             raise UsageError("no process of bots could go on: the reasons are above")
 
 
