@@ -223,3 +223,18 @@ def test_cell_is_not_empty_while_a_real_that_has_come_waits():
     assert not land[1].reals
     retire(land, 1)
     assert not has_said_empty(land, 1)
+
+
+def test_unconfirmed_copy_of_an_earlier_life_is_dropped_when_the_next_life_begins():
+    land = jump_without_an_answer()
+    land.do(1, lambda part: part.destroy())
+    land.step(10)
+    assert land.home(1) is None
+    assert 1 in land[0].offloads.kept
+    land.base.create(land[0].me, 1, (-5.0, 0.0, 0.0), life=2)
+    land.step(5)
+    assert land.home(1) == 0
+    assert 1 not in land[0].offloads.kept
+    land.mend_link(0, 1)
+    land.settle()
+    assert land.home(1) == 0

@@ -185,7 +185,9 @@ class CellApp(ClusterApp):
         core.moves, core.services = self.moves, Services(self.teleports, self.riding, self.interests)
 
     def _build_mail(self) -> None:
-        self.creation = Creation(self.core, self.requests, self.receiver)
+        self.creation = Creation(
+            self.core, self.requests, self.receiver, forget_kept=self.offloads.forget_kept
+        )  # fmt: skip
         self.mail = Mail(self.core, self.clients, self.scheduler, self.teleports)
         self.exchange.connect(
             self.core,

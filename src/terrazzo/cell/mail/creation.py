@@ -12,6 +12,8 @@ is forwarded (`stub_s`, two minutes), and sends to its base from where it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
@@ -26,8 +28,13 @@ from terrazzo.wire.requests import Question, Requests
 class Creation:
     """Makes reals for bases."""
 
-    def __init__(self, core: Core, requests: Requests, receiver: GhostReceiver) -> None:
+    def __init__(
+        self, core: Core, requests: Requests, receiver: GhostReceiver, *, forget_kept: Callable[[int], None]
+    ) -> None:
+        """`forget_kept` is called with each entity of which a new life begins here: a copy of an earlier life that left
+        from here, and was never confirmed, is dropped."""
         self._core = core
+        self._forget_kept = forget_kept
         self._switchboard = core.switchboard
         self._requests = requests
         self._receiver = receiver
@@ -83,6 +90,7 @@ class Creation:
         except DecodeError as error:
             return f"the properties of {kind.name} {message.entity} do not decode: {error}"
         part = PartId(EntityId(message.entity), Part.CELL)
+        self._forget_kept(message.entity)
         self._switchboard.create(part, life=message.life)
         self._switchboard.learn(PartId(part.entity, Part.BASE), 0, base)
         self._switchboard.pin(part, PartId(part.entity, Part.BASE))

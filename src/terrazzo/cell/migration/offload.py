@@ -248,6 +248,11 @@ class Offloads:
         if source != self._core.me:
             self._core.send(source, OffloadNoted(message.entity, message.epoch))
 
+    def forget_kept(self, entity: int) -> None:
+        """A later life of the entity begins here, so its base knows that the life that left from here has ended: the
+        copy is never needed again, and must not be sent again."""
+        self.kept.pop(entity, None)
+
     def _kept_for(self, source: AppId, answer: Answer) -> Kept | None:
         """The copy that an answer is about. Links are not ordered against each other, so an answer may come when the
         real has been here again meanwhile, and has left under a later epoch: that copy is not meant."""
@@ -345,7 +350,7 @@ class Offloads:
             self._answer(source, OffloadRefused(message.entity, message.epoch, "it does not decode"))
 
     def _take_in(self, source: AppId, message: Offload) -> None:
-        self.kept.pop(message.entity, None)
+        self.kept.pop(message.entity, None)  # the real has been elsewhere, and is back under a later epoch
         self._receiver.on_arrival(source, message)
 
     def _answer(self, source: AppId, answer: Answer) -> None:
