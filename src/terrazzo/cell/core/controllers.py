@@ -7,9 +7,12 @@ is called for the one that was replaced. The controllers themselves are in `cell
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from terrazzo.wire.pairs.cell_cell import PackedController
+
+if TYPE_CHECKING:
+    from terrazzo.cell.core.agenda import Agenda
 
 
 class Category(IntEnum):
@@ -46,14 +49,19 @@ class Controller(Protocol):
 class Controllers:
     """The controllers of one real, by category."""
 
-    __slots__ = ("running",)
+    __slots__ = ("_agenda", "_entity", "running")
 
-    def __init__(self) -> None:
+    def __init__(self, agenda: Agenda | None = None, entity: int = 0) -> None:
+        """The agenda has whether the entity is to be looked at."""
+        self._agenda = agenda
+        self._entity = entity
         self.running: dict[Category, Controller] = {}
 
     def start(self, controller: Controller) -> None:
         """Begins; what had the category ends."""
         self.running[controller.category] = controller
+        if self._agenda is not None:
+            self._agenda.run(self._entity)
 
     def has(self, category: Category) -> bool:
         """Whether one of this category runs."""

@@ -16,6 +16,7 @@ from types import CoroutineType
 from typing import Any, TypeVar
 
 from terrazzo.cell.core.account import Account
+from terrazzo.cell.core.agenda import Agenda
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.kind import Kinds
@@ -76,6 +77,7 @@ class Core:
         self.spaces: dict[int, Space] = {}
         self.bodies: dict[int, Body] = {}
         self.reals: dict[int, Real] = {}
+        self.agenda = Agenda(self.reals)
         self.open_steps: dict[int, Real] = {}
         """Reals with a step that is not empty."""
         self.destroyed: dict[int, Real] = {}
@@ -112,6 +114,7 @@ class Core:
         real.body.real = real
         real.body.space.area.set_real(real.body.slot, True)
         self.reals[real.body.id] = real
+        self.agenda.begin(real)
 
     def unregister_real(self, real: Real) -> None:
         """A real ends here; its body stays."""

@@ -75,9 +75,9 @@ class Real:
     """What a body has as long as it is the real one."""
 
     __slots__ = (
-        "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "body", "caller",
-        "controllers", "dbid", "first", "ghosts", "is_destroyed", "mover", "part", "proximities", "tended", "timers",
-        "too_large_until", "tree_version", "witness",
+        "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "began", "body",
+        "caller", "controllers", "dbid", "first", "ghosts", "is_destroyed", "mover", "part", "proximities",
+        "tended", "timers", "too_large_until", "tree_version", "witness",
     )  # fmt: skip
 
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
@@ -85,8 +85,10 @@ class Real:
         self.dbid = dbid
         self.ghosts: dict[AppId, PlacedGhost] = {}
         """Where it has ghosts."""
-        self.timers = Timers()
-        self.controllers = Controllers()
+        self.began = 0
+        """It has begun here before those with a higher number (`Agenda`)."""
+        self.timers = Timers(body.core.agenda, body.id)
+        self.controllers = Controllers(body.core.agenda, body.id)
         self.proximities: dict[int, TriggerLike] = {}
         self.mover = FRESH_MOVER
         self.witness: WitnessLike | None = None

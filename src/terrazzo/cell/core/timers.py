@@ -12,11 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import inf
+from typing import TYPE_CHECKING
 
 from terrazzo.errors import UsageError
 from terrazzo.schema.arguments import number as plain
 from terrazzo.schema.arguments import whole
 from terrazzo.wire.pairs.cell_cell import Timer
+
+if TYPE_CHECKING:
+    from terrazzo.cell.core.agenda import Agenda
 
 DRAWN = 1 << 16
 """Numbers that the game chooses lie below; those drawn for it lie above."""
@@ -27,9 +31,12 @@ TIMERS_MAX = 256
 class Timers:
     """When each timer is due, and how often it repeats."""
 
-    __slots__ = ("_due", "_repeat", "next_due", "next_number")
+    __slots__ = ("_agenda", "_due", "_entity", "_repeat", "next_due", "next_number")
 
-    def __init__(self) -> None:
+    def __init__(self, agenda: Agenda | None = None, entity: int = 0) -> None:
+        """The agenda has when the entity is to be looked at."""
+        self._agenda = agenda
+        self._entity = entity
         self.next_due = inf
         """Before that there is nothing to take."""
         self._due: dict[int, float] = {}
@@ -51,7 +58,8 @@ class Timers:
             raise UsageError(f"an entity has at most {TIMERS_MAX} timers; cancel some, or use one that repeats")
         self._due[number] = now + seconds
         self._repeat[number] = repeat
-        self.next_due = min(self.next_due, now + seconds)
+        if now + seconds < self.next_due:
+            self._look_at(now + seconds)
         return number
 
     def cancel(self, number: int) -> bool:
@@ -78,7 +86,12 @@ class Timers:
 
     def find_next_due(self) -> None:
         """When the next is due, after a round."""
-        self.next_due = min(self._due.values(), default=inf)
+        self._look_at(min(self._due.values(), default=inf))
+
+    def _look_at(self, due: float) -> None:
+        self.next_due = due
+        if self._agenda is not None:
+            self._agenda.enter(due, self._entity)
 
     def pack(self, now: float) -> tuple[Timer, ...]:
         """All of them at rest."""

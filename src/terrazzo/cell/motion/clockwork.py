@@ -30,7 +30,8 @@ class Clockwork:
         """One tick."""
         now = self._core.host.now
         seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
-        walking = [real for real in self._core.reals.values() if real.controllers.running and not real.is_destroyed]
+        agenda = self._core.agenda
+        walking = [real for real in agenda.running() if not real.is_destroyed]
         ended: list[Ended] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):
@@ -39,7 +40,7 @@ class Clockwork:
                     ended.append((real, controller, outcome))
         for each in ended:
             self._tell(*each)
-        for real in [real for real in self._core.reals.values() if real.timers.next_due <= now]:
+        for real in agenda.due(now):
             self._core.confine(real.body, "timers", self._fire, real, now)
 
     def _step(self, real: Real, controller: Controller, seconds: float) -> Outcome:
@@ -69,7 +70,9 @@ class Clockwork:
 
     def _fire(self, real: Real, now: float) -> None:
         timers = real.timers
-        for number in timers.take(now):
-            if not real.is_destroyed and timers.fire(number, now):
-                self._core.run(real.body, "on_timer", real.part.on_timer, number)
-        timers.find_next_due()
+        try:
+            for number in timers.take(now):
+                if not real.is_destroyed and timers.fire(number, now):
+                    self._core.run(real.body, "on_timer", real.part.on_timer, number)
+        finally:
+            timers.find_next_due()
