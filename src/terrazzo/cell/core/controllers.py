@@ -61,7 +61,7 @@ class Controllers:
         """Begins; what had the category ends."""
         self.running[controller.category] = controller
         if self._agenda is not None:
-            self._agenda.run(self._entity)
+            self._agenda.running.add(self._entity)
 
     def has(self, category: Category) -> bool:
         """Whether one of this category runs."""

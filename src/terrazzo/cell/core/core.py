@@ -77,7 +77,7 @@ class Core:
         self.spaces: dict[int, Space] = {}
         self.bodies: dict[int, Body] = {}
         self.reals: dict[int, Real] = {}
-        self.agenda = Agenda(self.reals)
+        self.agenda = Agenda()
         self.open_steps: dict[int, Real] = {}
         """Reals with a step that is not empty."""
         self.destroyed: dict[int, Real] = {}
@@ -89,6 +89,7 @@ class Core:
         self.callees = Callees()
         self.awaiting = Awaiting(host, self._run_part, lambda part: self.reals[part.entity])
         self._outbox = outbox
+        self._began = 0
         self._numbers: dict[AppId, int] = {}
 
     # Spaces, bodies, reals.
@@ -114,7 +115,11 @@ class Core:
         real.body.real = real
         real.body.space.area.set_real(real.body.slot, True)
         self.reals[real.body.id] = real
-        self.agenda.begin(real)
+        self._began += 1
+        real.began = self._began
+        self.agenda.enter(real.timers.next_due, real.body.id)
+        if real.controllers.running:
+            self.agenda.running.add(real.body.id)
 
     def unregister_real(self, real: Real) -> None:
         """A real ends here; its body stays."""

@@ -86,7 +86,7 @@ class Real:
         self.ghosts: dict[AppId, PlacedGhost] = {}
         """Where it has ghosts."""
         self.began = 0
-        """It has begun here before those with a higher number (`Agenda`)."""
+        """It has begun here before those with a higher number."""
         self.timers = Timers(body.core.agenda, body.id)
         self.controllers = Controllers(body.core.agenda, body.id)
         self.proximities: dict[int, TriggerLike] = {}

@@ -30,8 +30,7 @@ class Clockwork:
         """One tick."""
         now = self._core.host.now
         seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
-        agenda = self._core.agenda
-        walking = [real for real in agenda.running() if not real.is_destroyed]
+        walking = [real for real in self._running() if not real.is_destroyed]
         ended: list[Ended] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):
@@ -40,8 +39,31 @@ class Clockwork:
                     ended.append((real, controller, outcome))
         for each in ended:
             self._tell(*each)
-        for real in agenda.due(now):
+        for real in self._due(now):
             self._core.confine(real.body, "timers", self._fire, real, now)
+
+    def _running(self) -> list[Real]:
+        """The reals with controllers."""
+        agenda = self._core.agenda
+        reals = [real for real in self._in_order(agenda.running) if real.controllers.running]
+        if len(reals) < len(agenda.running):
+            agenda.running = {real.body.id for real in reals}
+        return reals
+
+    def _due(self, now: float) -> list[Real]:
+        """The reals with a timer that is due."""
+        agenda, due = self._core.agenda, []
+        for real in self._in_order(agenda.take(now)):
+            if real.timers.next_due <= now:
+                due.append(real)
+            else:
+                agenda.enter(real.timers.next_due, real.body.id)
+        return due
+
+    def _in_order(self, entities: set[int]) -> list[Real]:
+        """Those of the entities that are real here, in the order in which they began here."""
+        reals = self._core.reals
+        return sorted((reals[entity] for entity in entities if entity in reals), key=lambda real: real.began)
 
     def _step(self, real: Real, controller: Controller, seconds: float) -> Outcome:
         """A step; a controller that fails ends, and no hook is called."""
