@@ -109,7 +109,7 @@ class World:
     def _wrap_phases(self) -> None:
         for cell in self.cells:
             for thing, method, phase, after in (
-                (cell.switchboard, "with_mail", "mail", "mail"),
+                (cell.switchboard, "mailed", "mail", "mail"),
                 (cell.moves, "run", "moves", "rest"),
                 (cell.clockwork, "run", "clockwork", "rest"),
                 (cell.interests, "run", "areas", "rest"),

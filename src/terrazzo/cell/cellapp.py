@@ -271,10 +271,7 @@ class CellApp(ClusterApp):
         self.seeking.on_tick()
         self.teleports.on_tick()
         self.scheduler.on_tick()
-        for part in self.switchboard.with_mail():
-            real = self.reals.get(part.entity)
-            if real is not None:
-                self.core.confine(real.body, "mail", self.mail.take, real)
+        self.mail.run()
         self.core.awaiting.run()
         self.moves.run()
         self.clockwork.run()

@@ -108,7 +108,6 @@ class _MovesSilently(Channel):
 
     __slots__ = ()
 
-    @property
     def awaits_answer(self) -> bool:
         stream = self.outgoing
         return self.box.is_ending or (stream is not None and bool(stream.buffer or stream.is_last))

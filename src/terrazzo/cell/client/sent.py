@@ -196,14 +196,22 @@ class ClientRecord:
     def on_wants(self, message: ClientWants) -> None:
         """The client has received announcements and wants these entities described; it has received these leaves."""
         for alias in message.released:
-            if not self.aliases.release(alias):
-                self._body.core.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
+            self.release(alias)
         for entity, remembered in message.wants:
-            flags = self.sight.flags(entity)
-            if flags >= 0 and not flags & (DESCRIBED | GONE) and self.sight.alias(entity):
-                if remembered or self._remembered:
-                    self._remembered[entity] = remembered
-                self.set_flags(entity, flags | WANTED)
+            self.want(entity, remembered)
+
+    def release(self, alias: int) -> None:
+        """The client has received the leave of the entity that it had by this alias."""
+        if not self.aliases.release(alias):
+            self._body.core.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
+
+    def want(self, entity: int, remembered: int) -> None:
+        """The client wants this entity described, of which it remembers the state at that number; 0: nothing."""
+        flags = self.sight.flags(entity)
+        if flags >= 0 and not flags & (DESCRIBED | GONE) and self.sight.alias(entity):
+            if remembered or self._remembered:
+                self._remembered[entity] = remembered
+            self.set_flags(entity, flags | WANTED)
 
     def _await_want(self, entity: int, alias: int) -> None:
         until = self._body.core.host.now + WANT_S

@@ -21,6 +21,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from terrazzo._speed.wants import WantsReader
 from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.scheduler import ClientScheduler
 from terrazzo.cell.core.core import Core
@@ -29,8 +30,10 @@ from terrazzo.cell.migration.teleport import Teleports
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Exposed
 from terrazzo.sync.awaiting import answering, refusal
+from terrazzo.wire.entity.ahead import Ahead
 from terrazzo.wire.entity.channel import ChannelFull
-from terrazzo.wire.ids import PartId
+from terrazzo.wire.entity.mailbox import Mailbox
+from terrazzo.wire.ids import Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import (
     Answer,
@@ -44,6 +47,7 @@ from terrazzo.wire.pairs.base_cell import (
 )
 
 OPEN_TO_OWN = (Exposed.DEFAULT, Exposed.OWN_CLIENT, Exposed.ALL_CLIENTS)
+BASE = Part.BASE.value
 OPEN_TO_ALL = (Exposed.DEFAULT, Exposed.ALL_CLIENTS)
 
 
@@ -56,17 +60,52 @@ class Mail:
         self._clients = clients
         self._scheduler = scheduler
         self._teleports = teleports
+        self._wants = WantsReader()
+        self._ahead = Ahead()
 
-    def take(self, real: Real) -> None:
-        """Everything that has come for this real."""
-        letters = () if real.is_destroyed else self._switchboard.taking(real.body.part)
-        for source, payload in letters:
-            self._read(real, source, REGISTRY.decode_nested(payload))
-            if real.is_destroyed:
-                return
+    def run(self) -> None:
+        """Everything that has come for the reals."""
+        reals, now = self._core.reals, self._core.host.now
+        boxes = self._switchboard.mailed()
+        for at in range(len(boxes)):
+            self._ahead.take(boxes, at)
+            box = boxes[at]
+            real = reals.get(box.entity)
+            if real is None or real.is_destroyed:
+                continue
+            try:
+                self._take(box, real, now)
+            except AssertionError:
+                raise
+            except Exception as problem:
+                self._core.report(real.body, "mail", problem)
+
+    def _take(self, box: Mailbox, real: Real, now: float) -> None:
+        letters = self._switchboard.letters(box, now)
+        letter = letters.next_one()
+        while letter is not None:
+            source, payload = letter
+            if source[0] == box.entity and source[1] == BASE and self._wants.read(payload):  # by far the most
+                self._on_wants(real)
+            else:
+                self._read(real, source, REGISTRY.decode_nested(payload))
+                if real.is_destroyed:
+                    return
+            letter = letters.next_one()
+
+    def _on_wants(self, real: Real) -> None:
+        """What the client of this real wants, as it was read last."""
+        witness, wants = real.witness, self._wants
+        if witness is None or witness.number != wants.witness:
+            return
+        sent = witness.sent
+        for i in range(wants.released):
+            sent.release(wants.aliases[i])
+        for i in range(wants.wanted):
+            sent.want(wants.entities[i], wants.numbers[i])
 
     def _read(self, real: Real, source: PartId, message: object) -> None:
-        if type(message) is ClientWants and source == real.body.base_part:  # by far the most
+        if type(message) is ClientWants and source == real.body.base_part:
             if real.witness is not None:
                 real.witness.on_wants(message)
         elif isinstance(message, CallCell):

@@ -10,33 +10,34 @@ from terrazzo.wire.entity.streams cimport InStream, OutStream
 
 
 cdef class Channel:
+    # In the order in which a turn reads them: what is read together is in one line of the cache.
     cdef public Mailbox box
-    cdef public object peer
-    cdef public long long peer_entity
-    cdef public long long peer_part
     cdef public Place place
-    cdef public bint pinned
-    cdef public long long heard
-    cdef public long long confirmed
     cdef public OutStream outgoing
     cdef public InStream incoming
+    cdef public long long peer_entity
+    cdef public long long peer_part
+    cdef public long long heard
+    cdef public long long confirmed
+    cdef public bint is_marked
+    cdef public bint is_hooked
     cdef public bint owes_frame
-    cdef public long long acked
-    cdef public bint is_waited_for
+    cdef public bint pinned
     cdef public bint is_noted
+    cdef public bint is_waited_for
     cdef public object closed
     cdef public object renew
     cdef public object refused
-    cdef public bint is_hooked
-    cdef public bint is_marked
-    cdef public double due
-    cdef public long long turn
-    cdef public long long entry
-    cdef public double entry_at
+    cdef public long long acked
     cdef public double ack_due
+    cdef public double due
     cdef public long attempts
     cdef public double touched_at
     cdef public double waiting_since
+    cdef public long long turn
+    cdef public long long entry
+    cdef public double entry_at
+    cdef public object peer
 
     @cython.locals(stream=OutStream, size=cython.longlong)
     cpdef check_room(self, bytes payload, ChannelLimits limits)
@@ -62,6 +63,8 @@ cdef class Channel:
     )
     cpdef long long _end_of_next(self, OutStream stream, ChannelLimits limits) except -1
     cpdef send_again(self)
+    @cython.locals(stream=OutStream)
+    cpdef bint awaits_answer(self) except -1
     cpdef bint takes(self, InStream incoming, ChannelLimits limits) except -1
     cpdef object rest(self, double now, ChannelLimits limits)
     @cython.locals(life=cython.longlong, version=cython.longlong, heard=cython.longlong)
@@ -70,7 +73,7 @@ cdef class Channel:
     cpdef bint on_row(self, RowReader row, double now, ChannelLimits limits) except -1
     cpdef _follow_new_life(self, object stream)
     cpdef _undo(self, InStream incoming, long long count)
-    @cython.locals(stream=OutStream, acked=cython.longlong, index=cython.longlong)
+    @cython.locals(stream=OutStream, buffer=list, acked=cython.longlong, index=cython.longlong)
     cpdef _on_ack(self, long long generation, long long expected, double now)
     @cython.locals(stream=OutStream)
     cpdef _on_closed(self, object frame)

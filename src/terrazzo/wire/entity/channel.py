@@ -271,7 +271,6 @@ class Channel:
 
     # What the timer is for.
 
-    @property
     def awaits_answer(self) -> bool:
         """Whether the channel must send again until the peer answers."""
         stream = self.outgoing
@@ -392,17 +391,19 @@ class Channel:
 
     def _on_ack(self, generation: int, expected: int, now: float) -> None:
         stream = self.outgoing
-        if stream is None or generation != stream.generation or not stream.first < expected <= stream.next:
+        if stream is None or generation != stream.generation:
             return
-        acked = expected - stream.first
+        buffer, acked = stream.buffer, expected - stream.first
+        if not 0 < acked <= len(buffer):
+            return
         for index in range(acked):
-            stream.size -= len(stream.buffer[index])
-        del stream.buffer[:acked]
+            stream.size -= len(buffer[index])
+        del buffer[:acked]
         stream.first = expected
         stream.sent = max(stream.sent, expected)
         self.attempts = 0
         self.touched_at = self.waiting_since = now
-        if not stream.buffer and self.is_over:
+        if self.box.is_ending and not buffer and self.is_over:
             self.owes_frame = True
 
     def _on_closed(self, frame: Frame) -> None:

@@ -14,5 +14,5 @@ cdef class Letters:
     cdef double _now
 
     @cython.locals(box=Mailbox, registry=PartRegistry, channel=Channel, letter=tuple, payload=bytes)
-    cdef object _next(self)
+    cpdef tuple next_one(self)
     cdef _end(self, Mailbox box)

@@ -29,12 +29,13 @@ class Letters:
         return self
 
     def __next__(self) -> tuple[PartId, bytes]:
-        letter = self._next()
+        letter = self.next_one()
         if letter is None:
             raise StopIteration
         return letter
 
-    def _next(self) -> tuple[PartId, bytes] | None:
+    def next_one(self) -> tuple[PartId, bytes] | None:
+        """The next message; None: that was the last."""
         box, registry = self._box, self._registry
         if box is None:
             return None

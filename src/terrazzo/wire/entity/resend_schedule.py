@@ -182,7 +182,7 @@ class ResendSchedule:
     def wake(self, place: Place, at: float) -> None:
         """Each channel that awaits an answer of the part of this place sends again at `at`."""
         for channel in place.channels.values():
-            if channel.awaits_answer:
+            if channel.awaits_answer():
                 self.retry_at(channel, at)
 
     def forget(self, channel: Channel) -> None:

@@ -3,6 +3,7 @@
 import cython
 
 from terrazzo._speed.rows cimport RowReader, RowWriter
+from terrazzo.wire.entity.ahead cimport Ahead
 from terrazzo.wire.entity.channel cimport Channel
 from terrazzo.wire.entity.limits cimport ChannelLimits
 from terrazzo.wire.entity.mailbox cimport Mailbox
@@ -21,10 +22,13 @@ cdef class Router:
     cdef public object _outbox
     cdef public object _exchange
     cdef public object _ended_parts
+    cdef Ahead _ahead
     cdef public object _local
     cdef dict _rows
     cdef public double _sweep_at
 
+    @cython.locals(channels=list, at=Py_ssize_t)
+    cpdef on_tick(self)
     @cython.locals(box=Mailbox, channel=Channel, place=Place, known=Place, registry=PartRegistry)
     cdef _on_frame(self, object frame, object via)
     @cython.locals(place=Place, awaits_answer=cython.bint, limits=ChannelLimits)

@@ -40,6 +40,7 @@ from typing import Protocol
 import msgspec
 
 from terrazzo._speed.rows import RowReader, RowWriter
+from terrazzo.wire.entity.ahead import Ahead
 from terrazzo.wire.entity.channel import Channel
 from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.mailbox import Mailbox
@@ -86,6 +87,7 @@ class Router:
         self._outbox = outbox
         self._exchange = exchange
         self._ended_parts = EndedParts(me, registry.channel_type)
+        self._ahead = Ahead()
         self._local: deque[Frame] = deque()
         self._rows: dict[AppId, RowWriter] = {}
         """The rows of this tick by app."""
@@ -102,8 +104,10 @@ class Router:
         for _ in range(_LOCAL_ROUNDS):
             if not (self._schedule.marked or self._local):
                 break
-            for channel in self._schedule.take_marked():
-                self._speak(channel, now)
+            channels = self._schedule.take_marked()
+            for at in range(len(channels)):
+                self._ahead.speak(channels, at)
+                self._speak(channels[at], now)
             for _ in range(len(self._local)):
                 self._on_frame(self._local.popleft(), self.me)
         self._flush()
@@ -113,7 +117,7 @@ class Router:
     def _on_due(self, channel: Channel, now: float) -> None:
         """The timer of a channel: repeats what had no answer; begins to retire what is idle."""
         channel.due = inf
-        if not channel.awaits_answer:
+        if not channel.awaits_answer():
             self._schedule.rest(channel, now, self._registry.limits)
         elif self._schedule.has_waited(channel, now, self._registry.limits):
             channel.attempts += 1
@@ -272,7 +276,7 @@ class Router:
         that wait for the part send again soon, and the resolver is asked as well."""
         now, is_awaited = self._host.now, False
         for channel in place.channels.values():
-            if channel.awaits_answer:
+            if channel.awaits_answer():
                 is_awaited = True
                 self._schedule.retry_at(channel, now + self._schedule.backoff(channel, self._registry.limits) / 4)
         if is_awaited:
@@ -285,7 +289,7 @@ class Router:
         place = channel.place
         if not channel.is_hooked:
             return  # it was removed in this very round
-        awaits_answer, limits = channel.awaits_answer, self._registry.limits
+        awaits_answer, limits = channel.awaits_answer(), self._registry.limits
         if channel.owes_frame or (awaits_answer and channel.due == inf) or channel.has_unsent(limits):
             if place.app is None:
                 self._locate(channel.peer, place, now)

@@ -259,6 +259,10 @@ class Switchboard:
         """The parts with messages in their inbox, in the order of arrival."""
         return [box.part for box in self._mailed]
 
+    def mailed(self) -> list[Mailbox]:
+        """The mailboxes of these parts."""
+        return list(self._mailed)
+
     def mail_count(self) -> int:
         """How many messages the parts here have not taken."""
         return sum(len(box.inbox) for box in self._mailed)
@@ -268,6 +272,10 @@ class Switchboard:
         was handed over is acknowledged, so the caller may stop anywhere. Messages that are not taken move with the
         part; if the part is destroyed instead, their senders get them back as undelivered."""
         return Letters(self._registry, self.boxes.get(part), self._host.now)
+
+    def letters(self, box: Mailbox, now: float) -> Letters:
+        """The same of a mailbox that is here."""
+        return Letters(self._registry, box, now)
 
     def take(self, part: PartId) -> list[tuple[PartId, bytes]]:
         """All that `taking` gives, as a list."""
@@ -328,7 +336,7 @@ class Switchboard:
         if place is None or place.app is not None:
             return
         for channel in place.channels.values():
-            if channel.awaits_answer:
+            if channel.awaits_answer():
                 at = now + self.schedule.backoff(channel, self._registry.limits) / 4
                 place.locate_at = min(place.locate_at, at)
                 self.schedule.retry_at(channel, at)
