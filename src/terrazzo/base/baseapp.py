@@ -24,11 +24,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from terrazzo._speed.updates import decode_updates
 from terrazzo.base.alarms import Alarms
 from terrazzo.base.api import Server
 from terrazzo.base.client_batch import ClientBatch
+from terrazzo.base.client_row import ClientRow
 from terrazzo.base.confinement import Confinement
 from terrazzo.base.counts import Counts
+from terrazzo.base.delivery import Delivery
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.factory import BaseFactory
 from terrazzo.base.idstock import IdStock
@@ -54,7 +57,7 @@ from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
 from terrazzo.wire.messages import Refusal
-from terrazzo.wire.pairs.base_cell import ClientUpdates, Moves
+from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate
@@ -105,6 +108,9 @@ class BaseApp(ClusterApp):
         self.sessions = Sessions(
             host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch
         )  # fmt: skip
+        self.delivery = Delivery(
+            host, self.switchboard._registry, self.confinement, self._take_mail_of, self._keep_update
+        )
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(services)
         self.log_offs = LogOffs(services)
@@ -140,6 +146,7 @@ class BaseApp(ClusterApp):
             keys=self.keys,
             methods=MethodTable(self.game.schema),
             batch=self._batch,
+            rows=self.delivery.rows,
             forget_session=self.sessions.forget,
         )
 
@@ -226,17 +233,20 @@ class BaseApp(ClusterApp):
 
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
         try:
-            updates = message.read()
+            updates = decode_updates(message.rows)
         except DecodeError as problem:
             count = self.refusals.count(source, Refusal.MALFORMED)
             self.host.log("malformed updates", source=str(source), problem=str(problem), count=count)
             return
         self._deliver_mail()  # by far the most updates follow mail that came just before them
-        bases = self.bases
-        for update in updates:
-            proxy = bases.get(EntityId(update.entity))
-            if isinstance(proxy, ProxyEntity) and proxy.keep_update(source, update) and not self._pass_updates(proxy):
-                self._updated[proxy.id] = proxy
+        self.delivery.pass_updates(source, updates)
+
+    def _keep_update(self, client: ClientRow, source: AppId, update: ClientUpdate) -> None:
+        """An update that is not passed on at once waits, or is dropped."""
+        proxy = client.proxy
+        assert isinstance(proxy, ProxyEntity)
+        if proxy.keep_update(source, update) and not self._pass_updates(proxy):
+            self._updated[proxy.id] = proxy
 
     # Turns and ticks.
 
@@ -267,23 +277,25 @@ class BaseApp(ClusterApp):
         self.switchboard.on_tick()
 
     def _deliver_mail(self) -> None:
-        for part in self.switchboard.with_mail():
-            entity = self.bases.get(part.entity)
-            if entity is None:
-                continue  # its base has ended; its mailbox answers
-            updated = self._updated.get(part.entity)
+        self.delivery.take_mail()
+        if self._updated:
+            updated = {id: proxy for id, proxy in self._updated.items() if id in self.bases}
+            self._updated = {id: proxy for id, proxy in updated.items() if not self._pass_updates(proxy)}
+
+    def _take_mail_of(self, part: PartId) -> None:
+        """The mail of a part that is no proxy's, or of a proxy with updates that wait."""
+        entity = self.bases.get(part.entity)
+        if entity is None:
+            return  # its base has ended; its mailbox answers
+        updated = self._updated.get(part.entity)
+        if updated is not None:
+            self._pass_updates(updated)
+        for source, payload in self.switchboard.taking(part):
+            self.confinement.run(entity, "mail", entity.on_mail, source, payload)
+            if entity.life is Life.GONE:
+                return  # its mailbox reports the rest as not delivered
             if updated is not None:
                 self._pass_updates(updated)
-            for source, payload in self.switchboard.taking(part):
-                self.confinement.run(entity, "mail", entity.on_mail, source, payload)
-                if entity.life is Life.GONE:
-                    break  # its mailbox reports the rest as not delivered
-                if updated is not None:
-                    self._pass_updates(updated)
-        if not self._updated:
-            return
-        updated_ones = {id: proxy for id, proxy in self._updated.items() if id in self.bases}
-        self._updated = {id: proxy for id, proxy in updated_ones.items() if not self._pass_updates(proxy)}
 
     def _pass_updates(self, proxy: ProxyEntity) -> bool:
         """False when an update waits for mail."""

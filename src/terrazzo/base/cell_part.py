@@ -65,6 +65,9 @@ class CellPartOwner(Protocol):
     schema: EntitySchema
     data: EntityData
 
+    def on_cell_state(self, *, exists: bool) -> None:
+        """The state of the cell part may have changed."""
+
     def on_cell_created(self) -> None:
         """The cell part exists."""
 
@@ -118,6 +121,7 @@ class CellPart:
     def _step(self, event: CellPartEvent, cause: Any = "") -> None:
         """Makes the transition of this event. `cause` is for the action: a reason in words, a Location or CellData."""
         self.state, action = next_step(self.state, event)
+        self._owner.on_cell_state(exists=self.state in EXISTING)
         ACTIONS[action](self, cause)
 
     def _log(self, event: str, **facts: object) -> None:

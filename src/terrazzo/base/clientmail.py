@@ -54,8 +54,11 @@ class Recipient(Protocol):
     id: EntityId
     schema: EntitySchema
     cell: CellPart
-    shown: Shown
     lane: MoveLane
+
+    @property
+    def shown(self) -> Shown:
+        """What the client was sent."""
 
     @property
     def is_ready(self) -> bool:

@@ -31,10 +31,14 @@ class Confinement:
         except AssertionError:
             raise
         except Exception as problem:
-            self.failures += 1
-            facts = {"what": f"{entity}, {what}", "error": words_of(problem), "trace": trace_of(problem)}
-            self._host.log("entity work failed", count=self.failures, **facts)
+            self.note(entity, what, problem)
             return None
+
+    def note(self, entity: object, what: str, problem: Exception) -> None:
+        """Counts and logs a failure."""
+        self.failures += 1
+        facts = {"what": f"{entity}, {what}", "error": words_of(problem), "trace": trace_of(problem)}
+        self._host.log("entity work failed", count=self.failures, **facts)
 
     def ring(self, act: Callable[[], None]) -> None:
         """Runs an alarm. The object with the method is named in the log; its text names the entity."""

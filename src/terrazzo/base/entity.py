@@ -202,6 +202,9 @@ class BaseEntity:
 
     # What happens to the cell part.
 
+    def on_cell_state(self, *, exists: bool) -> None:
+        """See CellPartOwner."""
+
     def on_cell_created(self) -> None:
         """The cell part exists."""
         self.run("on_cell_created")

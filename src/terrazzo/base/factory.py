@@ -153,6 +153,8 @@ class BaseFactory:
     def unregister(self, entity: BaseEntity) -> None:
         """The base ends; it is saved."""
         del self._bases[entity.id]
+        if isinstance(entity, ProxyEntity):
+            entity.leave_table()
         self._clients.batch.drop_move(entity.id)
         self._services.switchboard.destroy(entity.part_id)
         if isinstance(entity, ProxyEntity) and entity.is_logged_on:

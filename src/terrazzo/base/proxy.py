@@ -25,18 +25,18 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from enum import Enum, IntEnum
 from functools import partial
-from typing import Protocol
 
 from terrazzo._speed.lanes import MoveLane
 from terrazzo._speed.rows import read_to_client
 from terrazzo._speed.values import Change
 from terrazzo.base.alarms import Alarm
 from terrazzo.base.cell_part import AGAIN_S
-from terrazzo.base.cell_part_states import EXISTING, CellPartState
+from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.client_row import ClientRow, ClientSession
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.entity_data import EntityData
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, UPDATES_MAX, WANTS_MAX, ClientRefusal
+from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, WANTS_MAX, ClientRefusal
 from terrazzo.base.services import ClientServices, EntityServices, SessionKey
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected, printable
@@ -49,28 +49,6 @@ from terrazzo.wire.ids import AppId, EntityId, PartId
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientWants, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
-
-
-class ClientSession(Protocol):
-    """What a proxy needs of `wire.client.Session`."""
-
-    @property
-    def id(self) -> int:
-        """Its number at its endpoint."""
-
-    @property
-    def heard_at(self) -> float:
-        """When the last packet of the client arrived."""
-
-    def probe(self) -> None:
-        """Sends a packet that the client acknowledges."""
-
-    def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
-    def send_many(self, messages: Sequence[bytes], *, reliable: bool = True) -> bool: ...
-    def set_lane(self, first_byte: int, size: int, tag: int) -> None: ...
-    def clear_lane(self) -> None: ...
-    def close(self, now: float) -> None: ...
-    def admit(self) -> None: ...
 
 
 class Presence(Enum):
@@ -109,20 +87,18 @@ class ProxyEntity(BaseEntity):
         unregister: Callable[[BaseEntity], None],
     ) -> None:
         self._clients = clients
+        self.row = ClientRow(id, self, Shown())
         self.presence = Presence.ABSENT
         self.is_logged_on = False
-        self.witness = 0
         self.lane = MoveLane(id)
         self.bad = 0
         self.session_key: SessionKey = (0, 0)
-        self._session: ClientSession | None = None
         self._key = b""
         self._alarm: Alarm | None = None
         self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
-        self.shown = Shown()
-        self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
-        """Unreliable updates that wait for the next turn, or for mail that was sent before them."""
         super().__init__(services, id, data, part_class, unregister)
+        self.row.box = services.switchboard.boxes[self.part_id]
+        clients.rows[id] = self.row
         self.mail = ClientMail(self, services.host, clients.methods, clients.batch, services.counts)
 
     @property
@@ -135,11 +111,39 @@ class ProxyEntity(BaseEntity):
         """Whether a client is connected."""
         return self.presence in (Presence.ATTACHED, Presence.READY)
 
+    @property
+    def witness(self) -> int:
+        """The number of the present witness, or of the last one."""
+        return self.row.witness
+
+    @witness.setter
+    def witness(self, number: int) -> None:
+        self.row.witness = number
+
+    @property
+    def shown(self) -> Shown:
+        """What the client was sent."""
+        return self.row.shown
+
+    @property
+    def updates(self) -> deque[ClientUpdate]:
+        """Unreliable updates that wait for mail that was sent before them."""
+        return self.row.updates
+
+    def _enter(self, presence: Presence) -> None:
+        self.presence = presence
+        self.row.is_ready = self.is_ready
+
+    def leave_table(self) -> None:
+        """The base has ended: nothing is delivered any more."""
+        self.row.box = None
+        del self._clients.rows[self.id]
+
     # The client connects.
 
     def expect(self, key: bytes) -> None:
         """Waits for a client that presents this key."""
-        self.presence = Presence.WAITING
+        self._enter(Presence.WAITING)
         self.is_logged_on = True
         self._key = key
         self._alarm = self._services.alarms.after(KEY_S, self._on_no_client)
@@ -152,8 +156,9 @@ class ProxyEntity(BaseEntity):
         """The client has connected: it is sent its entity. `session_key` identifies the session at this app."""
         self._cancel_alarm()
         self.session_key = session_key
-        self.presence = Presence.ATTACHED
-        self._session = session
+        self.bad = 0
+        self._enter(Presence.ATTACHED)
+        self.row.session = session
         self._alarm = self._services.alarms.after(READY_S, self._on_slow)
         values = [self.data.base[name] for name in self.schema.base_player_layout.names]
         self._send(protocol.encode_base_player(self.id, self.schema, values))
@@ -166,7 +171,7 @@ class ProxyEntity(BaseEntity):
         if self.presence is not Presence.ATTACHED:
             raise DecodeError("ready, a second time", 0)
         self._cancel_alarm()
-        self.presence = Presence.READY
+        self._enter(Presence.READY)
         self.run("on_client_ready")
         self._set_witness()
         self._set_lane()
@@ -175,7 +180,7 @@ class ProxyEntity(BaseEntity):
 
     def _set_lane(self) -> None:
         """The moves of a client that may move come in the lane of its session, past `on_messages`."""
-        lanes, session = self._clients.batch.lanes, self._session
+        lanes, session = self._clients.batch.lanes, self.row.session
         if session is None or not self.is_ready or self.cell.state is not CellPartState.THERE:
             if self.lane.tag and session is not None:
                 session.clear_lane()
@@ -210,7 +215,7 @@ class ProxyEntity(BaseEntity):
     def on_bye(self) -> None:
         """The client leaves by itself; it gets LOGGED_OFF when everything is saved."""
         was_ready = self.is_ready
-        self.presence = Presence.LEAVING
+        self._enter(Presence.LEAVING)
         self._farewell = (Farewell.BYE, "goodbye")
         self._after_client(was_ready=was_ready)
         if self.life is Life.ALIVE:  # the game keeps the entity
@@ -219,20 +224,20 @@ class ProxyEntity(BaseEntity):
     def on_session_closed(self, reason: str) -> None:
         """The session has ended: the client closed it, or it timed out."""
         was = self.presence
-        self._session = None
-        self.presence = Presence.ABSENT
+        self.row.session = None
+        self._enter(Presence.ABSENT)
         if was in (Presence.ATTACHED, Presence.READY):
             self._services.host.log("client lost", entity=str(self), reason=reason)
             self._after_client(was_ready=was is Presence.READY)
 
     def heard_since(self, since: float) -> bool:
         """Whether a packet of the client has arrived since then."""
-        return self._session is not None and self._session.heard_at > since
+        return self.row.session is not None and self.row.session.heard_at > since
 
     def probe(self) -> None:
         """Sends a packet that the client acknowledges, if a client is connected."""
-        if self._session is not None:
-            self._session.probe()
+        if self.row.session is not None:
+            self.row.session.probe()
 
     def drop_silent_client(self) -> None:
         """The client acknowledges nothing, and its player logs in again."""
@@ -258,7 +263,7 @@ class ProxyEntity(BaseEntity):
         """A client has left, for whatever reason: its witness ends, and the game is told."""
         self._cancel_alarm()
         self._set_lane()
-        self.shown = Shown()
+        self.row.shown = Shown()
         if self.life is not Life.ALIVE:
             return
         self._send_witness(self.witness, is_on=False)
@@ -268,9 +273,9 @@ class ProxyEntity(BaseEntity):
             self.destroy()  # the game's code failed, so the game will not end it
 
     def _end_session(self, farewell: Farewell, text: str) -> None:
-        self.presence = Presence.ABSENT
+        self._enter(Presence.ABSENT)
         self._set_lane()
-        session, self._session = self._session, None
+        session, self.row.session = self.row.session, None
         if session is not None:
             session.send(protocol.encode_logged_off(farewell, printable(text[:REASON_MAX])))
             session.close(self._services.host.now)
@@ -279,11 +284,11 @@ class ProxyEntity(BaseEntity):
     def destroy(self, farewell: Farewell = Farewell.DESTROYED, text: str = "the entity was destroyed") -> None:
         """See BaseEntity; messages of a connected client are not read any more."""
         if self.life is Life.ALIVE and self.has_client:
-            self.presence = Presence.LEAVING
+            self._enter(Presence.LEAVING)
             self._set_lane()
             self._farewell = (farewell, text)
         elif self.presence is Presence.WAITING:
-            self.presence = Presence.ABSENT
+            self._enter(Presence.ABSENT)
             self.is_worth_saving = False
         self._clients.keys.forget(self._key)
         self._cancel_alarm()
@@ -301,28 +306,16 @@ class ProxyEntity(BaseEntity):
     # To the client.
 
     def _send(self, message: bytes, *, reliable: bool = True) -> None:
-        if self._session is None:
-            return
-        try:
-            self._session.send(message, reliable=reliable)
-        except ValueRejected as problem:
-            self._services.host.log("message too large for a client", entity=str(self), problem=str(problem))
-            if reliable:  # the client's view would be wrong without it
-                self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
+        self.row.send(message, reliable)
 
-    def _send_all(self, messages: list[bytes]) -> None:
-        """Reliable messages, in order. A session takes all or none; if one is too large, those before it still go."""
-        if self._session is None:
-            return
-        try:
-            self._session.send_many(messages)
-        except ValueRejected:
-            for each in messages:
-                self._send(each)
+    def on_too_large(self, problem: ValueRejected, *, reliable: bool) -> None:
+        """A message is too large for a client."""
+        self._services.host.log("message too large for a client", entity=str(self), problem=str(problem))
+        if reliable:  # the client's view would be wrong without it
+            self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
 
     def _send_loose(self, message: bytes) -> None:
-        if message:
-            self._send(self.shown.mark(message), reliable=False)
+        self.row.send_loose(message)
 
     def call_client(self, index: int, method: Method, args: bytes) -> None:
         """Calls a method of the own client."""
@@ -347,6 +340,10 @@ class ProxyEntity(BaseEntity):
                 self._send(protocol.with_alias(protocol.OWN, told))
 
     # From the cell part to the client.
+
+    def on_cell_state(self, *, exists: bool) -> None:
+        """See BaseEntity."""
+        self.row.has_cell = exists
 
     def on_cell_created(self) -> None:
         """See BaseEntity."""
@@ -400,18 +397,12 @@ class ProxyEntity(BaseEntity):
         """Sends reliable messages of the cell part to the client that they are for."""
         if not self._is_present(witness):
             return
-        note, passed = self.shown.note, list[bytes]()
-        for each in messages:
-            try:
-                before = note(each)
-            except DecodeError as problem:
-                self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
-                self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
-            else:
-                if before:
-                    passed.append(before)
-                passed.append(each)
-        self._send_all(passed)
+        self.row.pass_on(list(messages))
+
+    def on_malformed(self, problem: DecodeError) -> None:
+        """A message of the cell part for the client is none."""
+        self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
+        self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
 
     def send_wants(self) -> None:
         """Sends the wants and releases of the client to the cell part."""
@@ -450,7 +441,7 @@ class ProxyEntity(BaseEntity):
         return True
 
     def _is_present(self, witness: int) -> bool:
-        if witness == self.witness and self.is_ready and self.cell.state in EXISTING:
+        if self.row.is_present(witness):
             return True
         self._services.counts.old_mail += 1
         return False

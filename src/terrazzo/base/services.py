@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from terrazzo.base.alarms import Alarms
 from terrazzo.base.client_batch import ClientBatch
+from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
 from terrazzo.base.keys import KeyRing
 from terrazzo.cluster.app import Host
@@ -20,7 +21,7 @@ from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.switchboard import Switchboard
-from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.ids import AppId, AppKind, EntityId
 from terrazzo.wire.messages import Refusals
 from terrazzo.wire.requests import Requests
 
@@ -59,4 +60,6 @@ class ClientServices:
     keys: KeyRing
     methods: MethodTable
     batch: ClientBatch
+    rows: dict[EntityId, ClientRow]
+    """The client table."""
     forget_session: Callable[[SessionKey], None]

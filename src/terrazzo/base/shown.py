@@ -24,14 +24,18 @@ from terrazzo.sync.protocol import ToClient, split_message, take_alias, take_ent
 from terrazzo.sync.riding import decode_ride
 from terrazzo.sync.turns import LooseSent, Turns
 
-_NOTED = frozenset(
-    (ToClient.ANNOUNCE, ToClient.LEAVE, ToClient.SPACE, ToClient.CELL_PLAYER, ToClient.CELL_LOST, ToClient.RIDES)
-)
-"""The kinds of messages that tell more than a property or a call."""
+_ANNOUNCE, _LEAVE, _SPACE = int(ToClient.ANNOUNCE), int(ToClient.LEAVE), int(ToClient.SPACE)
+_CELL_PLAYER, _CELL_LOST, _RIDES = int(ToClient.CELL_PLAYER), int(ToClient.CELL_LOST), int(ToClient.RIDES)
+_IS_NOTED = bytes(number in (_ANNOUNCE, _LEAVE, _SPACE, _CELL_PLAYER, _CELL_LOST, _RIDES) for number in range(256))
+"""By the number of a message: whether it tells more than a property or a call."""
 
 
 class Shown:
     """What one client was sent."""
+
+    __slots__ = (
+        "_held", "_loose", "_owed", "_released", "_resting", "_types", "_unwanted", "_wants", "has_body", "turns",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.has_body = False
@@ -52,34 +56,38 @@ class Shown:
 
     def note(self, message: bytes) -> bytes:
         """A reliable message of the cell part goes to the client; gives what must be sent before it, or nothing."""
-        if message and message[0] not in _NOTED:
+        if message and not _IS_NOTED[message[0]]:
             return self._loose.before(message)
         kind, body = split_message(message)
-        if kind == ToClient.ANNOUNCE:
+        if kind == _ANNOUNCE:
             entity, rest = take_entity(body)
             alias, rest = take_alias(rest)
             self._held[alias] = entity
             self._types[entity] = int.from_bytes(rest[:2], "little")
             self._unwanted.add(entity)
             self.turns.begin()
-        elif kind == ToClient.LEAVE:
+        elif kind == _LEAVE:
             self._rest(take_alias(body)[0])
             self.turns.end()
-        elif kind == ToClient.SPACE:
+        else:
+            self._note_rare(kind, body)
+        return self._loose.before(message)
+
+    def _note_rare(self, kind: int, body: bytes) -> None:
+        if kind == _SPACE:
             self.turns.end()
             for alias in list(self._held):
                 self._rest(alias)
-        elif kind == ToClient.CELL_PLAYER:
+        elif kind == _CELL_PLAYER:
             self.has_body = True
             self.turns.begin()
-        elif kind == ToClient.CELL_LOST:
+        elif kind == _CELL_LOST:
             self.turns.end()
             self.end()
-        elif kind == ToClient.RIDES:
+        elif kind == _RIDES:
             alias, ride = take_alias(body)
             if alias in self._held and not decode_ride(ride).vehicle:
                 self.turns.begin_again()
-        return self._loose.before(message)
 
     def _rest(self, alias: int) -> None:
         self._loose.end(alias)

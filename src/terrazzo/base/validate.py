@@ -3,6 +3,8 @@
 each base       has not ended, and has its mailbox here; one that ends neither asks for a cell part nor has one that
                 stays
 each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
+                has a row in the client table, which has its mailbox and tells its state
+each row        of the client table is that of a proxy that is registered here
 each session    belongs to a proxy that is registered here and has this session
 each stored     entity that counts as loaded has a base here
 each id         in the stock is no base's
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.cell_part_states import EXISTING, CellPartState
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.proxy import Presence, ProxyEntity
 from terrazzo.wire.entity.validate import violations as switchboard_violations
@@ -34,6 +36,10 @@ def violations(app: BaseApp, share: Share) -> Violations:
                 yield Violation(proxy.id, f"session {key} belongs to {proxy}, which is not registered")
             elif proxy.session_key != key:
                 yield Violation(proxy.id, f"session {key} belongs to {proxy}, which has session {proxy.session_key}")
+    for id, row in app.delivery.rows.items():
+        owner = app.bases.get(id)
+        if share.has(id) and (not isinstance(owner, ProxyEntity) or owner.row is not row):
+            yield Violation(id, f"the client table has a row of {row.proxy}, which is not registered")
     if share.is_first:
         loaded = {(base.schema.type_id, base.data.dbid) for base in app.bases.values()}
         for type_id, dbid in app.factory.stored - loaded:
@@ -62,3 +68,13 @@ def _proxy(app: BaseApp, proxy: ProxyEntity) -> Iterator[str]:
         yield f"is {proxy.presence.value}, and has no session"
     if proxy.presence in (Presence.WAITING, Presence.ABSENT) and has_session:
         yield f"is {proxy.presence.value}, and has session {proxy.session_key}"
+    row = app.delivery.rows.get(proxy.id)
+    if row is None or row is not proxy.row:
+        yield "has no row in the client table"
+        return
+    if row.box is not app.switchboard.boxes.get(proxy.part_id):
+        yield "has a row in the client table without its mailbox"
+    if (row.is_ready, row.has_cell) != (proxy.is_ready, proxy.cell.state in EXISTING):
+        yield f"is {proxy.presence.value}, its cell part is {proxy.cell.state.value}, and its row tells otherwise"
+    if (row.session is not None) != has_session:
+        yield "has a row in the client table that tells otherwise of its session"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from terrazzo.base import proxy
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import TRANSITIONS, CellPartEvent, CellPartState
 from terrazzo.base.proxy import ProxyEntity
@@ -119,39 +120,44 @@ def watch(watch: Watch) -> None:
 
 def _watch_entries(watch: Watch) -> None:
     take = watch.take
-    described: dict[Shown, set[int]] = {}
 
-    def note(before: Any, own: Shown, message: bytes) -> None:
-        kind, body = split_message(message)
-        held, known = dict(own._held), described.setdefault(own, set())
-        before(own, message)
-        if kind == ToClient.ANNOUNCE:
-            take("entry", "none → announced")
-        elif kind == ToClient.DESCRIBE:
-            known.add(take_alias(body)[0])
-            take("entry", "announced → described")
-        elif kind == ToClient.LEAVE:
-            alias = take_alias(body)[0]
-            take("entry", "described → left" if alias in known else "announced → left")
-        elif kind == ToClient.SPACE and held:
-            take("entry", "another space: all end")
-        elif kind == ToClient.CELL_LOST and held:
-            take("entry", "the body is lost: all end")
-        known &= own._held.keys()
+    class CountedShown(Shown):
+        """The compiled form's methods cannot be replaced; those of a subclass are called in their place."""
 
-    def want(before: Any, own: Shown, entity: int, number: int) -> bool:
-        is_passed: bool = before(own, entity, number)
-        take("entry", "wanted" if is_passed else "wanted too late")
-        return is_passed
+        def __init__(self) -> None:
+            super().__init__()
+            self._described: set[int] = set()
 
-    def release(before: Any, own: Shown, alias: int) -> bool:
-        is_passed: bool = before(own, alias)
-        take("entry", "released" if is_passed else "released for a witness that is over")
-        return is_passed
+        def note(self, message: bytes) -> bytes:
+            kind, body = split_message(message)
+            held, known = dict(self._held), self._described
+            renewal = super().note(message)
+            if kind == ToClient.ANNOUNCE:
+                take("entry", "none → announced")
+            elif kind == ToClient.DESCRIBE:
+                known.add(take_alias(body)[0])
+                take("entry", "announced → described")
+            elif kind == ToClient.LEAVE:
+                alias = take_alias(body)[0]
+                take("entry", "described → left" if alias in known else "announced → left")
+            elif kind == ToClient.SPACE and held:
+                take("entry", "another space: all end")
+            elif kind == ToClient.CELL_LOST and held:
+                take("entry", "the body is lost: all end")
+            known &= self._held.keys()
+            return renewal
 
-    watch.method(Shown, "note", note)
-    watch.method(Shown, "want", want)
-    watch.method(Shown, "release", release)
+        def want(self, entity: int, number: int) -> bool:
+            is_passed = super().want(entity, number)
+            take("entry", "wanted" if is_passed else "wanted too late")
+            return is_passed
+
+        def release(self, alias: int) -> bool:
+            is_passed = super().release(alias)
+            take("entry", "released" if is_passed else "released for a witness that is over")
+            return is_passed
+
+    watch.replace(proxy, "Shown", CountedShown)
 
 
 def _watch_log_ons(watch: Watch) -> None:

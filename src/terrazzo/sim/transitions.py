@@ -40,7 +40,7 @@ class Watch:
 
     def __init__(self, paths: Paths) -> None:
         self.take = paths.take
-        self._before: list[tuple[type, str, Any]] = []
+        self._before: list[tuple[Any, str, Any]] = []
 
     def method(self, of: type, name: str, wrapper: Wrapper) -> None:
         """`wrapper(method, self, ...)` runs in place of a method."""
@@ -49,7 +49,7 @@ class Watch:
         def wrapped(self: Any, *args: Any, **named: Any) -> Any:
             return wrapper(method, self, *args, **named)
 
-        self._put(of, name, wrapped)
+        self.replace(of, name, wrapped)
 
     def state(self, of: type, name: str, machine: str) -> None:
         """Each change of an attribute that holds an Enum is a transition: `before → after`."""
@@ -64,9 +64,10 @@ class Watch:
             if before is not None and before is not value:
                 take(machine, f"{before.value} → {value.value}")
 
-        self._put(of, name, property(get, put))
+        self.replace(of, name, property(get, put))
 
-    def _put(self, of: type, name: str, value: Any) -> None:
+    def replace(self, of: Any, name: str, value: Any) -> None:
+        """Gives a class or a module another attribute."""
         self._before.append((of, name, vars(of).get(name)))
         setattr(of, name, value)
 

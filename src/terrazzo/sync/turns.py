@@ -30,6 +30,14 @@ from terrazzo.errors import DecodeError
 from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.sync.protocol import ToClient, encode_renew, take_alias
 
+_PLACES = int(ToClient.PLACES)
+_PLACES_HEADS = [bytes([_PLACES, turn]) for turn in range(256)]
+_LOOSE_HEADS = [bytes([ToClient.LOOSE, turn]) for turn in range(256)]
+_IS_PROPERTY = bytes(
+    number == ToClient.NESTED or 0 <= number - PROPERTY_IDS.first < PROPERTY_IDS.slots for number in range(256)
+)
+"""By the number of a message: whether it has a property."""
+
 
 class Turns:
     """The present turn of one client, at either end."""
@@ -71,12 +79,10 @@ class Turns:
 
     def mark(self, message: bytes) -> bytes:
         """An unreliable message, with the present turn. Places have a byte for it."""
-        if message[0] == ToClient.PLACES:
-            return bytes([ToClient.PLACES, self.now & 255]) + message[2:]
-        return bytes([ToClient.LOOSE, self.now & 255]) + message
-
-
-_PROPERTIES = frozenset((ToClient.NESTED, *range(PROPERTY_IDS.first, PROPERTY_IDS.first + PROPERTY_IDS.slots)))
+        turn = self.now & 255
+        if message[0] == _PLACES:
+            return _PLACES_HEADS[turn] + message[2:]
+        return _LOOSE_HEADS[turn] + message
 
 
 class LooseSent:
@@ -95,7 +101,7 @@ class LooseSent:
 
     def add(self, message: bytes) -> None:
         """An unreliable message goes to the client."""
-        if message[0] in _PROPERTIES:
+        if _IS_PROPERTY[message[0]]:
             alias, _ = take_alias(message[1:])
             self._sent.setdefault(alias, {})[message[0]] = self._turns.now
 
@@ -109,7 +115,7 @@ class LooseSent:
 
     def before(self, message: bytes) -> bytes:
         """The message to send before a reliable one about a property: `renew`, or an empty one."""
-        if not self._sent or message[0] not in _PROPERTIES:
+        if not self._sent or not _IS_PROPERTY[message[0]]:
             return b""
         alias, _ = take_alias(message[1:])
         turn = self._sent.get(alias, {}).get(message[0])

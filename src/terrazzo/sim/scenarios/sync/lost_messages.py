@@ -82,6 +82,7 @@ class LostMessages:
                 self._sent.setdefault(proxy.id, {})[marked] = (entity, self._now())
             send_loose(message)
 
+        proxy.row.is_direct = False
         vars(proxy)["pass_updates"] = passed
         vars(proxy)["_send_loose"] = sent
 

@@ -1,0 +1,25 @@
+# C types for client_row.py.
+import cython
+
+from terrazzo.base.shown cimport Shown
+from terrazzo.wire.entity.mailbox cimport Mailbox
+
+
+cdef class ClientRow:
+    cdef public object proxy
+    cdef public int entity
+    cdef public Mailbox box
+    cdef public object session
+    cdef public bint is_ready
+    cdef public bint has_cell
+    cdef public bint is_direct
+    cdef public long long witness
+    cdef public Shown shown
+    cdef public object updates
+
+    cpdef bint is_present(self, long long witness) except -1
+    @cython.locals(shown=Shown, passed=list, before=bytes)
+    cpdef pass_on(self, list messages)
+    cpdef send_all(self, list messages)
+    cpdef send(self, bytes message, bint reliable)
+    cpdef send_loose(self, bytes message)

@@ -1,0 +1,117 @@
+"""What a BaseApp looks at for each message of a cell part that is for a client: the client table of the app.
+
+Each proxy has one `ClientRow`, from its registration to its end. The proxy and its cell part keep it up to date, and
+`delivery.py` goes by it without a look at the proxy. Whatever is rare is left to the proxy: messages that are refused,
+updates that wait for mail.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from terrazzo.base.limits import UPDATES_MAX
+from terrazzo.base.shown import Shown
+from terrazzo.errors import DecodeError, ValueRejected
+from terrazzo.wire.entity.mailbox import Mailbox
+from terrazzo.wire.ids import EntityId, PartId
+from terrazzo.wire.pairs.base_cell import ClientUpdate
+
+
+class ClientSession(Protocol):
+    """What a proxy needs of `wire.client.Session`."""
+
+    @property
+    def id(self) -> int:
+        """Its number at its endpoint."""
+
+    @property
+    def heard_at(self) -> float:
+        """When the last packet of the client arrived."""
+
+    def probe(self) -> None:
+        """Sends a packet that the client acknowledges."""
+
+    def send(self, message: bytes, *, reliable: bool = True) -> bool: ...
+    def send_many(self, messages: Sequence[bytes], *, reliable: bool = True) -> bool: ...
+    def set_lane(self, first_byte: int, size: int, tag: int) -> None: ...
+    def clear_lane(self) -> None: ...
+    def close(self, now: float) -> None: ...
+    def admit(self) -> None: ...
+
+
+class Addressee(Protocol):
+    """The proxy of a row."""
+
+    def on_mail(self, source: PartId, payload: bytes) -> None: ...
+    def on_malformed(self, problem: DecodeError) -> None: ...
+    def on_too_large(self, problem: ValueRejected, *, reliable: bool) -> None: ...
+
+
+class ClientRow:
+    """One proxy, as messages for its client need it."""
+
+    __slots__ = (
+        "box", "entity", "has_cell", "is_direct", "is_ready", "proxy", "session", "shown", "updates", "witness",
+    )  # fmt: skip
+
+    def __init__(self, entity: EntityId, proxy: Addressee, shown: Shown) -> None:
+        self.entity = entity
+        self.proxy = proxy
+        self.box: Mailbox | None = None
+        """The mailbox of the base part."""
+        self.session: ClientSession | None = None
+        self.is_ready = False
+        """Whether the client may call and move."""
+        self.has_cell = False
+        """Whether the cell part exists (`cell_part_states.EXISTING`)."""
+        self.witness = 0
+        """The number of the present witness, or of the last one."""
+        self.shown = shown
+        self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
+        """Unreliable updates that wait for mail that was sent before them."""
+        self.is_direct = True
+        """Whether updates may go past the proxy. A judge of the simulator that watches the proxy unsets it."""
+
+    def is_present(self, witness: int) -> bool:
+        """Whether messages for the client of this witness are passed on."""
+        return self.is_ready and self.has_cell and witness == self.witness
+
+    def pass_on(self, messages: list[bytes]) -> None:
+        """Sends reliable messages of the cell part to the client."""
+        shown, passed = self.shown, []
+        for each in messages:
+            try:
+                before = shown.note(each)
+            except DecodeError as problem:
+                self.proxy.on_malformed(problem)
+            else:
+                if before:
+                    passed.append(before)
+                passed.append(each)
+        self.send_all(passed)
+
+    def send_all(self, messages: list[bytes]) -> None:
+        """Reliable messages, in order. A session takes all or none; if one is too large, those before it still go."""
+        if self.session is None:
+            return
+        try:
+            self.session.send_many(messages)
+        except ValueRejected:
+            for each in messages:
+                self.send(each, True)
+
+    def send(self, message: bytes, reliable: bool) -> None:
+        """One message, if a client is connected."""
+        if self.session is None:
+            return
+        try:
+            self.session.send(message, reliable=reliable)
+        except ValueRejected as problem:
+            self.proxy.on_too_large(problem, reliable=reliable)
+
+    def send_loose(self, message: bytes) -> None:
+        """One unreliable message, with its turn."""
+        if message:
+            self.send(self.shown.mark(message), False)

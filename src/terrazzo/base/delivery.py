@@ -1,0 +1,125 @@
+"""Passes on what CellApps send for clients: the mail of cell parts, and unreliable updates.
+
+Both come for thousands of clients in every tick, so the usual case is decided here, by the client table
+(`client_row.py`), and the proxy is not asked:
+
+    mail      of the own cell part, a ToClient for the present witness                  → the session
+    update    from the home of the cell part, for the present witness, with no mail
+              before it that the client has not got, and no update that waits           → the session
+
+Every other letter is the proxy's (`on_mail`), and every other update is given back to the app, which decides about it
+in the same order (`proxy.keep_update`, `proxy.pass_updates`). What fails for one client is confined to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from terrazzo._speed.rows import read_to_client
+from terrazzo.base.client_row import ClientRow
+from terrazzo.base.confinement import Confinement
+from terrazzo.cluster.app import Host
+from terrazzo.wire.entity.letters import Letters
+from terrazzo.wire.entity.mailbox import Mailbox
+from terrazzo.wire.entity.registry import PartRegistry
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId
+from terrazzo.wire.pairs.base_cell import ClientUpdate
+
+if TYPE_CHECKING:
+    from terrazzo._speed.updates import Row
+
+_CELL = int(Part.CELL)
+
+
+class Delivery:
+    """The delivery of one BaseApp."""
+
+    __slots__ = ("_confinement", "_host", "_keep", "_registry", "_take_other", "rows")
+
+    def __init__(
+        self,
+        host: Host,
+        registry: PartRegistry,
+        confinement: Confinement,
+        take_other: Callable[[PartId], object],
+        keep: Callable[[ClientRow, AppId, ClientUpdate], object],
+    ) -> None:
+        """`take_other` takes the mail of a part that is not in the table, or has updates that wait; `keep` gets each
+        update that is not passed on here."""
+        self.rows: dict[EntityId, ClientRow] = {}
+        """The client table: by entity, in the order of registration."""
+        self._host = host
+        self._registry = registry
+        self._confinement = confinement
+        self._take_other = take_other
+        self._keep = keep
+
+    def take_mail(self) -> None:
+        """Takes all mail that has arrived, part by part."""
+        rows = self.rows
+        for box in list(self._registry.mailed):
+            client = rows.get(box.entity)
+            if client is None or client.box is not box or client.updates:
+                self._take_other(box.part)
+            else:
+                self._take_letters(client, box)
+
+    def _take_letters(self, client: ClientRow, box: Mailbox) -> None:
+        letters = Letters(self._registry, box, self._host.now)
+        while True:
+            letter = letters._next()
+            if letter is None:
+                return
+            try:
+                self._take_letter(client, letter[0], letter[1])
+            except AssertionError:
+                raise
+            except Exception as problem:
+                self._confinement.note(client.proxy, "mail", problem)
+            if client.box is None:
+                return  # the base has ended: its mailbox reports the rest as not delivered
+
+    def _take_letter(self, client: ClientRow, source: PartId, payload: bytes) -> None:
+        told = None
+        if client.is_ready and source[0] == client.entity and source[1] == _CELL:
+            told = read_to_client(payload)
+        if told is not None and client.is_present(told[0]):
+            client.pass_on(told[1])
+        else:
+            client.proxy.on_mail(source, payload)
+
+    def pass_updates(self, source: AppId, updates: list[Row]) -> None:
+        """Passes on the updates of a CellApp."""
+        table = self.rows
+        for update in updates:
+            client = table.get(update[0])  # type: ignore[call-overload]
+            if client is None:
+                continue
+            if not self._is_next(client, source, update):
+                self._keep(client, source, ClientUpdate(*update))
+                continue
+            try:
+                for message in update[2]:
+                    client.send_loose(message)
+            except AssertionError:
+                raise
+            except Exception as problem:
+                self._confinement.note(client.proxy, "updates for its client", problem)
+
+    def _is_next(self, client: ClientRow, source: AppId, update: Row) -> bool:
+        """Whether the update is the next message for a client that is present."""
+        if not client.is_direct or client.updates or not client.is_present(update[1]) or not client.shown.has_body:
+            return False
+        assert client.box is not None
+        channel = self._registry.find_by_number(client.box, client.entity, _CELL)
+        if channel is None or channel.incoming is None:
+            return False
+        app = channel.place.app
+        if app is not source and app != source:
+            return False
+        generation, number = update[3]
+        stream = channel.incoming
+        return generation < stream.generation or (
+            generation == stream.generation and number <= stream.expected - stream.untaken
+        )

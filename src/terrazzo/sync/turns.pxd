@@ -1,0 +1,32 @@
+# C types for turns.py.
+import cython
+
+cdef int _PLACES
+cdef list _PLACES_HEADS, _LOOSE_HEADS
+cdef bytes _IS_PROPERTY
+
+
+cdef class Turns:
+    cdef public long long now
+    cdef bint _has_ended
+
+    @cython.locals(ahead=cython.longlong)
+    cpdef long long renew(self, long long told) except -1
+    cpdef end(self)
+    cpdef long long begin(self) except -1
+    cpdef long long begin_again(self) except -1
+    @cython.locals(ago=cython.longlong)
+    cpdef bint covers(self, long long told, long long begun) except -1
+    @cython.locals(turn=cython.int)
+    cpdef bytes mark(self, bytes message)
+
+
+cdef class LooseSent:
+    cdef Turns _turns
+    cdef dict _sent
+
+    cpdef add(self, bytes message)
+    cpdef end(self, int alias)
+    cpdef clear(self)
+    @cython.locals(now=cython.longlong)
+    cpdef bytes before(self, bytes message)
