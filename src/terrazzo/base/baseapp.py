@@ -104,13 +104,13 @@ class BaseApp(ClusterApp):
         self.alarms = Alarms(host, self.confinement.ring)
         self.awaiting = Awaiting(host, self._run_part)
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
-        self._batch = ClientBatch()
-        self.sessions = Sessions(
-            host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch
-        )  # fmt: skip
         self.delivery = Delivery(
             host, self.switchboard._registry, self.confinement, self._take_mail_of, self._keep_update
         )
+        self._batch = ClientBatch(self.delivery.rows, self.switchboard._registry)
+        self.sessions = Sessions(
+            host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch
+        )  # fmt: skip
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(services)
         self.log_offs = LogOffs(services)
@@ -315,13 +315,7 @@ class BaseApp(ClusterApp):
             send()
 
     def _send_moves(self) -> None:
-        by_app: dict[AppId, list[bytes]] = {}
-        for id, row in self._batch.take_moves(self.host.now).items():
-            entity = self.bases.get(id)
-            app = None if entity is None else entity.cell.where
-            if app is not None:
-                by_app.setdefault(app, []).append(row)
-        for app, rows in by_app.items():
+        for app, rows in self._batch.take_moves(self.host.now).items():
             self.send(app, Moves(b"".join(rows)))
 
     def _send_load(self) -> None:

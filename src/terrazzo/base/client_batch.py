@@ -10,18 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from terrazzo._speed.lanes import MoveLanes
+from terrazzo.base.client_row import ClientRow
 from terrazzo.base.limits import MOVE_S
-from terrazzo.wire.ids import EntityId
+from terrazzo.wire.entity.registry import PartRegistry
+from terrazzo.wire.ids import AppId, EntityId
+
+_MOVE_S = MOVE_S
 
 
 class ClientBatch:
     """The batch of the next turn."""
 
-    def __init__(self) -> None:
+    __slots__ = ("_later", "_moves", "_registry", "_rows", "_wants", "lanes")
+
+    def __init__(self, rows: dict[EntityId, ClientRow], registry: PartRegistry) -> None:
+        """`rows`: the client table of the app."""
         self.lanes = MoveLanes()
         """The lanes of the clients that may move."""
+        self._rows = rows
+        self._registry = registry
         self._moves: dict[EntityId, bytes] = {}
-        self._moved_at: dict[EntityId, float] = {}
         self._wants: dict[EntityId, Callable[[], None]] = {}
         self._later: dict[EntityId, Callable[[], None]] = {}
 
@@ -36,7 +44,6 @@ class ClientBatch:
     def drop_move(self, entity: EntityId) -> None:
         """The base of this entity has ended."""
         self._moves.pop(entity, None)
-        self._moved_at.pop(entity, None)
 
     def add_wants(self, entity: EntityId, send: Callable[[], None]) -> None:
         """The proxy of this entity has wants or releases for its cell part: `send` sends them."""
@@ -51,17 +58,31 @@ class ClientBatch:
         later, self._later = self._later, {}
         self._wants.update(later)
 
-    def take_moves(self, now: float) -> dict[EntityId, bytes]:
-        """The latest row of each client that moved, in the order of their first moves; a client whose last row was
-        taken less than MOVE_S ago waits."""
+    def take_moves(self, now: float) -> dict[AppId, list[bytes]]:
+        """The latest row of each client that moved, by the CellApp where its cell part lives, in the order of their
+        first moves; a client whose last row was taken less than MOVE_S ago waits."""
+        by_app: dict[AppId, list[bytes]] = {}
         if not self._moves:
-            return {}
+            return by_app
         moves, self._moves = self._moves, {}
-        moved_at = self._moved_at
-        for entity in [each for each in moves if now < moved_at.get(each, -MOVE_S) + MOVE_S]:
-            self._moves[entity] = moves.pop(entity)
-        moved_at.update(dict.fromkeys(moves, now))
-        return moves
+        table, kept = self._rows, self._moves
+        last: AppId | None = None
+        rows: list[bytes] = []
+        for entity, row in moves.items():
+            client = table.get(entity)
+            if client is None:
+                continue  # its base has ended
+            if now < client.moved_at + _MOVE_S:
+                kept[entity] = row
+                continue
+            client.moved_at = now
+            app = client.home(self._registry)
+            if app is None:
+                continue
+            if app is not last:
+                last, rows = app, by_app.setdefault(app, [])
+            rows.append(row)
+        return by_app
 
     def take_wants(self) -> list[Callable[[], None]]:
         """The calls that send the wants; what they add is for a later turn."""

@@ -2,7 +2,11 @@
 import cython
 
 from terrazzo.base.shown cimport Shown
+from terrazzo.wire.entity.channel cimport Channel
 from terrazzo.wire.entity.mailbox cimport Mailbox
+from terrazzo.wire.entity.registry cimport PartRegistry
+
+cdef int _CELL
 
 
 cdef class ClientRow:
@@ -16,7 +20,10 @@ cdef class ClientRow:
     cdef public long long witness
     cdef public Shown shown
     cdef public object updates
+    cdef public double moved_at
 
+    @cython.locals(channel=Channel)
+    cpdef object home(self, PartRegistry registry)
     cpdef bint is_present(self, long long witness) except -1
     @cython.locals(shown=Shown, passed=list, before=bytes)
     cpdef pass_on(self, list messages)

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from math import inf
 from typing import Protocol
 
 from terrazzo.base.limits import UPDATES_MAX
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected
 from terrazzo.wire.entity.mailbox import Mailbox
-from terrazzo.wire.ids import EntityId, PartId
+from terrazzo.wire.entity.registry import PartRegistry
+from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import ClientUpdate
+
+_CELL = int(Part.CELL)
 
 
 class ClientSession(Protocol):
@@ -53,7 +57,8 @@ class ClientRow:
     """One proxy, as messages for its client need it."""
 
     __slots__ = (
-        "box", "entity", "has_cell", "is_direct", "is_ready", "proxy", "session", "shown", "updates", "witness",
+        "box", "entity", "has_cell", "is_direct", "is_ready", "moved_at", "proxy", "session", "shown", "updates",
+        "witness",
     )  # fmt: skip
 
     def __init__(self, entity: EntityId, proxy: Addressee, shown: Shown) -> None:
@@ -71,8 +76,20 @@ class ClientRow:
         self.shown = shown
         self.updates: deque[ClientUpdate] = deque(maxlen=UPDATES_MAX)
         """Unreliable updates that wait for mail that was sent before them."""
+        self.moved_at = -inf
+        """When a move of the client was last sent on."""
         self.is_direct = True
         """Whether updates may go past the proxy. A judge of the simulator that watches the proxy unsets it."""
+
+    def home(self, registry: PartRegistry) -> AppId | None:
+        """The CellApp where the cell part lives, as far as this app has been told."""
+        if not self.has_cell or self.box is None:
+            return None
+        channel = registry.find_by_number(self.box, self.entity, _CELL)
+        if channel is not None:
+            return channel.place.app
+        place = registry.places.get(PartId(self.entity, Part.CELL))
+        return None if place is None else place.app
 
     def is_present(self, witness: int) -> bool:
         """Whether messages for the client of this witness are passed on."""

@@ -8,6 +8,8 @@ from terrazzo.wire.entity.mailbox cimport Mailbox
 from terrazzo.wire.entity.registry cimport PartRegistry
 from terrazzo.wire.entity.streams cimport InStream
 
+cdef int _CELL
+
 
 cdef class Delivery:
     cdef public dict rows
