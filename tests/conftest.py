@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 
 from tests.tools.dealing import deal
+from tests.tools.postgres import Postgres, missing
 
 settings.register_profile("terrazzo", deadline=None)
 settings.load_profile("terrazzo")
@@ -17,3 +18,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
         items[:] = deal(items, workers)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A real PostgreSQL, for all tests of one worker."""
+    if why := missing():
+        pytest.skip(why)
+    server = Postgres()
+    yield server
+    server.close()

@@ -1,4 +1,4 @@
-"""Every database does the same: the operations of `db.store`, over SQLite and in memory."""
+"""Every database does the same: the operations of `db.store`, in memory, over SQLite and over PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sqlite3
 import pytest
 
 from terrazzo.db.memory import MemoryDatabase
-from terrazzo.db.sqlite import MIGRATIONS, SqliteDatabase
+from terrazzo.db.sql import MIGRATIONS
+from terrazzo.db.sqlite import SqliteDatabase
 from terrazzo.db.store import (
     ENTITY_ID_MAX,
     PLACE_UNKNOWN,
@@ -30,11 +31,74 @@ from terrazzo.db.store import (
     run,
 )
 from terrazzo.errors import UsageError
+from terrazzo.runtime.postgres import PostgresDatabase
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+class File:
+    """A SQLite file that is opened more than once, and looked at without the engine."""
+
+    def __init__(self, folder):
+        self.path = folder / "game.db"
+
+    def open(self):
+        return SqliteDatabase(self.path, lock_timeout_s=0.0)
+
+    def crash(self, database):
+        """The files are copied while the database is open, as they would be found after a kill."""
+        folder = self.path.parent / "after"
+        folder.mkdir()
+        for file in self.path.parent.glob("game.db*"):
+            shutil.copy(file, folder / file.name)
+        database.close()
+        self.path = folder / "game.db"
+
+    def sql(self, text):
+        raw = sqlite3.connect(self.path)
+        with raw:
+            rows = raw.execute(text).fetchall()
+        raw.close()
+        return "\n".join("|".join(map(str, row)) for row in rows)
+
+    def be_newer(self):
+        self.sql(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+
+
+class Served:
+    """The same in PostgreSQL."""
+
+    def __init__(self, postgres):
+        self._postgres = postgres
+        self.url = postgres.new_database()
+
+    def open(self):
+        return PostgresDatabase(self.url, lock_timeout_s=0.5)
+
+    def crash(self, database):
+        self._postgres.stop()
+        database.close()
+        self._postgres.start()
+
+    def sql(self, text):
+        return self._postgres.sql(text, self.url)
+
+    def be_newer(self):
+        self.sql(f"INSERT INTO migrations VALUES ({len(MIGRATIONS) + 1}, now())")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path):
+    """Where a database is, on disk."""
+    return File(tmp_path) if request.param == "sqlite" else Served(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def database(request, tmp_path):
-    made = MemoryDatabase() if request.param == "memory" else SqliteDatabase(tmp_path / "game.db")
+    if request.param == "memory":
+        made = MemoryDatabase()
+    elif request.param == "sqlite":
+        made = File(tmp_path).open()
+    else:
+        made = Served(request.getfixturevalue("postgres")).open()
     yield made
     made.close()
 
@@ -66,6 +130,10 @@ def test_a_name_is_given_once_and_a_refused_account_leaves_no_entity(database):
     assert run(database, FindAccount("Ada")) == made
     assert run(database, LoadEntity("Avatar", made.dbid)) == b"first"
     assert run(database, SaveEntity("Avatar", 0, b"third")) == made.dbid + 1
+
+
+def test_name_with_a_zero_character_is_nobodys(database):
+    assert run(database, FindAccount("A\0da")) is None
 
 
 def test_names_that_look_the_same_are_the_same():
@@ -156,21 +224,17 @@ def test_memory_fails_when_told_to():
     assert not database.entities
 
 
-# What only a file has.
+# What is on disk.
 
 
-def test_what_was_confirmed_survives_the_death_of_the_process(tmp_path):
-    """The files are copied while the database is open, as they would be found after a kill."""
-    database = SqliteDatabase(tmp_path / "game.db")
+def test_what_was_confirmed_survives_the_death_of_the_process(place):
+    database = place.open()
     made = new_account(database)
     run(database, SaveEntity("Avatar", made.dbid, b"second"))
     run(database, TakeIds(500))
     run(database, AddLogOn(made.dbid))
-    (tmp_path / "after").mkdir()
-    for file in tmp_path.glob("game.db*"):
-        shutil.copy(file, tmp_path / "after" / file.name)
-    database.close()
-    found = SqliteDatabase(tmp_path / "after" / "game.db")
+    place.crash(database)
+    found = place.open()
     assert run(found, FindAccount("ada")) == made
     assert run(found, LoadEntity("Avatar", made.dbid)) == b"second"
     assert run(found, TakeIds(1)) == 502
@@ -178,79 +242,64 @@ def test_what_was_confirmed_survives_the_death_of_the_process(tmp_path):
     found.close()
 
 
-def test_a_commit_is_flushed_to_the_disk(tmp_path):
-    database = SqliteDatabase(tmp_path / "game.db")
-    settings = {name: database._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")}
-    assert settings == {"journal_mode": "wal", "synchronous": 2}
+def test_a_second_server_is_told_that_the_database_is_in_use(place):
+    database = place.open()
+    with pytest.raises(UsageError, match=r"another server.* is running"):
+        place.open()
     database.close()
+    place.open().close()
 
 
-def test_a_second_server_is_told_that_the_file_is_in_use(tmp_path):
-    database = SqliteDatabase(tmp_path / "game.db")
-    with pytest.raises(UsageError, match="another server is running"):
-        SqliteDatabase(tmp_path / "game.db", lock_timeout_s=0.0)
-    database.close()
-    SqliteDatabase(tmp_path / "game.db", lock_timeout_s=0.0).close()
-
-
-def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
-    SqliteDatabase(tmp_path / "game.db").close()
-    with sqlite3.connect(tmp_path / "game.db") as raw:
-        raw.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
-    raw.close()
+def test_a_database_of_a_newer_version_is_left_alone(place):
+    place.open().close()
+    place.be_newer()
     with pytest.raises(UsageError, match="newer version of the engine"):
-        SqliteDatabase(tmp_path / "game.db")
+        place.open()
 
 
-def test_what_is_no_database_is_refused(tmp_path):
-    (tmp_path / "game.db").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(UsageError, match="cannot open the database"):
-        SqliteDatabase(tmp_path / "game.db")
-    with pytest.raises(UsageError, match="cannot open the database"):
-        SqliteDatabase(tmp_path / "nowhere" / "game.db")
-
-
-def test_an_older_file_is_brought_up_to_date(tmp_path, monkeypatch):
-    database = SqliteDatabase(tmp_path / "game.db")
+def test_an_older_database_is_brought_up_to_date(place, monkeypatch):
+    database = place.open()
     made = new_account(database)
     database.close()
-    step = ("ALTER TABLE accounts ADD COLUMN mail TEXT NOT NULL DEFAULT ''",)
-    monkeypatch.setattr("terrazzo.db.sqlite.MIGRATIONS", (*MIGRATIONS, step))
-    newer = SqliteDatabase(tmp_path / "game.db")
-    assert newer._db.execute("SELECT mail FROM accounts").fetchall() == [("",)]
+    step = ("ALTER TABLE accounts ADD COLUMN mail TEXT NOT NULL DEFAULT 'none'",)
+    monkeypatch.setattr("terrazzo.db.sql.MIGRATIONS", (*MIGRATIONS, step))
+    newer = place.open()
     assert run(newer, FindAccount("Ada")) == made
     newer.close()
-    SqliteDatabase(tmp_path / "game.db").close()
+    assert place.sql("SELECT mail FROM accounts") == "none"
+    place.open().close()
 
 
-def test_a_migration_that_breaks_leaves_the_file_as_it_was(tmp_path, monkeypatch):
-    SqliteDatabase(tmp_path / "game.db").close()
-    step = ("CREATE TABLE half (a)", "CREATE TABLE half (a)")
+def test_a_migration_that_breaks_leaves_the_database_as_it_was(place, monkeypatch):
+    place.open().close()
+    step = ("CREATE TABLE half (a INTEGER)", "CREATE TABLE half (a INTEGER)")
     with monkeypatch.context() as patch:
-        patch.setattr("terrazzo.db.sqlite.MIGRATIONS", (*MIGRATIONS, step))
+        patch.setattr("terrazzo.db.sql.MIGRATIONS", (*MIGRATIONS, step))
         with pytest.raises(UsageError, match="already exists"):
-            SqliteDatabase(tmp_path / "game.db")
-    database = SqliteDatabase(tmp_path / "game.db")
-    assert database._db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'half'").fetchone() == (0,)
+            place.open()
+    database = place.open()
+    assert run(database, AddLogOn(1)).is_new
+    database.close()
+    place.sql("CREATE TABLE half (a INTEGER)")
+
+
+def test_a_number_too_big_for_the_database_fails_alone(place):
+    database = place.open()
+    results = database.transact([AddLogOn(1), AddLogOn(1 << 70), AddLogOn(2)])
+    assert isinstance(results[1], StoreError)
+    assert [results[0].is_new, results[2].is_new] == [True, True]
+    assert [each.dbid for each in run(database, ListLogOns())] == [1, 2]
     database.close()
 
 
-def test_a_number_too_big_for_the_file_fails_alone(tmp_path):
-    database = SqliteDatabase(tmp_path / "game.db")
-    results = database.transact([AddLogOn(1 << 70), AddLogOn(1)])
-    assert isinstance(results[0], StoreError)
-    assert results[1].is_new
-    database.close()
-
-
-def test_half_an_operation_is_never_kept(tmp_path):
-    database = SqliteDatabase(tmp_path / "game.db")
+def test_half_an_operation_is_never_kept(place):
+    database = place.open()
     broken = CreateAccount("Ada", None, "Avatar", b"x")  # type: ignore[arg-type]
     results = database.transact([broken, AddLogOn(1)])
     assert isinstance(results[0], StoreError)
     assert results[1].is_new
-    assert run(database, LoadEntity("Avatar", 1)) is None
     database.close()
+    assert place.sql("SELECT count(*) FROM entities") == "0"
 
 
 def test_a_transaction_that_breaks_as_a_whole_fails_as_a_whole(tmp_path):
@@ -263,11 +312,42 @@ def test_a_transaction_that_breaks_as_a_whole_fails_as_a_whole(tmp_path):
     database.close()
 
 
-def test_a_full_disk_fails_the_batch_with_its_own_words(tmp_path):
+def test_a_commit_that_postgres_refuses_fails_the_batch_as_a_whole(postgres):
+    place = Served(postgres)
+    database = place.open()
+    place.sql("ALTER TABLE batches ADD CHECK (number < 1)")
+    results = database.transact([SaveEntity("Avatar", 0, b"x"), AddLogOn(1)])
+    assert [str(each).partition(":")[0] for each in results] == ["the database does not work"] * 2
+    place.sql("ALTER TABLE batches DROP CONSTRAINT batches_number_check")
+    assert run(database, ListLogOns()) == []
+    assert run(database, AddLogOn(1)).is_new
+    database.close()
+
+
+# What only a file has.
+
+
+def test_a_commit_is_flushed_to_the_disk(tmp_path):
+    database = SqliteDatabase(tmp_path / "game.db")
+    settings = {name: database._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")}
+    assert settings == {"journal_mode": "wal", "synchronous": 2}
+    database.close()
+
+
+def test_what_is_no_database_is_refused(tmp_path):
+    (tmp_path / "game.db").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(UsageError, match="cannot open the database"):
+        SqliteDatabase(tmp_path / "game.db")
+    with pytest.raises(UsageError, match="cannot open the database"):
+        SqliteDatabase(tmp_path / "nowhere" / "game.db")
+
+
+def test_a_full_disk_fails_what_needs_room_in_its_own_words(tmp_path):
     database = SqliteDatabase(tmp_path / "game.db")
     [pages] = database._db.execute("PRAGMA page_count").fetchone()
     database._db.execute(f"PRAGMA max_page_count = {pages}")
     results = database.transact([AddLogOn(1), SaveEntity("Avatar", 0, bytes(100_000))])
-    assert ["disk is full" in str(each) for each in results] == [True, True]
-    assert run(database, ListLogOns()) == []
+    assert results[0].is_new
+    assert "disk is full" in str(results[1])
+    assert [each.dbid for each in run(database, ListLogOns())] == [1]
     database.close()

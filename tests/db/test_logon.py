@@ -43,8 +43,8 @@ def test_an_unknown_name_is_created_and_let_in():
     assert decode_record(AVATAR, place.record) == ({"name": "Ada", "gold": 0}, {})
     assert office.database.log_ons == {1: (77, BASE.index)}
     assert office.app.view() == {
-        "saved": 0, "backlog": 0, "ids_given": 0, "logging_on": 0, "logged_on": 1, "in_doubt": 0, "created": 1,
-        "refused": {}, "has_manager": True,
+        "saved": 0, "backlog": 0, "database_away": "", "ids_given": 0, "logging_on": 0, "logged_on": 1, "in_doubt": 0,
+        "created": 1, "refused": {}, "has_manager": True,
     }  # fmt: skip
 
 

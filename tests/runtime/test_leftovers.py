@@ -12,17 +12,24 @@ from terrazzo.base.saving import Unsaved
 from terrazzo.client import ClientGame
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.sqlite import SqliteDatabase
-from terrazzo.db.store import LoadEntity, SaveEntity, run
+from terrazzo.db.store import Database, LoadEntity, SaveEntity, run
 from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from terrazzo.runtime import leftovers
 from terrazzo.runtime.leftovers import keep_unsaved, set_reserve_aside, take_in
+from terrazzo.runtime.postgres import PostgresDatabase
 from tests.runtime.worlds import PLAZA, Visitor, World, play
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def database(request, tmp_path):
-    made = MemoryDatabase() if request.param == "memory" else SqliteDatabase(tmp_path / "game.db")
+    made: Database
+    if request.param == "memory":
+        made = MemoryDatabase()
+    elif request.param == "sqlite":
+        made = SqliteDatabase(tmp_path / "game.db")
+    else:
+        made = PostgresDatabase(request.getfixturevalue("postgres").new_database())
     run(made, SaveEntity("Avatar", 0, b"old"))
     yield made
     made.close()

@@ -45,6 +45,15 @@ class BotsDatabase:
         results = iter(self.players.transact(asked) if asked else [])
         return [self._run(each) if _is_of_bot(each) else self._both(each, next(results)) for each in operations]
 
+    @property
+    def away(self) -> str:
+        """See Database."""
+        return self.players.away
+
+    def stop_waiting(self) -> None:
+        """See Database."""
+        self.players.stop_waiting()
+
     def close(self) -> None:
         """See Database."""
         self.players.close()

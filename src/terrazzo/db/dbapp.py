@@ -20,8 +20,11 @@ The rules:
 - *Once.* The first save of an entity creates its record, and the answer may be lost. So the DBApp keeps which record it
   created for which entity id (the last `made_max`, until the process ends), and a repeated save finds it. An entity id
   is given out once.
-- *Bounded.* While `backlog_max` operations wait, further saves and requests for ids are refused, and the asker tries
-  again.
+- *Bounded.* While `backlog_max` operations wait, further saves, log-offs and requests for ids are refused, and the
+  asker tries again.
+- *A database out of reach.* What was submitted waits for it. After `away_s` everything new is refused: players that log
+  on read so, and BaseApps keep what they have to save and try again. A restart of PostgreSQL takes less, and is no more
+  than a delay.
 
 The driver creates the store (a `StoreQueue` with its workers), and stops the DBApp last, when `is_busy` is false.
 """
@@ -59,6 +62,8 @@ class DBLimits:
     """The most new records with stored entity ids."""
     ids_max: int = 65_536
     """Ids in one run."""
+    away_s: float = 3.0
+    """How long a database may be out of reach before requests are refused."""
     log_on: LogOnLimits = field(default_factory=LogOnLimits)
 
 
@@ -83,6 +88,7 @@ class DBApp(ClusterApp):
         self._store = store
         self._limits = limits or DBLimits()
         self._is_joining = False
+        self._away_since: float | None = None
         self._base_apps: dict[int, int] = {}
         self._made: dict[int, int] = {}
         """The dbid of each entity that was saved for the first time, by its id; 0 while that is being done."""
@@ -118,6 +124,7 @@ class DBApp(ClusterApp):
         return {
             "saved": self.saved,
             "backlog": len(self._store),
+            "database_away": self._store.away,
             "ids_given": self.ids_given,
             "logging_on": len(self.log_ons),
             "logged_on": len(self.log_ons.players),
@@ -159,6 +166,7 @@ class DBApp(ClusterApp):
         if self.log_ons.manager is None and not self._is_joining:
             self._is_joining = True
             self.host.join(MANAGER)
+        self._look_after_database()
         self.on_turn()
         self.log_ons.on_tick()
 
@@ -178,8 +186,8 @@ class DBApp(ClusterApp):
             self._refuse_question(question, f"{save.dbid} is no dbid; a new entity is saved with 0")
         elif len(save.record) > RECORD_MAX:
             self._refuse_question(question, f"a record of {len(save.record)} bytes is over the limit of {RECORD_MAX}")
-        elif len(self._store) >= self._limits.backlog_max:
-            self._refuse_question(question, "the database is behind; save again in a moment")
+        elif why := self._why_not():
+            self._refuse_question(question, f"{why}; save again in a moment")
         elif save.dbid == 0 and self._made.get(save.entity) == 0:
             self._refuse_question(question, "it is being saved for the first time; save again in a moment")
         else:
@@ -213,11 +221,13 @@ class DBApp(ClusterApp):
     def _on_logged_off(self, question: Question) -> None:
         message = question.message
         assert isinstance(message, LoggedOff)
-        if 0 < message.dbid <= DBID_MAX and message.entity > 0:
-            self.log_ons.on_logged_off(question, message)
-        else:
+        if not (0 < message.dbid <= DBID_MAX and message.entity > 0):
             self._refuse(question.source, message)
             self._refuse_question(question, "there is no such proxy")
+        elif why := self._why_not():
+            self._refuse_question(question, f"{why}; ask again in a moment")
+        else:
+            self.log_ons.on_logged_off(question, message)
 
     # Ids.
 
@@ -226,8 +236,8 @@ class DBApp(ClusterApp):
         assert isinstance(wanted, WantIds)
         if not 0 < wanted.count <= self._limits.ids_max:
             self._refuse_question(question, f"ids come in runs of 1 to {self._limits.ids_max}, not {wanted.count}")
-        elif len(self._store) >= self._limits.backlog_max:
-            self._refuse_question(question, "the database is behind; ask again in a moment")
+        elif why := self._why_not():
+            self._refuse_question(question, f"{why}; ask again in a moment")
         else:
             self._store.submit(
                 TakeIds(wanted.count),
@@ -240,6 +250,23 @@ class DBApp(ClusterApp):
         self.requests.answer(question, ids)
 
     # Within.
+
+    def _why_not(self) -> str:
+        """Why the store takes nothing more at present; empty: it does."""
+        if self.log_ons.is_database_away:
+            return f"the database is out of reach ({self._store.away})"
+        return "the database is behind" if len(self._store) >= self._limits.backlog_max else ""
+
+    def _look_after_database(self) -> None:
+        """Notes when the database is out of reach, and when it is back."""
+        now, away = self.host.now, self._store.away
+        if away and self._away_since is None:
+            self._away_since = now
+            self.host.log("database out of reach", why=away)
+        elif not away and self._away_since is not None:
+            self.host.log("database within reach again", after_s=round(now - self._away_since, 1))
+            self._away_since = None
+        self.log_ons.is_database_away = self._away_since is not None and now - self._away_since >= self._limits.away_s
 
     def _on_new_base_app(self, peer: AppId) -> None:
         """The bases of its former incarnation have ended. The new one gets its first ids over this link, so none of its

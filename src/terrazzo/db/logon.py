@@ -84,6 +84,7 @@ class LogOns:
         limits: LogOnLimits,
     ) -> None:
         self.manager: AppId | None = None
+        self.is_database_away = False
         self.base_apps: dict[int, AppId] = {}
         """The BaseApps that are linked, by index."""
         self.players: dict[int, Player] = {}
@@ -118,6 +119,8 @@ class LogOns:
         in_work = sum(each.is_known is attempt.is_known for each in self.in_work.values())
         if self.manager is None:
             self._refuse(attempt, LogOnRefusal.NOT_READY)
+        elif self.is_database_away:
+            self._refuse(attempt, LogOnRefusal.AWAY)
         elif attempt.key in self.in_work:
             self._refuse(attempt, LogOnRefusal.LOGGING_ON)
         elif in_work >= (self._limits.known_max if attempt.is_known else self._limits.in_work_max):

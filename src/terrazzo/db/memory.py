@@ -1,7 +1,7 @@
 """A database in memory: for tests, and for the simulator, where it outlives the processes that use it.
 
-It does what `sqlite.py` does, operation by operation; the same tests run over both. While `failing` holds a reason,
-every operation fails with it and changes nothing.
+It does what `sql.py` does, operation by operation; the same tests run over both. While `failing` holds a reason, every
+operation fails with it and changes nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from terrazzo.db.store import (
     ClearLogOns,
     CreateAccount,
     FindAccount,
+    Leftover,
     ListLogOns,
     LoadEntity,
     LogOnRecord,
@@ -30,7 +31,7 @@ from terrazzo.db.store import (
     TakeIds,
     TakeIn,
     fold_name,
-    take_in,
+    outcome_of,
 )
 
 
@@ -40,6 +41,7 @@ class MemoryDatabase:
     def __init__(self, *, first_dbid: int = 1, take_ids: Callable[[TakeIds], int] | None = None) -> None:
         """`take_ids` gives out entity ids, if another database has their sequence."""
         self.failing = ""
+        self.away = ""
         self.accounts: dict[str, Account] = {}
         self.entities: dict[int, tuple[str, bytes]] = {}
         self.log_ons: dict[int, tuple[int, int]] = {}
@@ -65,6 +67,9 @@ class MemoryDatabase:
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
         """See Database."""
         return [self._run(operation) for operation in operations]
+
+    def stop_waiting(self) -> None:
+        """See Database: nothing waits here."""
 
     def close(self) -> None:
         """See Database."""
@@ -141,7 +146,13 @@ class MemoryDatabase:
         if file.name in self.taken_in:
             return [Outcome.THERE] * len(file.leftovers)
         self.taken_in.add(file.name)
-        return [take_in(each, self._load_entity, self._save_entity) for each in file.leftovers]
+        return [self._take_in_one(each) for each in file.leftovers]
+
+    def _take_in_one(self, leftover: Leftover) -> Outcome:
+        outcome = outcome_of(leftover, self._load_entity(LoadEntity(leftover.type_name, leftover.dbid)))
+        if outcome is Outcome.TAKEN:
+            self._save_entity(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
+        return outcome
 
     def _take_own_ids(self, wanted: TakeIds) -> int:
         first = self.next_entity_id

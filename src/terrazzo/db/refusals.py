@@ -16,6 +16,7 @@ class LogOnRefusal(Enum):
     LOGGING_ON = "Somebody is logging on with this name right now; try again in a moment."
     TOO_MANY = "Too many players are logging on; try again in a moment."
     NOT_READY = "The game is starting or stopping; try again in a moment."
+    AWAY = "The game's database is not available; try again in a moment."
     NOT_STORED = "The game could not read or write its database; try again in a moment."
     NO_ANSWER = "The game did not answer in time; try again in a moment."
     LEFT = "The player left before arriving; try again in a moment."

@@ -1,9 +1,9 @@
 """The operations of a database, and the queue between it and the DBApp. No call here blocks or starts a thread.
 
 An **operation** is a plain record of what to do; its type parameter is the type of its result. A **database**
-(`sqlite.py`, `memory.py`) runs operations one after the other and returns when they are durable: it blocks. A **store**
-is the app's interface to it: it takes operations and calls back at a later tick. `StoreQueue` makes a store out of a
-database and a worker:
+(`sqlite.py`, `memory.py`, `runtime/postgres.py`) runs operations one after the other and returns when they are durable:
+it blocks. A **store** is the app's interface to it: it takes operations and calls back at a later tick. `StoreQueue`
+makes a store out of a database and a worker:
 
     app, in its tick                      queue                          worker: a thread, the simulator, a test
     submit(operation, then, failed) ──▶   waiting, by lane   ── on_work(lane) ──▶  work(lane): runs a batch,
@@ -215,8 +215,17 @@ class Lane(Enum):
 class Database(Protocol):
     """Runs the operations of the DATABASE lane, and blocks while it does."""
 
+    @property
+    def away(self) -> str:
+        """Why the database has not been within reach for a while; empty: it is. May be read from any thread."""
+
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
-        """Runs them in order; returns for each its result or a StoreError. All of it is durable by then."""
+        """Runs them in order; returns for each its result or a StoreError. All of it is durable by then. While the
+        database is out of reach this waits."""
+
+    def stop_waiting(self) -> None:
+        """Called from another thread: a `transact` that waits for a database out of reach raises a UsageError, and so
+        does every later one that would wait."""
 
     def close(self) -> None:
         """Closes the database."""
@@ -237,6 +246,11 @@ class Store(Protocol):
 
     def poll(self) -> None:
         """Makes the calls of all operations that are done."""
+
+    @property
+    def away(self) -> str:
+        """Why the database has not been within reach for a while; empty: it is. Operations then wait until it is back,
+        so an app submits no more than it must."""
 
     def __len__(self) -> int:
         """The number of operations that were submitted and have not called back."""
@@ -269,6 +283,11 @@ class StoreQueue:
 
     def __len__(self) -> int:
         return self._outstanding
+
+    @property
+    def away(self) -> str:
+        """See Store."""
+        return self._database.away
 
     # The app's side.
 
@@ -322,17 +341,8 @@ class StoreQueue:
             return problem
 
 
-def take_in(
-    leftover: Leftover, load: Callable[[LoadEntity], bytes | None], save: Callable[[SaveEntity], object]
-) -> Outcome:
-    """Saves one leftover, unless the database has it or a newer record; within a transaction of the database."""
-    outcome = _outcome_of(leftover, load(LoadEntity(leftover.type_name, leftover.dbid)))
-    if outcome is Outcome.TAKEN:
-        save(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
-    return outcome
-
-
-def _outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
+def outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
+    """What becomes of a leftover when the database has `stored` for its entity; TAKEN: it is to be saved."""
     if leftover.dbid == 0:
         return Outcome.TAKEN
     if stored is None:

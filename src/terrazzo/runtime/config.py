@@ -45,6 +45,9 @@ names = []                   # names by which browsers may ask for the pages, su
 [data]
 folder = ""                  # the database, the key of the cluster, logs; "" is GAME-data, beside the game GAME
 
+[store]
+url = ""                     # "postgresql://USER@HOST/NAME" for PostgreSQL; "" is SQLite, in the data folder
+
 [login]
 attempts_per_s = 1.0         # from one address, once its burst is used up
 attempts_burst = 20
@@ -122,6 +125,12 @@ class Data(_Part, frozen=True, kw_only=True):
     folder: str = ""
 
 
+class StorePart(_Part, frozen=True, kw_only=True):
+    """The database."""
+
+    url: str = ""
+
+
 class Login(_Part, frozen=True, kw_only=True):
     """The rate of attempts of one address, and the number of players."""
 
@@ -162,6 +171,7 @@ class Config(_Part, frozen=True, kw_only=True):
     listen: Listen = Listen()
     console: ConsolePart = ConsolePart()
     data: Data = Data()
+    store: StorePart = StorePart()
     login: Login = Login()
     strangers: Strangers = Strangers()
     cell: CellPart = CellPart()

@@ -33,12 +33,13 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.passwords import Hasher
-from terrazzo.db.sqlite import SqliteDatabase
+from terrazzo.db.store import Database
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr, ManagerState
 from terrazzo.runtime.collector import Aside
+from terrazzo.runtime.databases import open_database
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.leftovers import set_reserve_aside, take_in
@@ -214,16 +215,19 @@ class DBMember(AppMember):
     _threads: StoreThreads | None = None
 
     async def _open(self) -> None:
+        stored = await asyncio.to_thread(self._open_database)  # it may run an event loop of its own
+        self._threads = StoreThreads(BotsDatabase(stored), Hasher(os.urandom))
+
+    def _open_database(self) -> Database:
         folder = DataFolder(self.order.data)
-        stored = SqliteDatabase(folder.database)
+        stored = open_database(self.config.store.url, folder)
         try:
             take_in(folder.root, stored, self.log)
             set_reserve_aside(folder.root)
         except UsageError:
             stored.close()
             raise
-        database = BotsDatabase(stored)
-        self._threads = StoreThreads(database, Hasher(os.urandom))
+        return stored
 
     def _make(self, host: Host) -> ClusterApp:
         assert self._threads is not None
@@ -247,15 +251,25 @@ class DBMember(AppMember):
 
     def _on_ticked(self) -> None:
         assert self._threads is not None
-        assert self._threads.error is None, f"a thread of the store has failed: {self._threads.error!r}"
+        error = self._threads.error
+        if isinstance(error, UsageError):
+            raise error
+        assert error is None, f"a thread of the store has failed: {error!r}"
         super()._on_ticked()
 
     def _may_end(self) -> bool:
         return super()._may_end() and not self.app.is_busy
 
+    def _left_undone(self) -> str:
+        assert self._threads is not None
+        store = self._threads.store
+        if not store.away:
+            return super()._left_undone()
+        return f"the database is out of reach ({store.away}), and {len(store)} operations wait for it"
+
     async def _close(self) -> None:
         if self._threads is not None:
-            self._threads.close()
+            await asyncio.to_thread(self._threads.close)
 
 
 class BaseMgrMember(AppMember):

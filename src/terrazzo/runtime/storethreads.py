@@ -1,7 +1,7 @@
 """The threads that work for DBApp: one for each lane of its `StoreQueue`; each sleeps until there is work.
 
-An exception in a thread is a broken invariant: the process must end, since submitted work would never be answered.
-`error` has the exception, and the driver of the app checks it.
+After an exception in a thread the process must end, since submitted work would never be answered. `error` has it, and
+the driver of the app checks it: a UsageError tells the operator something, any other is a broken invariant.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ class StoreThreads:
             thread.start()
 
     def close(self) -> None:
-        """Ends the threads, then the database, after everything is written. Pending password checks are dropped."""
+        """Ends the threads, then the database, after everything is written, unless the database is out of reach.
+        Pending password checks are dropped."""
         self._is_closing = True
+        self._database.stop_waiting()
         for lane in Lane:
             self._wake(lane)
         self._threads[Lane.DATABASE].join()
