@@ -165,6 +165,7 @@ class PostgresDatabase:
             self._number = number
             return True
         if number != self._number:
+            self._drop(_LostError("another server has used it"))  # its lock, too
             raise UsageError(
                 f"another server has used the database {shown(self.url)} while it was out of reach, or it was restored "
                 f"from a copy (its last batch is {number}, this server's is {self._number}): this server ends"
