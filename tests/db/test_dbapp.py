@@ -7,7 +7,7 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy
-from tests.db.harness import BASE, MANAGER, Office
+from tests.db.harness import BASE, LOGIN, MANAGER, Office
 
 
 def test_a_save_is_confirmed_when_it_is_durable_and_not_before():
@@ -196,3 +196,52 @@ def test_an_unknown_message_changes_nothing():
     number = office.ask(BASE, PlaceProxy(1, 1, b"", 4711))
     office.tick()
     assert office.answer(BASE, number) == "nobody here answers that"
+
+
+def test_short_outage_of_the_database_is_a_delay():
+    office = Office(limits=DBLimits(away_s=3.0))
+    office.database.away = "connection refused"
+    office.tick(works=False)
+    saving, login = office.ask(BASE, Save(1, 0, b"one", 7)), office.log_on()
+    for _ in range(20):
+        office.tick(works=False)
+    assert (office.answer(BASE, saving), office.answer(LOGIN, login)) == (None, None)
+    assert office.app.view()["database_away"] == "connection refused"
+    office.database.away = ""
+    office.ticks()
+    assert office.answer(BASE, saving) == Saved(1)
+    assert len(office.placements()) == 1
+    assert [facts for event, facts in office.host.logged if event.startswith("database")] == [
+        {"why": "connection refused"}, {"after_s": 2.1},
+    ]  # fmt: skip
+
+
+def test_requests_are_refused_while_the_database_is_away_and_taken_when_it_is_back():
+    office = Office(limits=DBLimits(away_s=3.0))
+    office.database.away = "connection refused"
+    office.tick(works=False)
+    office.tick(works=False, seconds=3.0)
+    waiting = len(office.store)
+    requests = (Save(1, 0, b"one", 7), LoggedOff(1, 1, 77), WantIds(5))
+    numbers = [office.ask(BASE, each) for each in requests]
+    login = office.log_on()
+    office.tick(works=False)
+    for number in numbers:
+        assert "the database is out of reach (connection refused)" in str(office.answer(BASE, number))
+    assert office.answer(LOGIN, login) == "The game's database is not available; try again in a moment."
+    assert len(office.store) == waiting, "nothing new waits for it"
+    office.database.away = ""
+    office.tick()
+    numbers = [office.ask(BASE, each) for each in requests]
+    office.log_on()
+    office.ticks()
+    assert all(not isinstance(office.answer(BASE, number), str | None) for number in numbers)
+    assert len(office.placements()) == 1
+
+
+def test_log_offs_are_refused_while_too_many_operations_wait():
+    office = Office(limits=DBLimits(backlog_max=3))
+    numbers = [office.ask(BASE, LoggedOff(1, 1, 70 + count)) for count in range(5)]
+    office.tick()
+    answers = [office.answer(BASE, number) for number in numbers]
+    assert [str(each).startswith("the database is behind") for each in answers] == [False] * 3 + [True] * 2

@@ -88,6 +88,14 @@ class World:
         self.wait_for("The world is ready")
         return self.folder.read_cluster()
 
+    def wait_logged(self, app, words):
+        """Waits until the log of an app has that."""
+        log, pause = self.folder.logs / f"{app}.log", threading.Event()
+        until = time.monotonic() + LIMIT_S
+        while words not in log.read_text():
+            assert time.monotonic() < until, log.read_text()[-2000:]
+            pause.wait(0.02)
+
     def join(self):
         """Until it has ended; the exit code."""
         code = self.process.wait(timeout=LIMIT_S)
