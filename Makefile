@@ -19,7 +19,7 @@ PROJECT = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 
-.PHONY: run test browser check bench coverage attack clean setup traces traces-compare hints
+.PHONY: run test browser postgres check bench coverage attack clean setup traces traces-compare hints
 
 setup: $(READY)
 
@@ -54,9 +54,9 @@ run: $(READY)
 # The plain pass leaves out what the form of a kernel cannot change: packages that use none, and the tests of the judges.
 PLAIN := $(addprefix tests/,base cell client schema sim speed sync wire world)
 
-# The checks need no kernels, and Chromium comes from elsewhere: all three at a time.
+# The checks need no kernels, Chromium and PostgreSQL come from elsewhere: all at a time.
 test: $(LIBRARIES)
-	@$(MAKE) --no-print-directory -j 3 $(READY) check browser
+	@$(MAKE) --no-print-directory -j 3 $(READY) check browser postgres
 	$(PYTEST) --ignore tests/test_tidy.py
 	TERRAZZO_PURE=1 $(PYTEST) -m "not judges and not once" $(PLAIN)
 
@@ -73,6 +73,19 @@ browser:
 	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
 	    >/dev/null 2>&1 || echo "Chromium could not be installed: the browser tests are left out."; \
 	else echo "There is no Chromium, and only root may install it: the browser tests are left out."; fi
+
+# PostgreSQL for the tests of databases, which start it themselves: Debian's, without the server that it would start, on the
+# same terms. After Chromium, since apt does one thing at a time.
+postgres: browser
+	@if ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	  echo "Installing Debian's PostgreSQL for the tests of databases."; \
+	  { apt-get update -qq && export DEBIAN_FRONTEND=noninteractive && \
+	    apt-get install -y -qq --no-install-recommends postgresql-common && \
+	    sed -ri 's/^#?(create_main_cluster) .*$$/\1 = false/' /etc/postgresql-common/createcluster.conf && \
+	    apt-get install -y -qq --no-install-recommends postgresql; } \
+	    >/dev/null 2>&1 || echo "PostgreSQL could not be installed: its tests are left out."; \
+	else echo "There is no PostgreSQL, and only root may install it: its tests are left out."; fi
 
 check: $(TOOLS)
 	$(BIN)/ruff check .

@@ -86,7 +86,7 @@ def test_players_notice_a_delay_when_postgres_crashes_and_nothing_is_lost(tmp_pa
         == f"{PLAYERS + COMING}|{PLAYERS + COMING}"
     )
     assert postgres.sql("SELECT count(*) FROM log_ons", url) == "0"
-    with World(tmp_path / "data", *arguments) as world:
+    with World(tmp_path / "data", *arguments, "--single") as world:
         play(find_everything(game, world.wait_ready()))
         assert (world.terminate(), world.errors) == (0, [])
 
