@@ -45,3 +45,21 @@ def test_part_that_owes_nothing_leaves_in_silence():
     town.move(Y, "B", "C")
     town.tick("B")
     assert frames(town, "B", "A") == []
+
+
+def test_first_frame_of_an_arrival_is_not_counted_as_resent():
+    """The app where it arrives learns of its peer's place from the arrival itself."""
+    town = Town("ABD")
+    town["A"].create(X)
+    town["B"].create(Y)
+    town["A"].learn(Y, 0, town.id("B"))
+    town["A"].pin(X, Y)
+    town.settle(1.0)
+    town["A"].send(X, Y, b"m")
+    town.move(X, "A", "D")
+    town.tick("D")
+    assert len(frames(town, "D", "B")) == 1
+    assert town["D"].counts["resent"] == 0
+    assert town["D"].boxes[X].channels[Y].attempts == 0, "the next attempt comes after the first backoff"
+    town.settle(1.0)
+    assert town.take(Y) == [b"m"]

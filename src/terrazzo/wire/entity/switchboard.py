@@ -215,14 +215,14 @@ class Switchboard:
         self._register(box)
         if box.inbox:
             self._mailed[box] = None
+        for packed in state.channels:
+            version, app = packed.place
+            if app is not None:
+                self.learn(packed.peer, version, app)  # wakes those that wait for the peer, not the channels below
         for channel in box.channels.values():
             self._registry.place(channel.peer).hook(channel)
             channel.send_again()  # frames from the old home may arrive later than frames from here, or never
             self.schedule.mark(channel)
-        for packed in state.channels:
-            version, app = packed.place
-            if app is not None:
-                self.learn(packed.peer, version, app)
         return box
 
     # Messages of the parts.
