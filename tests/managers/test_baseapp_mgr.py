@@ -178,6 +178,24 @@ def test_entities_without_a_player_do_not_count_as_players():
     assert burst(cluster, 40, answered=True) == {0: 20, 1: 20}
 
 
+def test_entities_of_the_start_do_not_make_a_baseapp_seem_idle_when_its_load_is_measured():
+    """Before a load is measured, entities are counted; the game's `on_ready` makes many of them on one BaseApp."""
+    cluster = Cluster(2)
+    cluster.hear(baseapp(0), BaseAppLoad(bases=72, clients=0, load=None))
+    cluster.hear(baseapp(1), BaseAppLoad(bases=0, clients=0, load=None))
+    for index in range(2):
+        cluster.hear(baseapp(index), BaseAppLoad(bases=72 * (1 - index), clients=0, load=0.02))
+    assert burst(cluster, 60, answered=True) == {0: 30, 1: 30}
+
+
+def test_player_of_a_new_baseapp_is_counted_with_the_load_measured_at_the_others():
+    cluster = Cluster(2)
+    cluster.hear(baseapp(0), BaseAppLoad(100, 100, 0.8))  # eight thousandths each, four times the stand-in
+    cluster.hear(baseapp(1), BaseAppLoad(0, 0, 0.6))
+    where = burst(cluster, 60, answered=True)
+    assert 40 <= where[1] <= 45  # 25 to draw level, then every other one
+
+
 def test_player_is_counted_with_the_measured_load_of_one():
     cluster = Cluster(2)
     cluster.hear(baseapp(0), BaseAppLoad(100, 100, 0.8))  # eight thousandths each, four times the stand-in

@@ -434,3 +434,14 @@ def test_message_that_cannot_be_true_is_counted_and_changes_nothing(source, mess
     cluster.hear(source, message)
     assert cluster.mgr.refusals.total() == 1
     assert cluster.mgr.view() == before
+
+
+def test_two_cells_in_a_row_go_to_two_spares():
+    """The load of the first one is reported later."""
+    cluster = Cluster().start()
+    cluster.join(cellapp(2), cellapp(3))
+    for index, load in enumerate([0.3, 0.3, 0.010, 0.012]):
+        cells = tuple(CellLoad(space, load / 2, 5, 5) for space in (1, 2)) if index < 2 else ()
+        cluster.hear(cellapp(index), CellAppLoad(load, cells))
+    assert cluster.mgr.add_cell("plaza") == cellapp(2)
+    assert cluster.mgr.add_cell("hall") == cellapp(3)

@@ -19,7 +19,8 @@ The rules:
   that was created after all ends when its key expires. Until then the DBApp keeps the player's log-on record, and asks
   with Locate whether the proxy exists.
 - *A burst spreads.* Loads are reported once a second, but many players may log on within that second: each proxy that
-  was requested or created since a BaseApp's last report counts as PROXY_LOAD on top of the reported load.
+  was requested or created since a BaseApp's last report counts on top of the reported load, with the estimated load of
+  one player: the mean that was measured there, or at the other BaseApps, or PROXY_LOAD.
 - *Bootstrap once.* When the spaces are ready (SpacesReady of the CellAppMgr) and a BaseApp has joined, the first one
   gets Bootstrap and runs the game's `on_ready`. No other BaseApp ever gets it, even if the first is lost at that
   moment: it may have begun, and a world that is populated twice is worse than one that an operator starts again.
@@ -54,7 +55,7 @@ RECORD_MAX = MESSAGE_MAX - 1024
 """Bytes of a record that fit into CreateProxy."""
 
 PROXY_LOAD = 0.002
-"""The assumed load of one player, for a BaseApp with fewer than MEASURED_CLIENTS players."""
+"""The assumed load of one player, while no BaseApp has MEASURED_CLIENTS players."""
 MEASURED_CLIENTS = 20
 """With so many players, the load of one player is a BaseApp's load divided by their number."""
 
@@ -92,6 +93,8 @@ class _BaseApp:
 
     def take_in(self, report: BaseAppLoad) -> None:
         """Applies a report."""
+        if self.load is None and report.load is not None:
+            self.settled = None  # until now it was a number of entities
         self.load = smoothed(self.load, report.load)
         self.bases, self.clients = report.bases, report.clients
         self.settled = smoothed(self.settled, float(self.counted))
@@ -108,10 +111,14 @@ class _BaseApp:
         return self.clients + self.asked + self.made
 
     @property
-    def expected_load(self) -> float:
-        """Its load with everything that the smoothed load does not contain yet."""
-        is_measured = self.load is not None and self.clients >= MEASURED_CLIENTS
-        player_load = (self.load or 0.0) / self.clients if is_measured else PROXY_LOAD
+    def is_measured(self) -> bool:
+        """Whether its load tells what one player costs."""
+        return self.load is not None and self.clients >= MEASURED_CLIENTS
+
+    def expected_load(self, proxy_load: float) -> float:
+        """An estimate: its load with everything that the smoothed load does not contain yet. `proxy_load` is the load
+        of one player, if it cannot be measured here."""
+        player_load = (self.load or 0.0) / self.clients if self.is_measured else proxy_load
         unsettled = self.counted - (self.settled or 0.0) + self.asked + self.made
         return (self.load or 0.0) + unsettled * player_load
 
@@ -252,11 +259,18 @@ class BaseAppMgr(ClusterApp):
             # Equal loads are decided by the number of players, then by the order of joining: min keeps the first.
             left = [(app, known) for app, known in self._apps.items() if app not in placement.refused_by]
             if left:
-                best = min(left, key=lambda each: (each[1].expected_load, each[1].players))
+                proxy_load = self._mean_proxy_load()
+                best = min(left, key=lambda each: (each[1].expected_load(proxy_load), each[1].players))
                 self._ask(placement, *best)
             else:
                 *_, newest = placement.refused_by.values()
                 self._give_up(placement, Why.REFUSED, newest)
+
+    def _mean_proxy_load(self) -> float:
+        """The mean load of one player where it was measured; PROXY_LOAD if it was measured nowhere."""
+        measured = [each for each in self._apps.values() if each.is_measured]
+        players = sum(each.clients for each in measured)
+        return sum(each.load or 0.0 for each in measured) / players if players else PROXY_LOAD
 
     def _ask(self, placement: _Placement, app: AppId, known: _BaseApp) -> None:
         wanted = placement.wanted

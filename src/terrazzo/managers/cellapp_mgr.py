@@ -72,7 +72,7 @@ class CellAppMgr(ClusterApp):
             checked_bounds(space.bounds)
         self._by_id = {space.id: space for space in self._spaces.values()}
         self._apps: dict[AppId, CellAppState] = {}
-        self._ground = Cells(self, self._apps)
+        self._ground = Cells(self, self._apps, self._spaces.values())
         self._strays: dict[AppId, set[int]] = {}
         """CellApps that were lost in SPLITTING, and the spaces of which they may have a tree that no other CellApp
         uses."""

@@ -31,6 +31,8 @@ round trip: the caller of a change tries again. A CellApp can get a cell of the 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.managers.spaces import CellAppState, Leaving, Newborn, SpaceState
@@ -43,9 +45,10 @@ from terrazzo.world.rect import Axis
 class Cells:
     """Changes the trees of spaces in play, for one CellAppMgr."""
 
-    def __init__(self, manager: ClusterApp, apps: dict[AppId, CellAppState]) -> None:
+    def __init__(self, manager: ClusterApp, apps: dict[AppId, CellAppState], spaces: Collection[SpaceState]) -> None:
         self._manager = manager
         self._apps = apps
+        self._spaces = spaces
 
     # Changes.
 
@@ -157,11 +160,25 @@ class Cells:
         if wanted is None:
             if not free:
                 raise UsageError(f"every CellApp has a cell of space {space.policy.name!r}; start another one")
-            return min(free, key=lambda app: (self._apps[app].load or 0.0, len(self._apps[app].cells), app))
+            cell_load = self._mean_cell_load()
+            return min(free, key=lambda app: (*self._expected_load(app, cell_load), app))
         if wanted not in free:
             why = "has a cell of it, or is still leaving it" if wanted in space.members else "is not there"
             raise UsageError(f"{wanted} cannot have a new cell of space {space.policy.name!r}: it {why}")
         return wanted
+
+    def _mean_cell_load(self) -> float:
+        """The mean load of one cell, as reported."""
+        loads = [cell.load or 0.0 for known in self._apps.values() for cell in known.cells.values()]
+        return sum(loads) / len(loads) if loads else 0.0
+
+    def _expected_load(self, app: AppId, cell_load: float) -> tuple[float, int]:
+        """An estimate: the load of a CellApp, with `cell_load` for each cell that it was given and has not reported
+        yet; and the number of its cells."""
+        known = self._apps[app]
+        given = [space.id for space in self._spaces if app in space.members]
+        unreported = sum(id not in known.cells for id in given)
+        return (known.load or 0.0) + unreported * cell_load, len(given)
 
     def _widest(self, space: SpaceState, tree: BspTree) -> Leaf:
         """The cell that is divided by default: the one with the largest area."""
