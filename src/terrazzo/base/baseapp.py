@@ -371,6 +371,13 @@ class BaseApp(ClusterApp):
         """Whether everything is saved."""
         return self.is_stopping and not self.bases
 
+    def words_of_end(self) -> str:
+        """What a stop waits for."""
+        homes = [each.cell.home for each in self.bases.values() if not each.has_no_cell]
+        apps = sorted({str(home) for home in homes if home is not None})
+        at = f" at {', '.join(apps)}" if apps else ""
+        return f"{len(homes)} cell parts to end{at}, and {len(self.bases) - len(homes)} entities to be saved"
+
     def queues(self) -> dict[str, int]:
         """See ClusterApp."""
         waiting = {

@@ -68,7 +68,7 @@ class Delivery:
     def _take_letters(self, client: ClientRow, box: Mailbox) -> None:
         letters = Letters(self._registry, box, self._host.now)
         while True:
-            letter = letters._next()
+            letter = letters.next_one()
             if letter is None:
                 return
             try:

@@ -175,13 +175,14 @@ class BaseEntity:
             self.cell.take_down()
             self._leave()
 
+    @property
+    def has_no_cell(self) -> bool:
+        """Whether its end waits for no cell part."""
+        return self.cell.state in (CellPartState.NONE, CellPartState.LOST)
+
     def _leave(self) -> None:
         """Begins the last save, or ends, when the cell part is gone."""
-        if (
-            self.life is not Life.LEAVING
-            or self._is_going
-            or self.cell.state not in (CellPartState.NONE, CellPartState.LOST)
-        ):
+        if self.life is not Life.LEAVING or self._is_going or not self.has_no_cell:
             return
         self._is_going = True
         if self.is_worth_saving or not self.saver.is_idle:

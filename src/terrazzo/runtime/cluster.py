@@ -37,6 +37,7 @@ from terrazzo.runtime.config import Config
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.launcher import Launched, Launcher
 from terrazzo.runtime.logs import last_lines
+from terrazzo.runtime.members import GONE_S
 from terrazzo.runtime.orders import BOTS, CONSOLE, WS_PATH, Bots, ClusterFile, Order, Report, RunningApp, Step
 from terrazzo.schema.digest import digest
 
@@ -49,7 +50,7 @@ STAGES = (
     ("cell_app_mgr", "base_app_mgr"),
     ("db_app",),
 )
-STAGE_S = 5.0
+STAGE_S = GONE_S
 """A member must end within this time; otherwise it is killed."""
 
 
@@ -324,7 +325,8 @@ class Cluster:
             member.launched.stop()
             done, _ = await asyncio.wait([member.end], timeout=STAGE_S)
             if not done:
-                self._fail(member, f"did not end within {STAGE_S:g} s and was killed.")
+                waited = f"; it waited for {member.text}" if member.step is Step.ENDING else ""
+                self._fail(member, f"did not end within {STAGE_S:g} s and was killed{waited}.")
                 member.launched.kill()
                 await member.end
                 return

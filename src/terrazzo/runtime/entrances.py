@@ -116,8 +116,11 @@ class BaseMember(EntranceMember):
     def _may_end(self) -> bool:
         return self.app.is_stopped
 
+    def _waits_to_end_for(self) -> str:
+        return self.app.words_of_end()
+
     def _left_undone(self) -> str:
         unsaved = self.app.unsaved()
         if not unsaved:
-            return f"{len(self.app.bases)} entities are not taken down"
+            return super()._left_undone()
         return keep_unsaved(DataFolder(self.order.data).root, self.order.name, unsaved)

@@ -11,7 +11,9 @@ work. How it ends depends on what other members need of it:
                   end when no BaseApp is linked with them any more, since BaseApps still save; DBApp also waits until
                   everything is written
     all           within END_S, even if the others do not end; a member that is not done by then fails, and reports
-                  what is not done
+                  what is not done. Then sessions and links close, so a member is gone after GONE_S at the latest
+
+While it ends, it reports what it waits for (Step.ENDING): whoever ends it by force can name that.
 
 So the order of an end is right even when all processes are stopped at the same moment, as happens when the launcher
 is killed. A member is the same in a process of its own and in one with all the others. The members with doors for
@@ -46,13 +48,17 @@ from terrazzo.runtime.leftovers import set_reserve_aside, take_in
 from terrazzo.runtime.links import Log
 from terrazzo.runtime.orders import Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
-from terrazzo.wire.ids import AppKind
+from terrazzo.wire.ids import AppId, AppKind
 
 if TYPE_CHECKING:  # its own imports take longer than all others
     from terrazzo.runtime.doors import Doors
 
 END_S = 3.8
 """How long an end in order may take; what is not done by then is reported."""
+GONE_S = 10.0
+"""How long a member may take in all until its process is gone, on a busy machine, too: END_S; then its links close, for
+which a busy peer may need their CLOSE_S, then its sessions, then its connections. A member that takes longer is killed.
+"""
 
 Tell = Callable[[Report], None]
 
@@ -84,6 +90,8 @@ class AppMember:
         self._waits_for: str | None = None
         self._has_started = False
         self._end_by: float | None = None
+        self._ending = ""
+        """What it waits for at its end, as last reported."""
         self._undone: str | None = None
         """What was not done when the time for an end in order was over."""
 
@@ -139,6 +147,7 @@ class AppMember:
                 await self.driver.run()
         finally:
             if self.doors is not None:
+                self._tell_ending("its sessions and connections to close")
                 await self.doors.close()
             await self._close()
         if self._undone is not None:
@@ -149,14 +158,30 @@ class AppMember:
         if self.doors is not None:
             self.doors.flush()
         if self._end_by is not None:
-            is_late = time.monotonic() >= self._end_by
-            if is_late and self._undone is None:
-                self._undone = self._left_undone()
-                self.log("ended before everything was done", error=f"after {END_S:g} s: {self._undone}")
-            if is_late or self._may_end():
-                self.driver.stop()
+            self._end_if_done(self._end_by)
         elif self._has_started:
             self._look_around()
+
+    def _end_if_done(self, end_by: float) -> None:
+        assert self.driver is not None
+        if self._may_end():
+            self._stop_driver()
+        elif time.monotonic() < end_by:
+            self._tell_ending(self._waits_to_end_for())
+        elif self._undone is None:
+            self._undone = self._left_undone()
+            self.log("ended before everything was done", error=f"after {END_S:g} s: {self._undone}")
+            self._stop_driver()
+
+    def _stop_driver(self) -> None:
+        assert self.driver is not None
+        self._tell_ending(f"links to close: {', '.join(sorted(map(str, self.driver.links.peers)))}")
+        self.driver.stop()
+
+    def _tell_ending(self, text: str) -> None:
+        if self._end_by is not None and text != self._ending:
+            self._ending = text
+            self._tell(Report(Step.ENDING, text))
 
     def _on_turned(self) -> None:
         if self.doors is not None:
@@ -170,9 +195,10 @@ class AppMember:
             self._waits_for = waits_for
             self._tell(Report(Step.WAITING, waits_for) if waits_for else Report(Step.READY))
 
-    def _has_base_apps(self) -> bool:
+    def _base_apps(self) -> list[AppId]:
+        """The BaseApps that it is linked with."""
         assert self.driver is not None
-        return any(peer.kind is AppKind.BASE_APP for peer in self.driver.links.peers)
+        return sorted(peer for peer in self.driver.links.peers if peer.kind is AppKind.BASE_APP)
 
     # Overridden by each kind of app.
 
@@ -196,11 +222,15 @@ class AppMember:
 
     def _may_end(self) -> bool:
         """Whether nothing would be lost."""
-        return not self._has_base_apps()
+        return not self._base_apps()
+
+    def _waits_to_end_for(self) -> str:
+        """What is left to be done at its end."""
+        return f"the end of {', '.join(map(str, self._base_apps()))}"
 
     def _left_undone(self) -> str:
         """What is not as it should be when its time is over."""
-        return "there are still links with BaseApps"
+        return f"it still waited for {self._waits_to_end_for()}"
 
     async def _open_more(self) -> None:
         """What needs the app to be there."""
@@ -260,12 +290,14 @@ class DBMember(AppMember):
     def _may_end(self) -> bool:
         return super()._may_end() and not self.app.is_busy
 
-    def _left_undone(self) -> str:
+    def _waits_to_end_for(self) -> str:
         assert self._threads is not None
         store = self._threads.store
-        if not store.away:
-            return super()._left_undone()
-        return f"the database is out of reach ({store.away}), and {len(store)} operations wait for it"
+        if self._base_apps():
+            return super()._waits_to_end_for()
+        if store.away:
+            return f"the database, which is out of reach ({store.away}), to write {len(store)} operations"
+        return "the database to write"
 
     async def _close(self) -> None:
         if self._threads is not None:

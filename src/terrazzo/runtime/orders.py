@@ -77,6 +77,7 @@ class Step(Enum):
     STARTED = "started"
     WAITING = "waiting"
     READY = "ready"
+    ENDING = "ending"
     FAILED = "failed"
 
 
@@ -85,7 +86,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
 
     step: Step
     text: str = ""
-    """What it waits for, why it failed, or (console) the address of its page."""
+    """What it waits for until it is ready or has ended, why it failed, or (console) the address of its page."""
     host: str = ""
     udp_port: int = 0
     ws_port: int = 0

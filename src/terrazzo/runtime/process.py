@@ -1,7 +1,7 @@
 """One process of a cluster: `python -m terrazzo.runtime.process NAME`, started by a launcher only.
 
 Its order is the first line on its stdin; the end of stdin asks it to stop, as SIGTERM does. So a process never outlives
-its launcher, however that ended: a thread waits for the end of stdin, and if the process has not ended HARD_END_S later
+its launcher, however that ended: a thread waits for the end of stdin, and if the process has not ended GONE_S later
 (a game's code that never returns), the thread ends it. Reports go to the stdout of the process; what a game prints goes
 to stderr.
 """
@@ -28,10 +28,8 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.links import Log
 from terrazzo.runtime.logs import AppLog
 from terrazzo.runtime.loop import run
-from terrazzo.runtime.members import Member, Tell
+from terrazzo.runtime.members import GONE_S, Member, Tell
 from terrazzo.runtime.orders import Order, Report, Step
-
-HARD_END_S = 5.0
 
 MEMBERS = {
     "login_app": "terrazzo.runtime.entrances:LoginMember",
@@ -112,7 +110,7 @@ def _watch_launcher(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -
         loop.call_soon_threadsafe(stop)
     except RuntimeError:
         return  # the loop has ended by itself
-    time.sleep(HARD_END_S)
+    time.sleep(GONE_S)
     os._exit(3)
 
 
