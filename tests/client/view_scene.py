@@ -79,7 +79,7 @@ def picture(view):
     ]
     neighbours = view._neighbours
     names = (list(neighbours.by_alias), list(neighbours._announced), neighbours._wants.copy(), neighbours._released[:])
-    turns = (view._turns.now, view._turns._has_ended)
+    turns = (view._turns.now, view._turns.has_ended)
     return entities, names, neighbours._resting.copy(), turns, view.space, view.is_over
 
 

@@ -1,4 +1,4 @@
-"""Bots in several processes: how they are shared out, and what becomes of processes whose bots are refused."""
+"""Bots in several processes: how they are shared out, and what becomes of a process if its bots are refused."""
 
 import os
 import socket

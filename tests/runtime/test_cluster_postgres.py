@@ -1,4 +1,4 @@
-"""A cluster whose PostgreSQL crashes while players play, leave and come: real processes, the real protocol."""
+"""PostgreSQL crashes under a cluster while players play, leave and come: real processes, the real protocol."""
 
 import asyncio
 

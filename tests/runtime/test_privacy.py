@@ -15,10 +15,11 @@ def modes(root):
 @pytest.mark.parametrize("extra", [(), ("--single",)], ids=["processes", "single"])
 def test_everything_that_a_cluster_writes_is_closed_to_others(tmp_path, extra):
     data = tmp_path / "data"
-    data.mkdir(mode=0o755)
-    (data / "world.sqlite").touch(mode=0o644)
-    (data / "notes.txt").touch()
-    (data / "notes.txt").chmod(0o644)
+    data.mkdir()
+    data.chmod(0o755)  # whatever the umask is here
+    for name in ("world.sqlite", "notes.txt"):
+        (data / name).touch()
+        (data / name).chmod(0o644)
     with World(data, "--cells", 1, "--no-console", *extra) as world:
         world.wait_ready()
         found = modes(data)

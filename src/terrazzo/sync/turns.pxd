@@ -8,7 +8,7 @@ cdef bytes _IS_PROPERTY
 
 cdef class Turns:
     cdef public long long now
-    cdef bint _has_ended
+    cdef readonly bint has_ended
 
     @cython.locals(ahead=cython.longlong)
     cpdef long long renew(self, long long told) except -1

@@ -42,11 +42,12 @@ _IS_PROPERTY = bytes(
 class Turns:
     """The present turn of one client, at either end."""
 
-    __slots__ = ("_has_ended", "now")
+    __slots__ = ("has_ended", "now")
 
     def __init__(self) -> None:
         self.now = 0
-        self._has_ended = False
+        self.has_ended = False
+        """Whether an alias has ended since the last one began."""
 
     def renew(self, told: int) -> int:
         """An alias goes on in the turn of a renew message: the present one, or the next; returns the turn."""
@@ -58,12 +59,12 @@ class Turns:
 
     def end(self) -> None:
         """An alias has ended, or all have."""
-        self._has_ended = True
+        self.has_ended = True
 
     def begin(self) -> int:
         """An alias begins; returns its turn."""
-        if self._has_ended:
-            self._has_ended = False
+        if self.has_ended:
+            self.has_ended = False
             self.now += 1
         return self.now
 
