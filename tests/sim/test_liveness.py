@@ -11,9 +11,10 @@ import pytest
 
 from terrazzo.sim.liveness import Bound, Liveness, Problem
 from terrazzo.sim.oracle import Broken
+from terrazzo.sim.scenarios.seamless import history_gaps
 from terrazzo.sim.scenarios.seamless.allowed_skips import AllowedSkips
 from terrazzo.sim.scenarios.seamless.entity_story import Span
-from terrazzo.sim.scenarios.seamless.history_gaps import Catching, Gaps
+from terrazzo.sim.scenarios.seamless.history_gaps import Catching, Gap, Gaps, Lack
 from terrazzo.sim.scenarios.seamless.liveness_bounds import BOUNDS, table
 from terrazzo.sim.scenarios.sync.client_progress import ClientProgress, Manner, Wrong
 
@@ -152,6 +153,28 @@ def test_gaps_are_kept_by_client_and_entity():
     assert gaps.spans(1, story) == [Span(1, 5)]
     assert gaps.spans(2, story) == []
     assert gaps.spans(1, SimpleNamespace(entity=8, marks=story.marks)) == []  # type: ignore[arg-type]
+
+
+def test_gap_ends_where_the_client_was_caught_up_and_not_where_a_cell_before_had_the_entity():
+    gaps = Gaps()
+    sent = {7: 31}
+    sight: Any = SimpleNamespace(entities=lambda: [7], sent=sent.get, flags=lambda entity: 0 if entity in sent else -1)
+    witness: Any = SimpleNamespace(sent=SimpleNamespace(sight=sight))
+    ahead: Any = SimpleNamespace(number=76, history=SimpleNamespace(floor=39))
+    behind: Any = SimpleNamespace(number=69, history=SimpleNamespace(floor=37))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history_gaps, "witness_of", lambda real: witness)
+        patch.setattr(history_gaps.history, "STEPS_MAX", 6)
+        for body in (ahead, behind):
+            real: Any = SimpleNamespace(body=SimpleNamespace(id=1, space=SimpleNamespace(bodies={7: body})))
+            lacks = gaps.lacks(real)
+            if body is behind:
+                sent[7] = 69
+            gaps.note_all(real, lacks)
+        assert gaps.of(1, 7) == [Gap(31, 69)], "the cell that was ahead had no bytes to send"
+        del sent[7]
+        gaps.note_all(real, {7: Lack(69, 80)})
+    assert gaps.of(1, 7) == [Gap(31, 69), Gap(69, 80)], "the last events before a leave"
 
 
 def test_progress_excuses_only_facts_in_the_gap():

@@ -5,8 +5,9 @@ the floor of that history gets each property that has changed since, with its pr
 for it. So a client may miss the facts between the number that it had and the number at which it was caught up so. All
 facts before and after it must get as any other client does.
 
-The numbers are recorded when a client is about to be served, by client (its own entity) and by entity; the record alone
-does not prove that the client was caught up so, since its next home may have a longer history.
+The numbers are recorded when a client was served, by client (its own entity) and by entity, and only if the client was
+caught up then. A client that owes bytes may lack the same steps over many ticks, in several cells: the cell that
+catches it up at last may have the entity at an earlier number than the cell before.
 """
 
 from __future__ import annotations
@@ -27,39 +28,59 @@ class Gap(NamedTuple):
     low: int
     """The client had everything up to this one."""
     high: int
-    """The entity's number when the client was served."""
+    """It has the entity up to this one since it was caught up."""
+
+
+class Lack(NamedTuple):
+    """What a client lacks of an entity before it is served, while no history has it."""
+
+    sent: int
+    """The client has everything up to this one."""
+    number: int
+    """The number of the entity in the client's cell."""
 
 
 class Gaps:
     """The gaps of all clients of one world."""
 
     def __init__(self) -> None:
-        self._gaps: dict[tuple[int, int], dict[int, int]] = {}
-        """By client and entity: from `low` to `high`."""
+        self._gaps: dict[tuple[int, int], dict[Gap, None]] = {}
+        """By client and entity, in their order."""
 
     def __len__(self) -> int:
         return len(self._gaps)
 
     def note(self, own: int, entity: int, low: int, high: int) -> None:
-        """The client of `own` has the entity up to `low`, and may be caught up to `high`, the latest number."""
-        gaps = self._gaps.setdefault((own, entity), {})
-        gaps[low] = max(high, gaps.get(low, low))
+        """The client of `own` had the entity up to `low`, and was caught up to `high`."""
+        self._gaps.setdefault((own, entity), {})[Gap(low, high)] = None
 
-    def note_all(self, real: Real) -> None:
-        """Called before a client is served, in a world of short histories."""
+    def lacks(self, real: Real) -> dict[int, Lack]:
+        """What a client lacks before it is served, by entity, in a world of short histories."""
         witness = witness_of(real)
         assert witness is not None
         if history.STEPS_MAX >= USUAL_STEPS:
-            return
-        sight = witness.sent.sight
-        for entity in sight.entities():
-            body = real.body.space.bodies.get(entity)
-            if body is not None and sight.sent(entity) < body.history.floor:
-                self.note(real.body.id, entity, sight.sent(entity), body.number)
+            return {}
+        sight, bodies = witness.sent.sight, real.body.space.bodies
+        here = [(entity, bodies[entity]) for entity in sight.entities() if entity in bodies]
+        return {
+            entity: Lack(sight.sent(entity), body.number)
+            for entity, body in here
+            if sight.sent(entity) < body.history.floor
+        }
+
+    def note_all(self, real: Real, lacks: dict[int, Lack]) -> None:
+        """The client was served: what it lacked before and does not lack now it was caught up with. An entity that is
+        gone for the client was caught up to its number, before the leave."""
+        witness = witness_of(real)
+        for entity, lack in lacks.items():
+            is_gone = witness is None or witness.sent.sight.flags(entity) < 0
+            sent = lack.number if witness is None or is_gone else witness.sent.sight.sent(entity)
+            if sent != lack.sent:
+                self.note(real.body.id, entity, lack.sent, sent)
 
     def of(self, own: int, entity: int) -> list[Gap]:
         """The gaps of one client in the story of one entity."""
-        return [Gap(low, high) for low, high in self._gaps.get((own, entity), {}).items()]
+        return list(self._gaps.get((own, entity), ()))
 
     def spans(self, own: int, story: Story) -> list[Span]:
         """The same as places in the facts for others: those from `low` up to, not including, `high` may be missing."""

@@ -78,8 +78,9 @@ class Truth:
 
         def served(real: Real) -> None:
             self._look_at_ends(real)
-            self._judge.gaps.note_all(real)
+            lacks = self._judge.gaps.lacks(real)
             serve(real)
+            self._judge.gaps.note_all(real, lacks)
             self._look_at_hidden(real)
 
         def closed(real: Real) -> None:
