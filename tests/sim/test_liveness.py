@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from terrazzo.cell.core import history
 from terrazzo.sim.liveness import Bound, Liveness, Problem
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless import history_gaps
@@ -164,7 +165,7 @@ def test_gap_ends_where_the_client_was_caught_up_and_not_where_a_cell_before_had
     behind: Any = SimpleNamespace(number=69, history=SimpleNamespace(floor=37))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(history_gaps, "witness_of", lambda real: witness)
-        patch.setattr(history_gaps.history, "STEPS_MAX", 6)
+        patch.setattr(history, "STEPS_MAX", 6)
         for body in (ahead, behind):
             real: Any = SimpleNamespace(body=SimpleNamespace(id=1, space=SimpleNamespace(bodies={7: body})))
             lacks = gaps.lacks(real)
