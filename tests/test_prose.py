@@ -19,16 +19,12 @@ PLAIN = {"who": 0.5, "speech": 2.0}
 
 BOUNDS: dict[str, dict[str, float]] = {
     "_speed": {"who": 7.3, "speech": 12.7},
-    "base": {"who": 0.6, "speech": 2.5},
     "bench": {"who": 6.4, "speech": 7.7},
-    "cell/client": {"who": 1.0, "speech": 2.0},
     "client": {"who": 0.5, "speech": 10.3},
     "runtime": {"who": 1.4, "speech": 4.2},
     "sync/view": {"who": 9.4, "speech": 9.4},
     "wire": {"who": 4.4, "speech": 7.6},
-    "wire/client": {"who": 2.9, "speech": 5.5},
     "wire/entity": {"who": 1.2, "speech": 2.0},
-    "wire/pairs": {"who": 7.1, "speech": 12.9},
 }
 
 

@@ -1,10 +1,10 @@
-"""Who is near whom in one space: circles that are watched, over the arrays of places.
+"""Which entities of a space are near each other: circles that are watched, over the arrays of places.
 
 An **interest** is a circle on the ground (x, z) around a slot: a witness's area, or a proximity trigger; to this module
 they are the same. With the distance d between the interest's own slot and another one, all in metres,
 
-    enters   when d <= radius + appeal of the other           ──►  │  │  ring: in it, who is inside stays inside,
-    leaves   when d > radius + hysteresis + appeal of it      ◄──  │  │  and who is outside stays outside
+    enters   when d <= radius + appeal of the other           ──►  │  │  ring: in it, what is inside stays inside,
+    leaves   when d > radius + hysteresis + appeal of it      ◄──  │  │  and what is outside stays outside
 
 `step()` compares the places now with those at the last step and gives exactly one event for each crossing, however
 far and in whatever order things were put. Nothing else happens in it: the caller acts on the events afterwards.
@@ -93,13 +93,13 @@ class Area(Places):
             del self._interests_of[found.slot]
 
     def set_radius(self, interest: int, radius: float, hysteresis: float) -> None:
-        """Another circle from now on; who is inside stays until the next step."""
+        """Another circle from now on; the members stay until the next step."""
         found = self._interest(interest)
         _check_radius(radius, hysteresis)
         found.radius, found.hysteresis, found.is_fresh = radius, hysteresis, True
 
     def members(self, interest: int) -> list[int]:
-        """Who is inside as of the last step, by slot."""
+        """The slots that are inside as of the last step, in order."""
         return sorted(self._interest(interest).members)
 
     def step(self) -> tuple[array[int], array[int], array[int]]:
@@ -130,7 +130,7 @@ class Area(Places):
         removed: set[int],
         appeal_max: float,
     ) -> tuple[list[int], list[int]]:
-        """Who left and who entered, each by slot."""
+        """The slots that left and those that entered, each in order."""
         own, members, radius = interest.slot, interest.members, interest.radius
         x, z = self.xs[own], self.zs[own]
         xs, zs, appeals = self.xs, self.zs, self.appeals

@@ -1,4 +1,4 @@
-"""The compiled form of area.py; that file says what everything means.
+"""The compiled form of area.py, which documents it.
 
 **How a step finds its events.** For a pair that existed at the last step, an event needs a crossing: inside the radius
 now and not then, or inside radius + hysteresis then and not now. So the pairs near each other are tested on their old
@@ -6,13 +6,13 @@ and new places alone, four at a time, in float32 with a little slack (`scan`, in
 is the membership looked up and the distance computed as the plain form does. What is in `members` then decides.
 
 The others are irregular and tested one by one: slots that are new or jumped, and all pairs of interests that are new,
-have another radius, or whose own slot is irregular (`look_wholly`). What a jump is depends on how the crowd moves: a
-longer step of the regular ones makes everybody look farther, so only a few may be too fast (`jump_m`).
+have another radius, or an own slot that is irregular (`look_wholly`). What a jump is depends on how the crowd moves: a
+longer step of the regular ones makes every search wider, so only a few may be too fast (`jump_m`).
 
 **The grid.** Square cells of about half a mean reach, wrapped around like a torus of 2^side_bits cells each way: a far
 outlier costs nothing, and what is wrapped onto the same cell is only tested in vain. Slots are sorted into it anew in
 each step (counting sort), so that the cells of one row that a circle reaches are one run in the arrays. Slots with an
-appeal have grids of their own, by classes of it: one giant must not make everybody look far.
+appeal have grids of their own, by classes of it: one giant must not make every search wide.
 """
 
 from cpython cimport array
@@ -76,7 +76,7 @@ cdef extern from *:
         return count;
     }
 
-    /* The candidates among slots at..end without an appeal: indices into `found`, whose new count is returned.
+    /* The candidates among slots at..end without an appeal: puts indices into `found`, returns its new count.
        The arrays may be read up to LANES - 1 beyond the end. */
     static int scan(const float *x, const float *z, const float *old_x, const float *old_z, int at, int end,
                     const Circle *circle, int *found, int count) {
@@ -127,7 +127,7 @@ cdef double CELL_REACH = 0.5   # of the mean reach
 cdef double FAR_CELLS = 1e9    # places farther out share the last cell
 cdef float[3] CLASS_APPEAL = [0.0, 8.0, 64.0]  # the greatest appeal of each class but the last
 cdef enum:
-    AHEAD = 4   # interests whose data is fetched before its turn
+    AHEAD = 4   # the data of so many interests is fetched before their turn
 
 cdef array.array INTS = new_array("i")
 cdef array.array BYTES = new_array("b")
@@ -268,14 +268,14 @@ cdef class Area(Places):
         link[0] = self.watches[interest].next
 
     def set_radius(self, int interest, double radius, double hysteresis):
-        """Another circle from now on; who is inside stays until the next step."""
+        """Another circle from now on; the members stay until the next step."""
         cdef Watch* watch = self.watch_of(interest)
         check_radius(radius, hysteresis)
         watch.radius, watch.hysteresis, watch.is_fresh = radius, hysteresis, True
         self.is_changed = True
 
     def members(self, int interest):
-        """Who is inside as of the last step, by slot."""
+        """The slots that are inside as of the last step, in order."""
         cdef Watch* watch = self.watch_of(interest)
         return [watch.members[i] for i in range(watch.count)]
 
@@ -373,7 +373,7 @@ cdef class Area(Places):
             grid.count, grid.appeal_max = 0, 0
             memset(grid.starts, 0, (cells + 2) * sizeof(int))
         for slot in range(self.high):
-            # A cell is kept with its grid in the low bits; -1 is nobody.
+            # A cell is kept with its grid in the low bits; -1: the slot is free.
             self.cells[slot] = -1
             if not self.flags[slot] & IS_USED:
                 continue
@@ -479,7 +479,7 @@ cdef class Area(Places):
         return interests, slots, kinds
 
     cdef int look_at_movers(self, int interest) except -1:
-        """A regular interest: who crossed its circles, or is irregular, or gone."""
+        """A regular interest: slots that crossed its circles, or are irregular, or removed."""
         cdef Watch* watch = &self.watches[interest]
         cdef int own = watch.slot, i, j, count, slot, kind, leaves = 0, enters = 0
         cdef double x = self.xs[own], z = self.zs[own], radius = watch.radius, outer = radius + watch.hysteresis
@@ -557,7 +557,7 @@ cdef class Area(Places):
         return 0 if now > outer * outer and is_member(watch, slot) else 2
 
     cdef int look_wholly(self, int interest) except -1:
-        """An interest that is irregular: everybody in reach, and everybody who was inside."""
+        """An interest that is irregular: all slots in reach, and all that were inside."""
         cdef Watch* watch = &self.watches[interest]
         cdef int own = watch.slot, which, i, run, slot, leaves = 0, enters = 0
         cdef double x = self.xs[own], z = self.zs[own], radius = watch.radius, outer = radius + watch.hysteresis

@@ -1,4 +1,4 @@
-# The tables of sight.pyx, so that who fills them (`cell/client/sent.py`) calls them directly.
+# The tables of sight.pyx, so that the code that fills them (`cell/client/sent.py`) calls them directly.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from terrazzo._speed.area cimport Area
@@ -25,7 +25,7 @@ cdef struct Entry:
 
 
 cdef struct Reach:
-    # Distances, squared; below zero: not told.
+    # Distances, squared; below zero: not sent.
     double position
     double[3] angles
     double[3] starts
@@ -92,7 +92,7 @@ cdef class Headlines:
 
 cdef struct Place:
     int32_t entity
-    int32_t index       # in the entries, plus 1; 0: nobody is here
+    int32_t index       # in the entries, plus 1; 0: this place is free
 
 
 cdef class Sight:

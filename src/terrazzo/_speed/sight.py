@@ -1,33 +1,33 @@
-"""What one client is told of the places around it: the send table of a witness, and the packed PLACES messages.
+"""What one client is sent about the places around it: the send table of a witness, and the packed PLACES messages.
 
-**The table** has an entry for each entity that the client knows. Each tick `serve` looks at all of them and writes
-messages straight into the buffers that they travel in (`_speed/updates`); Python gets none of them.
+**The table** has an entry for each entity that the client has, or is to get. Each tick `serve` looks at all of them and
+writes messages straight into the buffers that they travel in (`_speed/updates`); Python gets none of them.
 
-    words       messages of the entities of which a step told something that the client has not got (`Area.news` beyond
+    words       messages of entities with a step that carries something the client has not got (`Area.news` beyond
                 `sent`), where the headline of the entity is all that it lacks; `sent` is moved on
-    rows        what may be lost: messages of headlines that are so, then PLACES: those whose place changed since it was
-                told, and those whose turn to be refreshed has come
+    rows        what may be lost: messages of headlines that are so, then PLACES: places that have changed since they
+                were sent, and those that are due to be refreshed
     news        the other entities of which it lacks something, or that came into another level of detail: the caller
                 looks into their history
 
 as far as the byte budget reaches, most urgent first; half of it is left where there are news, for these. A **headline**
-is the last step of an entity that told something: nearly always a client has everything before it. Urgent is what was
-not told for long, near things more than far ones:
+is the last step of an entity that carries something: nearly always a client has everything before it. An entity is the
+more urgent the longer nothing of it was sent, and the nearer it is:
 
-    urgency = 16 * ticks since it was told / (1 + FAR * distance / radius)      a whole number, 1023 at most
+    urgency = 16 * ticks since it was sent / (1 + FAR * distance / radius)      a whole number, 1023 at most
 
-So with too little budget a thing at the rim of the area is told about ten times less often than one close by, none
-is forgotten, and what stood still is told soon when it moves. Equally urgent ones come in the order of the table,
-where the last one takes the place of one that is removed.
+So with too little budget a thing at the rim of the area is sent about ten times less often than one close by, none
+is left out for ever, and what stood still is sent soon when it moves. Equally urgent ones come in the order of the
+table, where the last one takes the place of one that is removed.
 
-A place does not overtake news, which may be places, too: of whom the client lacks some it is told with the next call,
-when these have been; after PATIENCE calls in any case, for some have news all the time.
+A place does not overtake news, which may be places, too: while the client lacks news of an entity, its place waits for
+the next call, when these were sent; for PATIENCE calls at most, since some entities have news all the time.
 
-A place is unreliable: what was told and has not changed is told again after REFRESH ticks, so that a lost packet heals.
-A description is reliable and needs that not. A local copy that is behind what the client has (another cell told it
-more) is not told.
+A place is unreliable: one that has not changed is sent again after REFRESH ticks, so that a lost packet heals.
+A description is reliable and needs no repetition. A local copy that is behind what the client has (another cell has
+sent more) is not sent.
 
-**Distance**, on the ground, decides what is told of an entity, as the `Ranges` of its type say:
+**Distance**, on the ground, decides what is sent about an entity, by the `Ranges` of its type:
 
     levels of detail    0, 1, … from near to far, the outermost has no end. An entry is in one of them:
 
@@ -35,12 +35,12 @@ more) is not told.
                         ├────────────────────┼───────────┼────────────────────────┼──────────┼───────────────────▶
                                comes nearer ◀┘           └▶ goes farther          ◀┘          └▶
 
-                        What belongs to a level is told to entries in it or nearer (`manners` of a headline).
-    position            Beyond, no places are told: once more when it goes out, and once again since that may be lost.
-                        A position that is not volatile is never told here: its places are events of the history.
+                        What belongs to a level is sent for entries in it or nearer (`manners` of a headline).
+    position            Beyond, no places are sent: once more when it goes out, and once again since that may be lost.
+                        A position that is not volatile is never sent here: its places are events of the history.
     yaw, pitch, roll    Each as far as its distance.
 
-What is told is counted in the tally of the headlines (`_speed/tally`): a message of a headline in the row that is given
+What is sent is counted in the tally of the headlines (`_speed/tally`): a message of a headline in the row that is given
 with it, an entry of PLACES in the row of its `Ranges`, with the heads where it is the first.
 
 **PLACES** (little-endian). All places are relative to a reference, the witness's own place in whole metres:
@@ -80,16 +80,16 @@ if TYPE_CHECKING:
 PLACES = 21
 MESSAGE_MAX = 1024
 REFRESH = 20
-"""Ticks after which an unchanged place is told again."""
+"""Ticks after which an unchanged place is sent again."""
 PATIENCE = 5
-"""Calls that a place waits for news to be told before it."""
+"""Calls that a place waits for news to be sent before it."""
 FAR = 9.0
 """How much less urgent a thing at the rim is than one close by."""
 LEVELS_MAX = 3
 """Levels of detail that a type has beside the outermost."""
 
 OUTERMOST = 255
-"""As the level of an entry: not known yet. As the level of what is told: it belongs to none."""
+"""As the level of an entry: not known yet. As the level of a message: it belongs to none."""
 
 DESCRIBED = EntryFlag.DESCRIBED.value
 WITHHELD = EntryFlag.WITHHELD.value
@@ -106,8 +106,8 @@ _BITS = Struct("<I")
 _HEAD_BYTES = 12
 
 Manner = tuple[int, float, bool, bool]
-"""How something is told: the level that it belongs to, how far away it is heard, whether it must not be lost, and
-whether only the latest of its kind matters, which is history's business (`cell/core/history.py`)."""
+"""How a message is sent: the level that it belongs to, how far it reaches, whether it must not be lost, and whether
+only the latest of its kind matters, which is history's business (`cell/core/history.py`)."""
 
 
 def pack12(value: float) -> int:
@@ -204,7 +204,7 @@ def _int24(value: int) -> bytes:
 
 
 class Ranges:
-    """How far what is told of an entity type: metres for the position and for yaw, pitch and roll (None: not told as
+    """How far entities of a type are seen: metres for the position and for yaw, pitch and roll (None: not sent as
     a place), and (start, hysteresis) of each level of detail."""
 
     def __init__(
@@ -226,7 +226,7 @@ class Ranges:
         self.ends = [(start + hysteresis) * (start + hysteresis) for start, hysteresis in levels]
 
     def angles_within(self, distance2: float) -> int:
-        """How many angles are told at this distance, squared."""
+        """How many angles are sent at this distance, squared."""
         return sum(distance2 <= each for each in self.angles)
 
     def level(self, level: int, distance2: float) -> int:
@@ -248,11 +248,11 @@ _ANYWHERE = Ranges(inf)
 
 
 Headline = tuple[Sequence[tuple[int, bytes]], Sequence[Manner] | None, Sequence[int]]
-"""Messages, in which manner each is told, and in which row of the tally it is counted."""
+"""Messages, in which manner each is sent, and in which row of the tally it is counted."""
 
 
 class Headlines:
-    """By slot: the last step of each entity of an area that told something, and the ranges of its type."""
+    """By slot: the last step of each entity of an area that carries something, and the ranges of its type."""
 
     def __init__(self, tally: Tally | None = None) -> None:
         self.tally = tally or Tally()
@@ -260,7 +260,7 @@ class Headlines:
         self._ranges: dict[int, Ranges] = {}
 
     def begin(self, slot: int, ranges: Ranges) -> None:
-        """A body of a type that is told as far as this; of others everything is told at any distance, but no angles."""
+        """A body of a type with these ranges; of others everything is sent at any distance, but no angles."""
         self._ranges[slot] = ranges
 
     def glance(self, area: Area) -> None:
@@ -284,8 +284,8 @@ class Headlines:
         manners: Sequence[Manner] | None = None,
         rows: Sequence[int] = (),
     ) -> None:
-        """The step of this number told this: ids and bodies of messages, which lack the alias between the two. Whoever
-        has all up to `before` lacks just this. Without manners it is for everybody, and not to be lost."""
+        """What the step of this number carries: ids and bodies of messages, which lack the alias between the two. A
+        client that has all up to `before` lacks just this. Without manners it is for all, and not to be lost."""
         self._by_slot[slot] = (entity, before, number, (told, manners, rows or (0,) * len(told)))
 
     def find(self, slot: int, entity: int, sent: int, newest: int) -> Headline | None:
@@ -309,20 +309,20 @@ class _Entry:
         self.flags = flags
 
     def begin(self, alias: int, level: int) -> None:
-        """The client was told nothing of it yet."""
+        """The client was sent no place of it yet."""
         self.alias = alias
         self.level = level
         self.stamp = _UNTOLD
         self.told = _NEVER
         self.angles = 0
-        """How many were told with the stamp."""
+        """How many were sent with the stamp."""
         self.is_settled = False
-        """It was told reliably, and needs no refresh."""
+        """It was sent reliably, and needs no refresh."""
         self.is_beyond = False
-        """When it was told it was farther away than its position is told."""
+        """When it was sent, it was farther away than its position reaches."""
         self.waits_since = _NEVER
         self.waited = 0
-        """For news to be told before its place, that many calls."""
+        """For news to be sent before its place, that many calls."""
 
 
 def _count(tally: Tally, row: int, size: int) -> None:
@@ -336,12 +336,12 @@ def _urgency(age: int, weight: float) -> int:
 
 
 def _most_urgent_first(entries: list[tuple[int, _Entry]]) -> list[_Entry]:
-    """Those who are equally urgent stay in their order."""
+    """Equally urgent ones stay in their order."""
     return [entry for _, entry in sorted(entries, key=lambda each: -each[0])]
 
 
 class Sight:
-    """The send table of one witness, whose own body is at `slot`."""
+    """The send table of one witness; its own body is at `slot`."""
 
     def __init__(self, area: Area, slot: int, headlines: Headlines) -> None:
         self._area = area
@@ -356,7 +356,7 @@ class Sight:
         return len(self._entries)
 
     def add(self, entity: int, slot: int, alias: int, sent: int, flags: int, level: int = OUTERMOST) -> None:
-        """The client begins to know an entity, whose body is at `slot` (-1: it has none here now)."""
+        """A new entry, for an entity with its body at `slot` (-1: it has none here now)."""
         assert entity not in self._entries
         if slot >= 0:
             self._area.stamp(slot)  # raises where there is no such slot
@@ -365,14 +365,14 @@ class Sight:
         self._table.append(entry)
 
     def remove(self, entity: int) -> None:
-        """The client knows it no longer."""
+        """The entry ends."""
         place = self._table.index(self._entries.pop(entity))
         last = self._table.pop()
         if place < len(self._table):
             self._table[place] = last
 
     def rename(self, entity: int, alias: int) -> None:
-        """The client knows it by this alias from now on (0: it does not), and was told nothing of it yet."""
+        """The client has it by this alias from now on (0: it has it not), and was sent no place of it yet."""
         self._entries[entity].begin(alias, OUTERMOST)
 
     def bind(self, entity: int, slot: int) -> None:
@@ -384,12 +384,12 @@ class Sight:
         entry.stamp = _UNTOLD
 
     def get(self, entity: int) -> tuple[int, int, int, int] | None:
-        """Slot, alias, sent and flags; None: the client does not know it."""
+        """Slot, alias, sent and flags; None: it has no entry."""
         entry = self._entries.get(entity)
         return None if entry is None else (entry.slot, entry.alias, entry.sent, entry.flags)
 
     def flags(self, entity: int) -> int:
-        """Its flags; -1: the client does not know it."""
+        """Its flags; -1: it has no entry."""
         entry = self._entries.get(entity)
         return -1 if entry is None else entry.flags
 
@@ -398,7 +398,7 @@ class Sight:
         return self._entries[entity].slot
 
     def alias(self, entity: int) -> int:
-        """By which alias the client knows it; 0: none yet."""
+        """By which alias the client has it; 0: none yet."""
         return self._entries[entity].alias
 
     def sent(self, entity: int) -> int:
@@ -435,11 +435,11 @@ class Sight:
         self._entries[entity].level = level
 
     def entities(self) -> list[int]:
-        """All that the client knows, by their numbers."""
+        """All that have an entry, in the order of their ids."""
         return sorted(self._entries)
 
     def serve(self, tick: int, budget_bytes: float, radius: float, words: Words, rows: UpdateRows) -> int:
-        """Writes what the client is told now, and gives how many bytes that is; `news` are left to the caller. See the
+        """Writes what the client is sent now, and gives how many bytes that is; `news` are left to the caller. See the
         module. The last message of each kind may go beyond the budget: what is over is the caller's to carry on."""
         self.news = None
         if budget_bytes <= 0:
@@ -515,7 +515,7 @@ class Sight:
         return ranges.level(level, self._distance2(entry.slot)) != level
 
     def _is_due(self, entry: _Entry, age: int) -> bool:
-        """Whether its place is to be told."""
+        """Whether its place is to be sent."""
         ranges, distance2 = self._headlines.ranges(entry.slot), self._distance2(entry.slot)
         is_beyond = distance2 > ranges.position
         if ranges.position < 0 or entry.stamp == _UNTOLD:

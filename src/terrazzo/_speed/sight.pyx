@@ -1,4 +1,4 @@
-"""The compiled form of sight.py; that file says what everything means."""
+"""The compiled form of sight.py, which documents it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport INFINITY, fabs, floor, sqrt
@@ -131,7 +131,7 @@ cdef inline int32_t _urgency(int32_t age, double weight) noexcept nogil:
 
 
 cdef void _sort(const Urgent* found, Py_ssize_t count, int32_t* order) noexcept nogil:
-    """The most urgent first; those who are equally urgent stay in their order. Gives their places in `found`."""
+    """The most urgent first; equally urgent ones stay in their order. Gives their places in `found`."""
     cdef int32_t[URGENCIES] starts
     cdef Py_ssize_t i
     cdef int32_t highest = 0, start = 0, size, urgency
@@ -300,7 +300,7 @@ cdef double _square(object metres) except -2:
 
 
 cdef class Ranges:
-    """How far what is told of an entity type; see the plain form."""
+    """How far entities of a type are seen; see the plain form."""
 
     def __init__(self, position, angles=(None, None, None), levels=(), *, bint is_detailed=False, int row=0):
         cdef Reach* reach = &self.reach
@@ -407,7 +407,7 @@ cdef inline void _count(Tally tally, Py_ssize_t row, int64_t size) noexcept:
 
 
 cdef class Headlines:
-    """By slot: the last step of each entity of an area that told something, and the ranges of its type."""
+    """By slot: the last step of each entity of an area that carries something, and the ranges of its type."""
 
     def __cinit__(self, Tally tally=None):
         self.tally = Tally() if tally is None else tally
@@ -438,7 +438,7 @@ cdef class Headlines:
         return 0
 
     def begin(self, Py_ssize_t slot, Ranges ranges not None):
-        """A body of a type that is told as far as this; see the plain form."""
+        """A body of a type with these ranges; see the plain form."""
         self._make_room(slot)
         self._ranges.add(ranges)
         self._reaches[slot] = &ranges.reach
@@ -475,7 +475,7 @@ cdef class Headlines:
         self._glanced = 0
 
     def set(self, Py_ssize_t slot, int32_t entity, int64_t before, int64_t number, told, manners=None, rows=()):
-        """The step of this number told this; see the plain form."""
+        """What the step of this number carries; see the plain form."""
         cdef Headline* headline
         cdef HeadlinePart* part
         cdef Py_ssize_t at
@@ -522,7 +522,7 @@ cdef inline uint32_t _home(int32_t entity, int bits) noexcept nogil:
 
 
 cdef inline void _begin(Entry* entry, uint16_t alias, uint8_t level) noexcept nogil:
-    """The client was told nothing of it yet."""
+    """The client was sent no place of it yet."""
     entry.alias = alias
     entry.level = level
     entry.stamp = 0
@@ -533,7 +533,7 @@ cdef inline void _begin(Entry* entry, uint16_t alias, uint8_t level) noexcept no
 
 
 cdef class Sight:
-    """The send table of one witness, whose own body is at `slot`."""
+    """The send table of one witness; its own body is at `slot`."""
 
     def __cinit__(self, Area area, int32_t slot, Headlines headlines not None):
         self._area = area
@@ -585,7 +585,7 @@ cdef class Sight:
         return 0
 
     cpdef add(self, int32_t entity, int32_t slot, uint16_t alias, int64_t sent, int32_t flags, uint8_t level=255):
-        """The client begins to know an entity, whose body is at `slot` (-1: it has none here now)."""
+        """A new entry, for an entity with its body at `slot` (-1: it has none here now)."""
         assert self._known(entity) == NULL
         if slot >= 0:
             self._area.check_known(slot)
@@ -602,7 +602,7 @@ cdef class Sight:
         place.entity, place.index = entity, <int32_t>self._count
 
     cpdef remove(self, int32_t entity):
-        """The client knows it no longer."""
+        """The entry ends."""
         cdef Entry* entry = self._find(entity)
         cdef Entry* last = &self._entries[self._count - 1]
         cdef uint32_t mask = (1u << self._bits) - 1
@@ -623,7 +623,7 @@ cdef class Sight:
         self._places[hole].index = 0
 
     cpdef rename(self, int32_t entity, uint16_t alias):
-        """The client knows it by this alias from now on (0: it does not), and was told nothing of it yet."""
+        """The client has it by this alias from now on (0: it has it not), and was sent no place of it yet."""
         _begin(self._find(entity), alias, C_OUTERMOST)
 
     cpdef bind(self, int32_t entity, int32_t slot):
@@ -635,12 +635,12 @@ cdef class Sight:
         entry.is_untold = True
 
     cpdef tuple get(self, int32_t entity):
-        """Slot, alias, sent and flags; None: the client does not know it."""
+        """Slot, alias, sent and flags; None: it has no entry."""
         cdef Entry* entry = self._known(entity)
         return None if entry == NULL else (entry.slot, entry.alias, entry.sent, entry.flags)
 
     cpdef int flags(self, int32_t entity) except? -2:
-        """Its flags; -1: the client does not know it."""
+        """Its flags; -1: it has no entry."""
         cdef Entry* entry = self._known(entity)
         return -1 if entry == NULL else entry.flags
 
@@ -649,7 +649,7 @@ cdef class Sight:
         return self._find(entity).slot
 
     cpdef int alias(self, int32_t entity) except -1:
-        """By which alias the client knows it; 0: none yet."""
+        """By which alias the client has it; 0: none yet."""
         return self._find(entity).alias
 
     cpdef int64_t sent(self, int32_t entity) except? -2:
@@ -703,14 +703,14 @@ cdef class Sight:
         self._find(entity).level = level
 
     def entities(self):
-        """All that the client knows, by their numbers."""
+        """All that have an entry, in the order of their ids."""
         cdef Py_ssize_t index
         return sorted([self._entries[index].entity for index in range(self._count)])
 
     cpdef int64_t serve(
         self, int32_t tick, double budget_bytes, double radius, Words words, UpdateRows rows
     ) except -1:
-        """Writes what the client is told now, and gives how many bytes that is; see the plain form."""
+        """Writes what the client is sent now, and gives how many bytes that is; see the plain form."""
         cdef int64_t used = 0
         self.news = None
         if budget_bytes <= 0:

@@ -50,7 +50,7 @@ from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.requests import Failure
 
 ENTRY_S = 10.0
-"""How long a CellApp is looked for until the game is told that there is none."""
+"""How long a CellApp is looked for until the game's hook runs with the failure."""
 
 _ANSWER_S = 5.0
 AGAIN_S = 0.2
@@ -72,7 +72,7 @@ class CellPartOwner(Protocol):
         """The cell part exists."""
 
     def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
-        """The cell part is gone or will not come. `had_body`: the owner was told of it with `on_cell_created`."""
+        """The cell part is gone or will not come. `had_body`: `on_cell_created` was called for it before."""
 
 
 class CellPart:
@@ -93,14 +93,14 @@ class CellPart:
         self._space = 0
         self._request: CreateReal | None = None
         self._is_announced = False
-        """Whether the owner was told that the cell part exists."""
+        """Whether `on_cell_created` was called for this cell part."""
 
     def __str__(self) -> str:
         return str(self._owner)
 
     @property
     def where(self) -> AppId | None:
-        """The CellApp where it lives, as far as this app has been told."""
+        """The CellApp where it lives, by the latest report that this app has received."""
         place = self._switchboard.places.get(self.part)
         return None if place is None or self.state not in EXISTING else place.app
 
@@ -143,7 +143,7 @@ class CellPart:
     # Looking for a CellApp.
 
     def create(self, location: Location) -> None:
-        """Asks for a cell part at this location; the owner is told of the outcome."""
+        """Asks for a cell part at this location; the outcome is reported to the owner."""
         if self.state is CellPartState.LOST:
             self._switchboard.gone(self.part, "given up for a new one")
         self._step(CellPartEvent.CREATE, location)
@@ -364,7 +364,7 @@ class CellPart:
     def _forget(self, why: str) -> None:
         self._switchboard.gone(self.part, why)
 
-    # What the app is told about it.
+    # Messages about the cell part.
 
     def on_app_dead(self, app: AppId) -> None:
         """A CellApp is declared dead."""

@@ -60,7 +60,7 @@ class ClientBatch:
 
     def take_moves(self, now: float) -> dict[AppId, list[bytes]]:
         """The latest row of each client that moved, by the CellApp where its cell part lives, in the order of their
-        first moves; a client whose last row was taken less than MOVE_S ago waits."""
+        first moves; a client waits until MOVE_S after its last row was taken."""
         by_app: dict[AppId, list[bytes]] = {}
         if not self._moves:
             return by_app

@@ -82,7 +82,7 @@ class ClientRow:
         """Whether updates may go past the proxy. A judge of the simulator that watches the proxy unsets it."""
 
     def home(self, registry: PartRegistry) -> AppId | None:
-        """The CellApp where the cell part lives, as far as this app has been told."""
+        """The CellApp where the cell part lives, by the latest report that this app has received."""
         if not self.has_cell or self.box is None:
             return None
         channel = registry.find_by_number(self.box, self.entity, _CELL)

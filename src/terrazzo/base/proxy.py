@@ -7,15 +7,15 @@
 
 The rules:
 
-- *A key is valid once*, and the session that presents it is the client's. A proxy whose client never connected was not
-  played: it ends unsaved, so that its old values never replace newer ones.
+- *A key is valid once*, and the session that presents it is the client's. A proxy that no client ever connected to was
+  not played: it ends unsaved, so that its old values never replace newer ones.
 - *Base player first.* From then on each change of a BASE_AND_CLIENT property goes to the client, in order with calls.
 - *The witness number.* Each SetWitness that reports a client to the cell part has the next number, and all messages of
   the cell part for a client carry it. A message with another number was meant for an earlier client, or comes from an
   earlier cell part: it is dropped (race 20).
 - *What the client was sent* is read off the messages on their way through (`shown.py`), so that a client can call only
   entities that it sees, and refer only to those.
-- *The last message* is LOGGED_OFF with a reason. A client that said bye gets it when everything is saved: from then on
+- *The last message* is LOGGED_OFF with a reason. A client that sent BYE gets it when everything is saved: from then on
   it can log in again.
 """
 
@@ -260,7 +260,7 @@ class ProxyEntity(BaseEntity):
             self._after_client(was_ready=was_ready)
 
     def _after_client(self, *, was_ready: bool) -> None:
-        """A client has left, for whatever reason: its witness ends, and the game is told."""
+        """A client has left, for whatever reason: its witness ends, and the game's hook runs."""
         self._cancel_alarm()
         self._set_lane()
         self.row.shown = Shown()

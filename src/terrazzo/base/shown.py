@@ -6,8 +6,8 @@
 - A `want` is passed on once for each announcement. An honest client may send one for an entity that is not held: the
   entity left while the want was on its way.
 - A `released` is passed on when the alias rests. The client sends it exactly once for the end of each alias, in the
-  order in which these ends reached it. So a release that is OWED for an earlier witness is told apart from one that the
-  present witness waits for. A client that sends any other is not honest.
+  order in which these ends reached it. So a release that is OWED for an earlier witness is distinguished from one that
+  the present witness waits for. A client that sends any other is not honest.
 
 So whatever a client sends, its cell part gets at most two messages for each announcement.
 
@@ -27,7 +27,7 @@ from terrazzo.sync.turns import LooseSent, Turns
 _ANNOUNCE, _LEAVE, _SPACE = int(ToClient.ANNOUNCE), int(ToClient.LEAVE), int(ToClient.SPACE)
 _CELL_PLAYER, _CELL_LOST, _RIDES = int(ToClient.CELL_PLAYER), int(ToClient.CELL_LOST), int(ToClient.RIDES)
 _IS_NOTED = bytes(number in (_ANNOUNCE, _LEAVE, _SPACE, _CELL_PLAYER, _CELL_LOST, _RIDES) for number in range(256))
-"""By the number of a message: whether it tells more than a property or a call."""
+"""By the number of a message: whether it carries more than a property or a call."""
 
 
 class Shown:

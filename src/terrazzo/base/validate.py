@@ -3,7 +3,7 @@
 each base       has not ended, and has its mailbox here; one that ends neither asks for a cell part nor has one that
                 stays
 each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
-                has a row in the client table, which has its mailbox and tells its state
+                has a row in the client table, which has its mailbox and its state
 each row        of the client table is that of a proxy that is registered here
 each session    belongs to a proxy that is registered here and has this session
 each stored     entity that counts as loaded has a base here

@@ -3,8 +3,8 @@
 For an entity with its base here, this BaseApp has the certain answer: it answers Locate, and reports `gone` to its own
 switchboard. For every other entity it asks the BaseAppMgr (`cluster/locator.py`).
 
-A base that is ending is still named in the answer, and so is the last known home of a cell part whose channel is not
-closed yet: their mailboxes tell each sender exactly what was delivered, and release peers that end at the same time.
+A base that is ending is still named in the answer, and so is the last known home of a cell part until its channel is
+closed: their mailboxes report to each sender exactly what was delivered, and release peers that end at the same time.
 After that, the answer is that there is no such part. A cell part that is being created is unsettled: the caller asks
 again. The base is named all the same, so a caller of the base does not wait for the cell part.
 """

@@ -24,8 +24,8 @@ from terrazzo.wire.client import ClientEndpoint, ClientSwarm, ServerEndpoint
 from terrazzo.wire.client.session import Address
 
 READS_MAX = 64
-"""Datagrams read in one turn. A quarter of what a sender may have in flight: it hears of them while it still has some
-window left, and both ends work at the same time. With no limit they take turns, at half the speed."""
+"""Datagrams read in one turn. A quarter of what a sender may have in flight: they are acknowledged while it still
+has some window left, and both ends work at the same time. With no limit they take turns, at half the speed."""
 
 BUFFER_BYTES = 4 << 20
 """What the system is asked to hold for us while we are busy; it may give less."""

@@ -19,12 +19,13 @@ The rules:
 1. The client gets nothing about an entity before its announcement, and no change before its description.
 2. An announcement takes an alias. Each leave lets that alias rest until the client has released it.
 3. What has been announced to the client ends for it with exactly one leave. Only a change of space needs none: the
-   client forgets all entities of the former space by itself.
+   client drops all entities of the former space by itself.
 4. A leave comes after the last steps of the entity, if the client has its description.
 5. An entry that ends is remembered for a while (`ClientRecord.left`), so that an older copy does not bring it back.
 
-Three more flags do not change the state: IN_AREA and MANUAL are the reasons for an entry, PARTED is what the game was
-told. WITHHELD and GONE choose which of the three serving events the next update is; GONE overrides WITHHELD.
+Three more flags do not change the state: IN_AREA and MANUAL are the reasons for an entry, PARTED means that the entity
+has left for the game. WITHHELD and GONE choose which of the three serving events the next update is; GONE overrides
+WITHHELD.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class EntryEvent(Enum):
     WANT_TIMEOUT = "want timeout"
     """WANT_S after an announcement: the answer may be lost with a body or a link."""
     CHANGE_SPACE = "change space"
-    """The client is in another space, and has forgotten everything of the former one."""
+    """The client is in another space, and has dropped all entities of the former one."""
 
 
 class EntryAction(Enum):

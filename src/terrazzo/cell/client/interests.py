@@ -69,7 +69,7 @@ class Proximity:
         self._interests = interests
         self._real = real
         self._missing: dict[int, float] = {}
-        """Inside, as the game was told by hooks, but without a body here; and until when such an entity is waited
+        """Entities that are inside by the hooks that have run, but have no body here; and until when each is waited
         for."""
 
     def start(self, inside: Iterable[int], until: float) -> None:

@@ -84,7 +84,7 @@ class ClientScheduler:
         self._tick = 0
         """The tick in which clients are served."""
         self._parting: list[Real] = []
-        """Reals whose client was sent away, and whose hook has not run."""
+        """Reals that lost their client because it was sent away, while the hook for that has not run."""
 
     def serve_all(self) -> None:
         """As many clients as there is time for, from where the tick before has ended."""
@@ -241,7 +241,7 @@ class ClientScheduler:
         return real in self._parting
 
     def on_tick(self) -> None:
-        """Runs the hook of reals whose client was sent away in the tick before."""
+        """Runs `on_client_detached` for each client that was sent away in the tick before."""
         parting, self._parting = self._parting, []
         for real in parting:
             if real.body.real is real and not real.is_destroyed:

@@ -22,8 +22,8 @@ The local body may be behind what the client has, since another CellApp has sent
 body has caught up. An entity that was announced is described at the number at which it was let in, or later, so that
 the client gets nothing about it that is older than what it got before.
 
-`update` runs once a tick, when the steps of the tick are closed. Python runs in it for entries whose state or level
-changes now, and for those with more news than a headline; all others cost compiled code only.
+`update` runs once a tick, when the steps of the tick are closed. Python runs in it for entries that change their state
+or level now, and for those with more news than a headline; all others cost compiled code only.
 
 An unreliable event is sent at once or never. A client that could not be sent it gets the property with the next news,
 as it is by that time, reliably, as everything that is caught up by stamps.
@@ -186,7 +186,7 @@ class ClientRecord:
                 self._await_want(entity, alias)
 
     def drop_all(self, now: float) -> None:
-        """The client is in another space and has forgotten all of them."""
+        """The client is in another space and has dropped all of them."""
         for entity in self.sight.entities():
             alias = self.sight.alias(entity)
             if alias:
@@ -232,7 +232,7 @@ class ClientRecord:
                 self._body.core.count("described unasked", entity=self._body.id, other=entity)
                 self.set_flags(entity, flags | WANTED)
 
-    # Telling.
+    # What is sent.
 
     def add_own_event(self, event: Event) -> None:
         """Something about the own entity."""

@@ -1,7 +1,7 @@
-"""The receiver's side of acknowledgement: which numbers have come, and when the peer is told.
+"""The receiver's side of acknowledgement: which numbers have come, and when that is sent to the peer.
 
 Every packet that wants an acknowledgement gets one: with the next packet that goes out anyway, or by itself,
-at once for every eighth packet and whenever a number is missing or late (the peer shall learn of it), and
+at once for every eighth packet and whenever a number is missing or late (for the peer's loss detection), and
 after a short delay otherwise. Packets with nothing but an acknowledgement are not acknowledged.
 """
 

@@ -1,12 +1,12 @@
 """The client channel: a pure state machine that makes messages arrive over packets that may not.
 
-It knows packet numbers and bodies, nothing of keys and addresses. `send` queues, `poll` gives the bodies to
+It deals in packet numbers and bodies, not in keys and addresses. `send` queues, `poll` gives the bodies to
 send now, `on_packet` takes a body that has come and gives the messages in it. The rules it keeps:
 
 - Reliable messages arrive exactly once, in the order sent. Unreliable ones arrive at most once, and never
   after a later packet's unreliable ones. The reliable messages that a packet completes are delivered before
   its unreliable ones; otherwise the two kinds promise each other nothing.
-- A packet whose number has come before changes nothing.
+- A packet with a number that has come before changes nothing.
 - A packet that cannot be right ends the channel with PROTOCOL: it was authenticated, so the peer is at fault.
 - Every queue has a limit. A peer that does not take its reliable messages is left (SLOW_READER).
 
@@ -15,8 +15,8 @@ send now, `on_packet` takes a body that has come and gives the messages in it. T
       └────────abort(), CLOSE, silence, slow reader, protocol fault, no end in time───────────────┘
 
 In ENDING each side sends what it still has, then END with the final offset; both are repeated like all other
-content until acknowledged. CLOSED says CLOSE once, and once more for each packet that still comes from a peer
-that has not heard it.
+content until acknowledged. In CLOSED, CLOSE is sent once, and once more for each packet that still comes
+from a peer that has not received it.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ class Channel:
         self.close(now)
 
     def _on_close(self, code: int) -> None:
-        """The peer is gone. ENDED is true only of an end that both knew of, a local reason never."""
+        """The peer is gone. Its reason is taken as ABORTED where it is ENDED and this end was not ending, or local."""
         try:
             reason = Reason(code)
         except ValueError:
@@ -287,7 +287,7 @@ class Channel:
     # The end.
 
     def _after_end(self, number: int, parsed: packet.Body) -> None:
-        """The peer has not heard that it is over, unless it says so itself."""
+        """A packet after the end: without a CLOSE of its own in it, the peer has not received ours."""
         self.acks.received.mark(number)
         self._say_close = parsed.close < 0
 
@@ -324,7 +324,7 @@ class Channel:
             self.control.ping = True
 
     def _on_silence(self, now: float) -> None:
-        """Nothing heard for too long: one last call first, for it may be this process that was not there."""
+        """No packet for too long. A PING goes out before the channel ends, for this process may have been stopped."""
         if self._last_call_at is None:
             self._last_call_at = now
             self.control.ping = True

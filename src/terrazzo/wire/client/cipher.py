@@ -29,7 +29,7 @@ class Cipher:
         self._decrypt = aead.decrypt
 
     def seal(self, number: int, plain: bytes, header: bytes) -> bytes:
-        """The bytes that only the holder of the key can read, and that nobody else can have made."""
+        """The sealed bytes: without the key they can neither be read nor made."""
         return self._encrypt(_NONCE.pack(0, number), plain, header)
 
     def open(self, number: int, sealed: bytes, header: bytes) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The client's endpoint: one session with a server whose public key is known beforehand.
+"""The client's endpoint: one session with a server; the client has the server's public key beforehand.
 
     HELLO ──RETRY──► OPEN ──WELCOME──► session (see channel.py)
       │  ▲             │
@@ -6,11 +6,11 @@
       └────────────────┴──REFUSE, or no answer in time──► over
 
 Each packet of the handshake is repeated, ever more slowly, until it is answered. Over an ordered transport
-it starts with OPEN. What comes is believed only so far: RETRY and REFUSE must repeat a part of the client's
-fresh key, WELCOME and everything after it must authenticate.
+it starts with OPEN. Answers are checked: RETRY and REFUSE must repeat a part of the client's fresh key,
+WELCOME and everything after it must authenticate.
 
-After Closed the owner polls once more: the last packet tells the server. An owner that keeps the socket for
-LINGER_S goes on handing packets in and polling, so that a lost CLOSE is said again.
+After Closed the owner polls once more: the last packet has CLOSE for the server. An owner that keeps the
+socket for LINGER_S goes on handing packets in and polling, so that a lost CLOSE is sent again.
 """
 
 from __future__ import annotations

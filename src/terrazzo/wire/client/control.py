@@ -1,7 +1,7 @@
 """The small frames that go before the others: END, CHALLENGE, PING, ANSWER.
 
-Each is asked for by setting a field here and goes into the next packet with room for it, whatever the window
-says: they are what keeps a silent or a moved session alive.
+Each is asked for by setting a field here and goes into the next packet with room for it, however small the
+window is: they are what keeps a silent or a moved session alive.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Control:
     def take(self, room: int) -> bytes:
         """The frames that fit.
 
-        END comes first and ANSWER last, so the first byte tells whether END is there, and whether there is
+        END comes first and ANSWER last, so the first byte shows whether END is there, and whether there is
         anything that wants an acknowledgement.
         """
         frames = b""

@@ -1,4 +1,4 @@
-"""What an endpoint tells its owner."""
+"""What an endpoint reports to its owner."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ What is kept after OPEN: a half-open session for so long, which is a stranger (`
     ·  ───────►  RETRY  ──────────────────►  half-open  ───────────────►  the server's session
 
 A half-open session becomes a session only with the first DATA that authenticates: a replayed OPEN never gets
-that far, and the application never hears of it.
+that far, and there is no event of it for the application.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from terrazzo.wire.rates import Bucket, RateLimit
 
 
 class HalfOpen(NamedTuple):
-    """A session whose client has not shown yet that it has the keys."""
+    """A session before its client has proved that it has the keys."""
 
     session: Session
     hello: Hello

@@ -16,7 +16,7 @@ Over an ordered transport the address needs no proof: it starts with OPEN, the c
     WELCOME  04 | version | client id u32 | server id u32 | server key 32 | seal 16
     REFUSE   05 | version | client id u32 | echo 8 | why | lowest version | highest version | suites
 
-The echo is the first eight bytes of the client's key: who cannot see the path cannot forge these answers.
+The echo is the first eight bytes of the client's key: an attacker that cannot read the path cannot forge these answers.
 Kind, version, client id and key stay where they are in every version, so that any server can refuse.
 
 Keys, with HKDF-SHA256 and transcript hashes as salt (`h_open` binds everything before OPEN's seal,
@@ -68,7 +68,7 @@ WELCOME_HEAD_BYTES = _WELCOME.size
 
 
 class Hello(NamedTuple):
-    """What the client says of itself, in HELLO and again in OPEN."""
+    """What the client offers, in HELLO and again in OPEN."""
 
     version: int
     client_id: int
@@ -170,14 +170,14 @@ def encode_refuse(refuse: Refuse) -> bytes:
 
 
 def decode_refuse(data: bytes) -> Refuse:
-    """The fields of REFUSE; longer ones are read too, for a later version may say more."""
+    """The fields of REFUSE; longer ones are read too, for a later version may add fields."""
     if len(data) < _REFUSE.size:
         raise DecodeError("a REFUSE that is cut short")
     return Refuse(*_REFUSE.unpack_from(data)[2:])
 
 
 def make_cookie(secret: bytes, address: bytes, hello: Hello, now: float) -> bytes:
-    """Proof, with nothing kept, that who shows it got it at this address, for this HELLO, at this time."""
+    """Proof, with nothing kept, that the client received it at this address, for this HELLO, at this time."""
     return _sign_cookie(secret, address, hello, _COOKIE_TIME.pack(int(max(now, 0.0) * 1000)))
 
 

@@ -1,4 +1,4 @@
-"""The compiled form of the session and its table: `channel.py`, `session.py` and `table.py` say what everything means.
+"""The compiled form of the session and its table, which `channel.py`, `session.py` and `table.py` document.
 
 One object holds all of a channel in C fields; no Python object is made for a packet, and one for each message that is
 delivered. What is rare stays in Python: chunks that came early are a list of tuples, ends and handshakes are the
@@ -999,7 +999,7 @@ cdef class Channel:
         self.smoothed_s += (rtt_s - self.smoothed_s) / 8
 
     cdef int find_lost(self, double now) except -1:
-        """Takes out of flight what the evidence says is lost, into `lost_ones`; gives how many."""
+        """Takes out of flight the packets that are lost by the evidence, into `lost_ones`; gives how many."""
         global lost_ones, lost_room
         cdef double patience
         cdef int i, count = 0
@@ -1147,7 +1147,7 @@ cdef class Channel:
         return 0
 
     cdef Py_ssize_t next_packet(self, uint8_t* body, double now) except -2:
-        """Writes the next body, whose number is `next_number - 1` then; gives its size, or -1 when there is none."""
+        """Writes the next body (its number is `next_number - 1` then); gives its size, or -1 when there is none."""
         cdef int64_t room = min(self.budget_left, self.packet_bytes_max) - OVERHEAD
         cdef Py_ssize_t size
         if self.state_number == CLOSED:

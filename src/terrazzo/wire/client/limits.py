@@ -17,7 +17,7 @@ from terrazzo.wire.sentences import Sentence
 
 VERSION = 1
 
-# Sizes of packets. 1200 bytes of UDP payload pass every path that carries IPv6; nobody has to probe for more.
+# Sizes of packets. 1200 bytes of UDP payload pass every path that carries IPv6, so there is no probing for more.
 HEADER_BYTES = 9
 TAG_BYTES = 16
 OVERHEAD_BYTES = HEADER_BYTES + TAG_BYTES
@@ -56,7 +56,7 @@ ACK_DELAY_UNIT_S = 0.0001
 ACK_BITS_BYTES_MIN = 8
 ACK_OVERLAP_PACKETS = 32
 
-# How soon to try again when a byte budget held something back and nobody polls by themselves.
+# How soon to poll again when a byte budget held something back and nothing else causes a poll.
 BLOCKED_S = 0.02
 
 # A new address is challenged only out of bytes that came from it; a challenge alone makes a packet of this size.
@@ -81,7 +81,7 @@ FORGERIES_MAX = 1 << 36
 
 
 class Suite(IntEnum):
-    """The cipher of a session; the client names it, a server knows both."""
+    """The cipher of a session; the client names it, a server supports both."""
 
     CHACHA20_POLY1305 = 1
     AES_256_GCM = 2
@@ -101,7 +101,7 @@ class Reason(IntEnum):
 
     ENDED = 1  # graceful: both ends have everything
     ABORTED = 2  # the application ended it at once
-    SILENT = 3  # nothing was heard for too long
+    SILENT = 3  # no packet came for too long
     SLOW_READER = 4  # the peer does not take what is sent to it
     PROTOCOL = 5  # the peer sent what the standard does not allow
     KEYS_WORN = 6  # a key has sealed as many packets as it may

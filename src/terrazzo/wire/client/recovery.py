@@ -1,9 +1,9 @@
 """What is in flight, how long a round trip takes, what counts as lost, and how much may be in flight.
 
-A packet number is never used twice, so an acknowledgement always says which sending it answers: every
+A packet number is never used twice, so it is always clear which sending an acknowledgement answers: every
 round-trip sample is unambiguous. What a lost packet carried goes out again in a new packet.
 
-Lost is what the evidence says is lost: a packet of which three later ones were acknowledged, or a later one
+A packet counts as lost when three later ones were acknowledged, or when a later one
 was and 9/8 of a round trip has passed. Only where no evidence can come (the last packets of a burst) a
 timer asks for it: the probe, doubled each time it goes unanswered, carries the oldest unacknowledged bytes
 and makes the peer acknowledge.
@@ -24,7 +24,7 @@ from terrazzo.wire.client import limits
 
 
 class Sent(NamedTuple):
-    """A packet in flight: the spans of the reliable stream in it, and whether it said END."""
+    """A packet in flight: the spans of the reliable stream in it, and whether it had END."""
 
     number: int
     sent_at: float
@@ -107,7 +107,7 @@ class Recovery:
         return acked, self.find_lost(now)
 
     def find_lost(self, now: float) -> list[Sent]:
-        """Take out of flight what the evidence says is lost."""
+        """Take out of flight the packets that are lost by the evidence."""
         self._loss_at = None
         if not self._datagram:
             return []
@@ -129,7 +129,7 @@ class Recovery:
         return lost
 
     def on_probe(self) -> Sent:
-        """The probe is due: gives the oldest packet in flight, whose content the probe shall carry."""
+        """The probe is due: gives the oldest packet in flight, for the probe to carry its content."""
         self._backoffs = min(self._backoffs + 1, limits.PROBE_BACKOFF_MAX)
         if self._backoffs >= limits.BACKOFFS_TO_MIN_WINDOW:
             self.window = float(limits.WINDOW_PACKETS_MIN)

@@ -1,11 +1,11 @@
 """The server's endpoint: everything that comes to one UDP socket, or to all WebSockets, and all its sessions.
 
-A packet goes by its kind: HELLO and OPEN to the greeter (`greeter.py`), DATA to the session whose id it
-bears.
+A packet goes by its kind: HELLO and OPEN to the greeter (`greeter.py`), DATA to the session with the id
+that it bears.
 
     half-open  ──first authentic DATA──►  open  ──end, by either side──►  lingering  ──a few seconds──►  ·
 
-The owner hears Connected, Received and Closed, in this order. A session that is over lingers to repeat its
+The owner gets Connected, Received and Closed, in this order. A session that is over lingers to repeat its
 CLOSE to a peer that missed it. Sessions are polled when something happened to them or their timer is due,
 not all of them each time (`table.py`). No more sessions than `sessions_max`: a client that comes then is refused.
 Strangers (`strangers.py`) do not count there: they have limits of their own, and no player is refused because of them.
@@ -29,7 +29,7 @@ from terrazzo.wire.client.strangers import KnownSources
 
 
 def address_to_bytes(address: Address) -> bytes:
-    """The bytes that stand for an address in a cookie: any form that tells one from another will do."""
+    """The bytes that stand for an address in a cookie: any form that is unique will do."""
     return repr(address).encode()
 
 
@@ -59,7 +59,7 @@ class ServerEndpoint:
         self._table = form.table(transport.packet_bytes_max, self._retire)
         self.sessions: dict[int, Session] = self._table.sessions
         self.on_vouched: Callable[[Address], None] = _nobody
-        """Told of each session that is no stranger any more."""
+        """Called for each session that is no stranger any more."""
         self._admitted = 0
         self._known = KnownSources() if known is None else known
         self._transport = transport
@@ -210,7 +210,7 @@ class ServerEndpoint:
             self._retire(session, now)
 
     def _retire(self, session: Session, now: float) -> None:
-        """The session is over: tell the owner."""
+        """The session is over: the owner gets Closed."""
         if session.reason is not None and self._table.remove(session):
             self._admitted -= session.is_admitted
             self._greeter.strangers.remove(session.id)

@@ -5,12 +5,12 @@
 A packet that arrives is looked at in this order, and dropped and counted at the first that does not hold:
 its number is new; it authenticates; the channel can take it. Nothing changes before all of that.
 
-The path. Packets go to the address that the newest authentic packet came from, so that a client whose
-address changes goes on playing. The new address has not proved that anybody there wants our packets:
-somebody may have sent on a captured one from a false address. Until it answers a random challenge, no more
+The path. Packets go to the address that the newest authentic packet came from, so that a client
+goes on playing when its address changes. The new address has not proved that it wants our packets: an
+attacker may have sent on a captured one from a false address. Until it answers a random challenge, no more
 bytes go there than came from it.
 
-A session begins as a stranger (`strangers.py`) where the server's settings say so: it may be given up in favour of
+A session begins as a stranger (`strangers.py`) if the server's settings require it: it may be given up in favour of
 others, and may send only what a login needs. The application calls `vouch` when it has begun to work for the session,
 which is not given up from then on, and `admit` when the peer has logged in.
 """
@@ -207,7 +207,7 @@ class Session:
         return timeout if timeout is None or self._token is None else min(timeout, self._challenge_at)
 
     def _on_forgery(self) -> None:
-        """A key may fail to open only so many packets before somebody might guess one."""
+        """A key may fail to open only so many packets; with more, a forged one might pass."""
         self._drops[Drop.FORGED] += 1
         self._forgeries += 1
         if self._forgeries >= limits.FORGERIES_MAX:
@@ -246,4 +246,4 @@ class Session:
 
 
 def _nobody(session: Session) -> None:
-    """Nobody has to know that the session was touched."""
+    """The listener of a session that is in no table."""

@@ -22,7 +22,7 @@ SOURCES_MAX = 10_000
 
 
 class KnownSources:
-    """The sources from which players have come lately; of too many, the one that was used least lately is forgotten."""
+    """The sources from which players have come lately; of too many, the one that was used least lately is removed."""
 
     def __init__(self, sources_max: int = SOURCES_MAX) -> None:
         self._sources: dict[str, None] = {}

@@ -181,7 +181,7 @@ class ClientSwarm:
         self._table.events += client.events()
 
     def _retire(self, session: Session, now: float) -> None:
-        """The session is over: tell the owner."""
+        """The session is over: the owner gets Closed."""
         if session.reason is not None and self._table.remove(session):
             self._ended = self._ended.plus(session.tally())
             self._table.events.append(Closed(session, session.reason, session.channel.closed_by_peer))

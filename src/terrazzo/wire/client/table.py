@@ -1,7 +1,7 @@
 """The open sessions of one endpoint, and what is done for all of them in each turn.
 
     datagrams ──► session ──► messages ──► events, or rows (`lane.py`)
-    poll: sessions to which something has happened, in that order; then those whose deadline has passed ──► datagrams
+    poll: sessions to which something has happened, in that order; then those past their deadline ──► datagrams
 
 The endpoint deals with what is rare: handshakes, ends, sessions that are not in the table (`server.py`, `swarm.py`). A
 turn may hand over and take datagrams one by one, or in a `Batch`, which is the faster way where the kernel is compiled:
