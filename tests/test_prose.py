@@ -18,7 +18,6 @@ PLAIN = {"who": 0.5, "speech": 2.0}
 """What h11 and zeroconf have (0.2 to 0.3, and 0.1 to 1.5). A package that has more has a row of its own below."""
 
 BOUNDS: dict[str, dict[str, float]] = {
-    "_speed": {"who": 7.3, "speech": 12.7},
     "bench": {"who": 6.4, "speech": 7.7},
     "client": {"who": 0.5, "speech": 10.3},
     "runtime": {"who": 1.4, "speech": 4.2},

@@ -1,12 +1,12 @@
 """The compiled kernels, each with a plain-Python form of the same name.
 
 `from terrazzo._speed import codec` gives the compiled module where it was built and the plain one where it was not;
-nobody else in the project needs to know which. Some modules of other packages are compiled as they are, too: those that
+no other package depends on which. Some modules of other packages are compiled as they are, too: those that
 have a `.pxd` beside them.
 
 `TERRAZZO_PURE=1` in the environment selects the plain forms even where compiled ones are beside them: the finder of
 each folder that has compiled modules is replaced by one that sees source files only. This package is imported before
-all others (`terrazzo/__init__.py`). `COMPILED` tells which form is in use.
+all others (`terrazzo/__init__.py`). `COMPILED` is true when the compiled forms are in use.
 """
 
 import os

@@ -74,7 +74,7 @@ class Codec:
         self.least = least
         """Size of the shortest encoding."""
         self.holds = holds
-        """True when values are lists, records or user values, which know their owner."""
+        """True when values are lists, records or user values, which have a link to their owner."""
 
     def check(self, value: Any) -> Any:
         """The canonical form of an acceptable value, or ValueRejected."""

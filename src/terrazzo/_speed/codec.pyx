@@ -2,7 +2,7 @@
 
 Encoding writes into a buffer on the C stack (`Out`) that moves to the heap when it is too small; decoding walks a pair
 of pointers (`In`). Both are passed down by pointer, so a whole entity is one crossing of the Python boundary. Writing
-does not keep track of where it is: when a value turns out to be wrong, `check` is run over it to say where.
+does not keep track of where it is: when a value turns out to be wrong, `check` is run over it to find where.
 """
 
 import operator
@@ -107,7 +107,7 @@ cdef inline int put(Out* out, const void* data, Py_ssize_t size) except -1:
 
 
 cdef inline int put_small(Out* out, uint64_t bits, Py_ssize_t size) except -1:
-    """Append the low `size` bytes of a number: eight are written, so that the compiler knows how many, then some kept."""
+    """Append the low `size` bytes of a number: eight are written, a constant number, then some kept."""
     if out.room - out.size < 8:
         grow(out, 8)
     memcpy(out.data + out.size, &bits, 8)

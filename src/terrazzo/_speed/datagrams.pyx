@@ -1,4 +1,4 @@
-"""The compiled form of datagrams.py; that file says what everything means.
+"""The compiled form of datagrams.py, which documents it.
 
 All datagrams are in one piece of memory, in their order. An address is kept as the system has it (a `sockaddr`), where it
 is one of IPv4 or IPv6 in digits; any other address is kept as the object that it is.

@@ -3,7 +3,7 @@
     lane row, as it comes     tag u32 | x y z yaw pitch roll, f32        (`wire/client/lane.py`)
     row, as it goes on        entity i32 | number u32 | the same         (`_speed/movers.py`)
 
-A lane is open while its client may move: it is ready, and its cell part is there. A row whose tag is of no open lane
+A lane is open while its client may move: it is ready, and its cell part is there. A row with a tag of no open lane
 was sent before its lane was closed: it is passed over. A row with a value that is not finite is not passed on; its
 entity is named, and its client is held to account. Each row that is a place gets the next number of its client.
 """

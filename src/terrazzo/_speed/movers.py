@@ -1,24 +1,24 @@
-"""What clients say about where their avatars are, many at once: believed as far as it can be true.
+"""The moves that clients send for their avatars, many at once: each is accepted if it is possible.
 
 A row is "<iI6f": entity, number (counts a client's moves), x y z, yaw pitch roll. For a real with a client here:
 
     older than the last one looked at                passed over: a former cell forwarded it late
-    believed,  out of bounds or no place at all      OUT_OF_BOUNDS to the caller, who puts the client back
-    believed,  further than its allowance            TOO_FAST to the caller, likewise
-    corrected, out of bounds or not near its place   passed over: from before the client heard that it was put back;
-                                                     AGAIN_S after that as for one that is believed: it is told again
-    otherwise                                        believed; the allowance shrinks; the place is put into the area,
+    accepted,  out of bounds or no place at all      OUT_OF_BOUNDS to the caller, which puts the client back
+    accepted,  further than its allowance            TOO_FAST to the caller, likewise
+    corrected, out of bounds or not near its place   passed over: the client sent it before the correction arrived;
+                                                     from AGAIN_S after that on as if accepted: it is corrected again
+    otherwise                                        accepted; the allowance shrinks; the place is put into the area,
                                                      or, where the game has a veto, the row goes to the caller (ASK)
 
-    believed ──put back (`correct`)──▶ corrected
+    accepted ──put back (`correct`)──▶ corrected
        ▲                                   │
        └────── a row that is near ─────────┘
 
 The allowance is time: it grows as time passes, up to ALLOWANCE_S, and a move takes as much of it as the way lasts at
-top speed; so packets that come late and together do no harm. How near is near grows as well: a client whose packets
-were lost has walked on meanwhile and must not be stuck.
+top speed; so packets that come late and together do no harm. How near is near grows as well: a client that has lost
+packets has walked on meanwhile and must not be stuck.
 
-What can be a place is told in `world/place.py`. Rows of entities without a client here are not looked at; they come
+`world/place.py` defines what can be a place. Rows of entities without a client here are not looked at; they come
 back as they are.
 """
 
@@ -41,7 +41,7 @@ ASK = 3
 ALLOWANCE_S = 1.0
 NEAR_M = 2.0
 AGAIN_S = 3.0
-"""Whoever has not understood by then never will by itself: it is elsewhere again, or out of bounds."""
+"""A client that sends no place near the correction by then will not by itself: it is elsewhere, or out of bounds."""
 
 ROW = Struct("<iI6f")
 
@@ -84,8 +84,8 @@ class Movers:
         self._movers: dict[int, _Mover] = {}
 
     def enter(self, slot: int, number: int, allowance_s: float, corrected_s: float, now: float, has_veto: bool) -> None:
-        """A real with a client is here. `corrected_s`: seconds since it was put back and has not understood; -1: it
-        has."""
+        """A real with a client is here. `corrected_s`: seconds since it was put back, if no place near that has come
+        since; else -1."""
         corrected_at = None if corrected_s < 0 else now - corrected_s
         self._movers[slot] = _Mover(number, allowance_s, now, corrected_at, has_veto)
 
@@ -108,13 +108,13 @@ class Movers:
         self._movers[slot].corrected_at = now
 
     def is_corrected(self, slot: int) -> bool:
-        """Whether the client was put back and has not understood yet."""
+        """Whether the client was put back, and no place near that has come since."""
         return self._movers[slot].corrected_at is not None
 
     def take(
         self, rows: bytes, now: float, top_speed: float, bounds: tuple[float, float, float, float]
     ) -> tuple[list[tuple[int, Row]], bytes]:
-        """Believes what can be believed; the rows that need the caller, with the reason, and the rows of others."""
+        """Accepts what is possible; the rows that need the caller, with the reason, and the rows of others."""
         if len(rows) % ROW.size:
             raise DecodeError(f"rows of moves have {ROW.size} bytes each", len(rows))
         area = self._area
@@ -149,7 +149,7 @@ class Movers:
         top_speed: float,
         bounds: tuple[float, float, float, float],
     ) -> int:
-        """0: believed, -1: passed over, else what the caller is told."""
+        """0: accepted, -1: passed over, else the reason for the caller."""
         x, y, z = position
         x0, z0, x1, z1 = bounds
         is_place = all(-PLACE_MAX <= number <= PLACE_MAX for number in (*position, *direction))

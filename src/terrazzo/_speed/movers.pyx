@@ -1,4 +1,4 @@
-"""The compiled form of movers.py; that file says what everything means."""
+"""The compiled form of movers.py, which documents it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.math cimport sqrt
@@ -96,8 +96,8 @@ cdef class Movers:
         return &self._movers[slot]
 
     def enter(self, int slot, uint32_t number, double allowance_s, double corrected_s, double now, bint has_veto):
-        """A real with a client is here. `corrected_s`: seconds since it was put back and has not understood; -1: it
-        has."""
+        """A real with a client is here. `corrected_s`: seconds since it was put back, if no place near that has come
+        since; else -1."""
         self._area.check_known(slot)
         cdef Py_ssize_t room = max(2 * self._room, slot + 64)
         cdef Mover* mover
@@ -139,11 +139,11 @@ cdef class Movers:
         mover.corrected_at = now
 
     def is_corrected(self, Py_ssize_t slot):
-        """Whether the client was put back and has not understood yet."""
+        """Whether the client was put back, and no place near that has come since."""
         return self._find(slot).is_corrected != 0
 
     def take(self, bytes rows, double now, double top_speed, bounds):
-        """Believes what can be believed; the rows that need the caller, with the reason, and the rows of others."""
+        """Accepts what is possible; the rows that need the caller, with the reason, and the rows of others."""
         cdef Py_ssize_t size = PyBytes_GET_SIZE(rows), at
         cdef const unsigned char* data = <const unsigned char*>PyBytes_AS_STRING(rows)
         cdef double[4] edges
@@ -176,7 +176,7 @@ cdef class Movers:
     cdef int _judge(
         self, Mover* mover, int slot, const float* place, double now, double top_speed, const double* edges
     ) noexcept:
-        """0: believed, -1: passed over, else what the caller is told."""
+        """0: accepted, -1: passed over, else the reason for the caller."""
         cdef bint is_fine = edges[0] <= place[0] <= edges[2] and edges[1] <= place[2] <= edges[3]
         cdef int i
         for i in range(6):

@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 class Ack(NamedTuple):
-    """What an ACK frame says: bit i of `bits` stands for packet `newest - 1 - i`."""
+    """An ACK frame: bit i of `bits` stands for packet `newest - 1 - i`."""
 
     newest: int
     delay: int
@@ -79,7 +79,7 @@ class Body(NamedTuple):
 
 
 def expand(low: int, near: int) -> int:
-    """The full value whose low 32 bits are `low` and which is nearest to `near`; never negative."""
+    """The full value with the low 32 bits `low` that is nearest to `near`; never negative."""
     value = (near & ~_LOW) | low
     if value > near + _HALF and value > _LOW:
         return value - _LOW - 1
@@ -249,7 +249,7 @@ class Window:
         self._seen = 0  # bit i stands for number `newest - i`
 
     def fresh(self, number: int) -> bool:
-        """Whether this number has not come yet and is not too old to tell."""
+        """Whether this number has not come yet, and is not too old for the window."""
         age = self.newest - number
         return age < 0 or (age < NUMBER_WINDOW and not self._seen >> age & 1)
 

@@ -1,5 +1,5 @@
-# The arrays of places.pyx, for the kernels that work on them (`area`, `sight`, `movers`). Slots are checked by whoever
-# reads here: 0 <= slot < high, and `flags` says what is there. Pointers move when a slot is added: read them anew.
+# The arrays of places.pyx, for the kernels that work on them (`area`, `sight`, `movers`). Slots are checked by the code
+# that reads here: 0 <= slot < high, and `flags` has what is there. Pointers move when a slot is added: read them anew.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 

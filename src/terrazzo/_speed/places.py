@@ -1,14 +1,14 @@
-"""Where everything in one space is: arrays by slot, and what can be read off them without knowing who watches whom.
+"""Where everything in one space is: arrays by slot, and what can be read off them without regard to watchers.
 
 A **slot** is the place of one body (real or ghost) in the arrays. Places are float32: what is put reads back rounded.
 The `stamp` of a slot grows with each change of its place. A slot that is removed still answers until the step after the
 one that reports it (`_speed/area` makes the steps), and only then is it given to another: events that are being
 acted on mean what they meant.
 
-**Steps of places.** A real whose place changed since its last closed step gets the next running number and a row for
-each of its haunts (`close_places`); at the other end `apply_places` puts rows that fit (a ghost, its owner's, of
-its epoch, the very next number) and gives back the rest. Who is eventful tells more with such a step than its place,
-and is left to others (`untold`). A row, 44 bytes, little-endian:
+**Steps of places.** A real with a place that changed since its last closed step gets the next running number and a row
+for each of its ghosts (`close_places`); at the other end `apply_places` puts rows that fit (a ghost, its owner's, of
+its epoch, the very next number) and gives back the rest. An eventful real sends more with such a step than its place,
+and is left to the caller (`untold`). A row, 44 bytes, little-endian:
 
     ┌────────────┬───────────┬────────────┬───┬───┬───┬─────┬───────┬──────┐
     │ entity i32 │ epoch i64 │ number i64 │ x │ y │ z │ yaw │ pitch │ roll │   six float32
@@ -65,7 +65,7 @@ class Places:
         self.numbers: list[int] = []
         self.epochs: list[int] = []
         self.newest: list[int] = []
-        """The news: which step was the last that told clients something."""
+        """The news: the number of the last step with something for clients."""
         self.stamps: list[int] = []
         self.told: list[int] = []
         """The stamp at the last closed step."""
@@ -137,7 +137,7 @@ class Places:
         return self.yaws[slot], self.pitches[slot], self.rolls[slot]
 
     def entity(self, slot: int) -> int:
-        """Whose slot it is, or was until the last step."""
+        """The entity that has this slot, or had it until the last step."""
         self._check_known(slot)
         return self.entities[slot]
 
@@ -161,7 +161,7 @@ class Places:
         self.numbers[slot] = number
 
     def epoch(self, slot: int) -> int:
-        """Which home of the real this copy believes in."""
+        """The epoch of this copy: the home of the real that it takes steps from."""
         self._check_known(slot)
         return self.epochs[slot]
 
@@ -171,7 +171,7 @@ class Places:
         self.epochs[slot] = epoch
 
     def news(self, slot: int) -> int:
-        """The running number of the last step that told clients something."""
+        """The running number of the last step with something for clients."""
         self._check_known(slot)
         return self.newest[slot]
 
@@ -186,7 +186,7 @@ class Places:
         self.owners[slot] = app_number
 
     def set_real(self, slot: int, is_real: bool) -> None:
-        """Whether it is a real from now on; its place as it is counts as told."""
+        """Whether it is a real from now on; its place as it is counts as sent."""
         self._check(slot)
         self.flags[slot] = self.flags[slot] & ~REAL | (REAL if is_real else 0)
         self.told[slot] = self.stamps[slot]
@@ -217,7 +217,7 @@ class Places:
     # Steps of places.
 
     def close(self, slot: int) -> int:
-        """A real's step is closed: the next number, which is returned; its place as it is counts as told."""
+        """A real's step is closed: the next number, which is returned; its place as it is counts as sent."""
         self._check(slot)
         self.numbers[slot] += 1
         self.told[slot] = self.stamps[slot]
@@ -229,7 +229,7 @@ class Places:
         return self.told[slot] == self.stamps[slot]
 
     def untold(self) -> list[int]:
-        """The eventful reals whose place changed since their last closed step, by slot."""
+        """The eventful reals with a place that changed since their last closed step, by slot."""
         return [
             slot
             for slot, flags in enumerate(self.flags)
@@ -237,8 +237,8 @@ class Places:
         ]
 
     def close_places(self) -> list[tuple[int, bytes]]:
-        """Close the step of each real whose place changed, but for eventful ones; for each bit of a mask of haunts, the
-        rows by slot."""
+        """Close the step of each real with a changed place, but for eventful ones; for each bit of a mask of haunts,
+        the rows by slot."""
         rows: dict[int, list[bytes]] = {}
         for slot, flags in enumerate(self.flags):
             if flags & (REAL | EVENTFUL) != REAL or self.told[slot] == self.stamps[slot]:
@@ -300,7 +300,7 @@ class Places:
         return found
 
     def reaching(self, x0: float, z0: float, x1: float, z1: float, distance: float) -> list[int]:
-        """The reals whose square (the distance and their appeal) is not wholly inside a rectangle, by slot."""
+        """The reals with a square (the distance and their appeal) not wholly inside a rectangle, by slot."""
         found = []
         for slot, flags in enumerate(self.flags):
             if flags & REAL:

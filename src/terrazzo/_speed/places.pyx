@@ -1,4 +1,4 @@
-"""The compiled form of places.py; that file says what everything means."""
+"""The compiled form of places.py, which documents it."""
 
 from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -176,7 +176,7 @@ cdef class Places:
         return self.yaws[slot], self.pitches[slot], self.rolls[slot]
 
     def entity(self, int slot):
-        """Whose slot it is, or was until the last step."""
+        """The entity that has this slot, or had it until the last step."""
         self.check_known(slot)
         return self.entities[slot]
 
@@ -200,7 +200,7 @@ cdef class Places:
         self.numbers[slot] = number
 
     def epoch(self, int slot):
-        """Which home of the real this copy believes in."""
+        """The epoch of this copy: the home of the real that it takes steps from."""
         self.check_known(slot)
         return self.epochs[slot]
 
@@ -210,7 +210,7 @@ cdef class Places:
         self.epochs[slot] = epoch
 
     cpdef int64_t news(self, int slot) except? -2:
-        """The running number of the last step that told clients something."""
+        """The running number of the last step with something for clients."""
         self.check_known(slot)
         return self.newest[slot]
 
@@ -225,7 +225,7 @@ cdef class Places:
         self.owners[slot] = app_number
 
     def set_real(self, int slot, bint is_real):
-        """Whether it is a real from now on; its place as it is counts as told."""
+        """Whether it is a real from now on; its place as it is counts as sent."""
         self.check(slot)
         self.flags[slot] = self.flags[slot] & ~IS_REAL | (IS_REAL if is_real else 0)
         self.told[slot] = self.stamps[slot]
@@ -268,7 +268,7 @@ cdef class Places:
     # Steps of places.
 
     def close(self, int slot):
-        """A real's step is closed: the next number, which is returned; its place as it is counts as told."""
+        """A real's step is closed: the next number, which is returned; its place as it is counts as sent."""
         self.check(slot)
         self.numbers[slot] += 1
         self.told[slot] = self.stamps[slot]
@@ -280,7 +280,7 @@ cdef class Places:
         return self.told[slot] == self.stamps[slot]
 
     def untold(self):
-        """The eventful reals whose place changed since their last closed step, by slot."""
+        """The eventful reals with a place that changed since their last closed step, by slot."""
         cdef list found = []
         cdef int slot
         for slot in range(self.high):
@@ -289,8 +289,8 @@ cdef class Places:
         return found
 
     def close_places(self):
-        """Close the step of each real whose place changed, but for eventful ones; for each bit of a mask of haunts, the
-        rows by slot."""
+        """Close the step of each real with a changed place, but for eventful ones; for each bit of a mask of haunts,
+        the rows by slot."""
         cdef Py_ssize_t counts[64]
         cdef char* out[64]
         cdef uint64_t mask
@@ -383,7 +383,7 @@ cdef class Places:
         return found
 
     def reaching(self, double x0, double z0, double x1, double z1, double distance):
-        """The reals whose square (the distance and their appeal) is not wholly inside a rectangle, by slot."""
+        """The reals with a square (the distance and their appeal) not wholly inside a rectangle, by slot."""
         cdef int slot
         cdef double x, z, by
         found = []

@@ -3,7 +3,7 @@
 A **row** is one plain frame of an entity channel (`wire/entity/channel.py`): what a `Frame` has in the steady state,
 and nothing else. It is at home at the app that sends it, was not forwarded, and neither asks, ends, closes nor renews.
 
-    row     = flags, the entity of `to` (int32), [the entity of the source (int32)], version, heard, [stream], [ack]
+    row     = flags, the entity of `to` (int32), [the entity of the source (int32)], version, `heard`, [stream], [ack]
     flags   = 1 `to` is a cell part   2 the source is a cell part   4 the source is of another entity, which follows
               8 has a stream   16 has an acknowledgement   32 the stream's `born` is not 0, and follows
     version = life, moves
@@ -110,7 +110,7 @@ class RowWriter:
         start: int,
         end: int,
     ) -> bool:
-        """Adds a row; a generation of -1 stands for no acknowledgement, or no stream, whose payloads are
+        """Adds a row; a generation of -1 stands for no acknowledgement, or no stream. The payloads of the stream are
         `payloads[start:end]`. False: something in it does not fit a row, and nothing was added."""
         has_ack, has_stream = ack_generation != -1, generation != -1
         if not (_is_entity(to) and _is_entity(source) and to_part in (0, 1) and source_part in (0, 1)):

@@ -1,4 +1,4 @@
-"""The compiled form of rows.py; that file says what everything means.
+"""The compiled form of rows.py, which documents it.
 
 Every read is checked against the length before it is made: the bytes come from outside.
 """

@@ -1,7 +1,7 @@
 """A table of counters: how many messages of each row there were, and their bytes together.
 
-The kernels count into it themselves what they write for clients (`_speed/sight`); what the rows mean is known outside
-(`cell/core/account.py`). Row 0 is there from the start and stands for what nobody asks about.
+The kernels count into it themselves what they write for clients (`_speed/sight`); `cell/core/account.py` has the
+meaning of the rows. Row 0 is there from the start, for what needs no row of its own.
 """
 
 from __future__ import annotations

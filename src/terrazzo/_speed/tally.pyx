@@ -1,4 +1,4 @@
-"""The compiled form of tally.py; that file says what everything means."""
+"""The compiled form of tally.py, which documents it."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc

@@ -1,4 +1,4 @@
-"""The compiled form of updates.py; that file says what everything means."""
+"""The compiled form of updates.py, which documents it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t

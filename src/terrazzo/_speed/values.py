@@ -1,18 +1,18 @@
-"""Values that know where they belong: the lists, records and user values inside an entity's properties.
+"""Values with a link to where they belong: the lists, records and user values inside an entity's properties.
 
 A value is *free* or *owned*. A free one is plain data. When it is put into a property (or into something that is in a
 property) it becomes owned: every list, record and user value below gets a link to what holds it, so that an assignment
 anywhere, however deep, finds its way up and becomes exactly one Change. When it is taken out, all links of it and
 below are cut and it is free again. Links exist only inside owned trees, so a free tree has no reference cycles.
 
-    Slots (one entity part's properties)           owner of the values of properties; tells its listener
+    Slots (one entity part's properties)           owner of the values of properties; calls its listener
       └ TrackedList   self.bag                     ARRAY
           └ RecordValue   self.bag[2]              FIXED_DICT
               └ UserValue   self.bag[2].seal       USER_TYPE
 
 Rules kept here:
 - a value is checked (and brought to its canonical form) before anything changes; a refused value changes nothing;
-- so it is with a change that is longer, encoded, than the Slots allow: it could not be told to anybody;
+- so it is with a change that is longer, encoded, than the Slots allow: it could not be sent;
 - assigning an equal value is no change;
 - an owned value is never taken silently into a second place: that is an OwnershipError (assign `value.copy()`);
 - a Change carries the encoded new value, taken at the moment of the change, so later edits cannot blur it.
@@ -125,7 +125,7 @@ class Slots:
         return True
 
     def install(self, index: int, value: Any) -> Any:
-        """Put in a free value that was decoded from a trusted change, telling nobody; gives the old one back, free."""
+        """Put in a free value that was decoded from a trusted change, with no Change; gives the old one back, free."""
         old = self.values[index]
         adopt(value, self, index)
         self.values[index] = value
@@ -235,7 +235,7 @@ def new_record(cls: Any, codec: Any, values: tuple[Any, ...]) -> Any:
 
 
 def refuse_second_owner(value: Any) -> NoReturn:
-    """Say where the value is, and what to do."""
+    """Raise, with where the value is and what to do."""
     raise OwnershipError(
         f"this value already belongs to {describe(value)} and cannot be in two places: assign a copy (value.copy())"
     )
@@ -269,7 +269,7 @@ def place_in(owner: TrackedList, child: Any) -> int:
 
 
 def emit(value: Any, kind: int, count: int, start: int, end: int, payload: bytes) -> None:
-    """Tell the listener of the entity that the owned container `value` was changed."""
+    """Call the listener of the entity: the owned container `value` was changed."""
     path: list[int] = []
     counts: list[int] = [count]
     owner = value._owner
@@ -298,7 +298,7 @@ def check_size(value: Any, payload: bytes) -> None:
 
 
 def refuse_large(what: str, size: int, most: int) -> NoReturn:
-    """Say how large a change may be, and what to do."""
+    """Raise, with how large a change may be and what to do."""
     raise UsageError(
         f"this change of {what} takes {size} bytes, and the most is {most}: others could not be told of it; "
         "change it in parts, or keep it in the base"
@@ -320,7 +320,7 @@ class RecordValue:
     _owner: Any
     _values: tuple[Any, ...]
 
-    if not TYPE_CHECKING:  # a checker knows the fields of a Record class, and should find a wrong name
+    if not TYPE_CHECKING:  # a checker has the fields of a Record class, and should find a wrong name
 
         def __getattr__(self, name: str) -> Any:
             place = self._codec.places.get(name)
@@ -419,7 +419,7 @@ def set_field(record: RecordValue, place: int, value: Any) -> None:
 
 
 def install_field(record: RecordValue, place: int, new: Any) -> Any:
-    """Put a checked, free value into a field, telling nobody; gives the old one back, free."""
+    """Put a checked, free value into a field, with no Change; gives the old one back, free."""
     values = record._values
     old = values[place]
     join(new, record, place)
@@ -429,7 +429,7 @@ def install_field(record: RecordValue, place: int, new: Any) -> Any:
 
 
 class TrackedList(list):  # type: ignore[type-arg]
-    """The value of an ARRAY: a list whose elements are checked, and that knows its owner."""
+    """The value of an ARRAY: a list with checked elements and a link to its owner."""
 
     __slots__ = ("_codec", "_index", "_owner")
 
@@ -565,7 +565,7 @@ def set_element(array: TrackedList, index: int, value: Any) -> None:
 
 
 def install_element(array: TrackedList, index: int, new: Any) -> Any:
-    """Put a checked, free value into a list, telling nobody; gives the old one back, free."""
+    """Put a checked, free value into a list, with no Change; gives the old one back, free."""
     old = list.__getitem__(array, index)
     join(new, array, 0)
     list.__setitem__(array, index, new)
@@ -604,7 +604,7 @@ def splice(array: TrackedList, start: int, end: int, values: Any) -> None:
 
 
 def install_slice(array: TrackedList, start: int, end: int, new: list[Any]) -> list[Any]:
-    """Put checked, free values in the place of some elements, telling nobody; gives the old ones back, free.
+    """Put checked, free values in the place of some elements, with no Change; gives the old ones back, free.
 
     An element may be among the old and the new ones (a list that is sorted). On refusal everything is as it was.
     """
@@ -638,8 +638,8 @@ def join(value: Any, container: Any, index: int) -> None:
 class UserValue:
     """Base of a game's own value classes (USER_TYPE).
 
-    A subclass says how a value becomes bytes and comes back; assigning an attribute (one without a leading underscore)
-    of a value that is in a property is a change of the whole value.
+    A subclass defines how a value becomes bytes and comes back; assigning an attribute (one without a leading
+    underscore) of a value that is in a property is a change of the whole value.
     """
 
     _owner: Any = None
@@ -665,7 +665,7 @@ class UserValue:
         return cls()
 
     def to_database(self) -> bytes:
-        """The value as stored; the stream form unless the class says otherwise."""
+        """The value as stored; the stream form unless the class overrides this."""
         return self.to_stream()
 
     @classmethod
@@ -695,7 +695,7 @@ class UserValue:
         self.changed(before)
 
     def changed(self, before: bytes | None = None) -> None:
-        """Tell that the value changed in a way attribute assignment does not show (`self.words.append(…)`)."""
+        """Report that the value changed in a way attribute assignment does not show (`self.words.append(…)`)."""
         owner = self._owner
         if owner is None or (before is not None and before == self.to_stream()):
             return

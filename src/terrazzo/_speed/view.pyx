@@ -1,4 +1,4 @@
-"""The compiled form of view.py; that file says what everything means."""
+"""The compiled form of view.py, which documents it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport isfinite

@@ -20,7 +20,7 @@ class _Other(Exception):
 
 
 class WantsReader:
-    """What the payload that was read last says."""
+    """The content of the payload that was read last."""
 
     def __init__(self) -> None:
         self.witness = 0

@@ -1,4 +1,4 @@
-"""The compiled form of wants.py; that file says what everything means.
+"""The compiled form of wants.py, which documents it.
 
 Every read is checked against the length before it is made: the bytes come from outside.
 """
@@ -26,7 +26,7 @@ cdef int64_t* _grown(int64_t* block, Py_ssize_t room) except NULL:
 
 
 cdef class WantsReader:
-    """What the payload that was read last says."""
+    """The content of the payload that was read last."""
 
     def __cinit__(self):
         self._make_room(64)
