@@ -45,7 +45,7 @@ def test_timer_in_init_raises(land):
 
 
 @pytest.mark.parametrize("ticks", range(6))
-def test_story_13_a_timer_due_in_the_tick_of_departure_fires_once(ticks):
+def test_race_13_a_timer_due_in_the_tick_of_departure_fires_once(ticks):
     """However the tick of departure lies."""
     land = Land()
     land.create(1, -20.0)

@@ -94,7 +94,7 @@ def test_a_new_cell_takes_its_share():
     realm.check_homes()
 
 
-def test_story_09_retiring_cell_is_left_by_all_and_then_dropped():
+def test_race_09_retiring_cell_is_left_by_all_and_then_dropped():
     realm = Realm(2, spares=0)
     crowd(realm)
     assert homes(realm) == {0, 1}
@@ -105,7 +105,7 @@ def test_story_09_retiring_cell_is_left_by_all_and_then_dropped():
     assert realm[1].bodies == {}
 
 
-def test_story_09_it_may_have_a_cell_again():
+def test_race_09_it_may_have_a_cell_again():
     realm = Realm(2, spares=0)
     crowd(realm)
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_story_09_it_may_have_a_cell_again():
         realm.check_homes()
 
 
-def test_story_09_what_arrives_at_a_cell_that_has_gone_is_passed_on():
+def test_race_09_what_arrives_at_a_cell_that_has_gone_is_passed_on():
     realm = Realm(2, spares=0)
     walker = 1
     realm.create(walker, -10.0, on=0, is_seen=True)

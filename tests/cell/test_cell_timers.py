@@ -1,4 +1,4 @@
-"""Timers of a real: once for each time they are due, in order, wherever that is (story 13)."""
+"""Timers of a real: once for each time they are due, in order, wherever that is (race 13)."""
 
 from __future__ import annotations
 

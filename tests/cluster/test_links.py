@@ -250,7 +250,7 @@ def test_a_quiet_link_carries_heartbeats_and_silence_ends_it(net):
     assert a.app.heard == [("up", B), ("lost", B)]
 
 
-def test_story_30_a_process_that_was_held_up_forgives_its_peers(net):
+def test_race_30_a_process_that_was_held_up_forgives_its_peers(net):
     a, b = joined(net)
     a.tick(LIMITS.silence_s * 10)
     b.tick()

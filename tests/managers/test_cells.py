@@ -207,7 +207,7 @@ def test_without_a_spare_no_cell_is_added():
 # A cell retires.
 
 
-def test_story_09_cell_is_dropped_only_when_all_members_have_confirmed():
+def test_race_09_cell_is_dropped_only_when_all_members_have_confirmed():
     world = World()
     world.mgr.retire_cell("plaza", B)
     told = world.told()

@@ -49,7 +49,7 @@ P5, P7, REST = ("P5",), ("P7",), ("liveness",)
 
 SHAPED = {"forget-left", "no-tombstone", "reuse-witness-number", "confirm-any", "snapshot-open-steps", *SHAPED_SIGHTS}
 """Too rare in drawn worlds: `test_shaped.py`, `test_shaped_clients.py`, `test_rare.py`, `test_sightings.py`,
-`tests/cell/test_stories_ghosts.py`."""
+`tests/cell/test_races_ghosts.py`."""
 
 ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},

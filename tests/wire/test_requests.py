@@ -97,7 +97,7 @@ def test_a_lost_link_fails_what_was_asked_there_only():
     assert pair.got == [(Failure.LINK_LOST, "")]
 
 
-def test_story_19_nobody_answers_for_another_life():
+def test_race_19_nobody_answers_for_another_life():
     pair = Pair()
     pair.ask()
     reply = Reply(1, REGISTRY.encode(ANSWER))

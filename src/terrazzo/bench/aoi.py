@@ -1,20 +1,21 @@
-"""`terrazzo bench aoi`: who enters and leaves whose area, ours beside a plain C kernel and beside SciPy's cKDTree.
+"""`terrazzo bench aoi`: enters and leaves of areas, by our kernel, a plain C kernel and SciPy's cKDTree.
 
 All have the same walk: entities spread evenly over a plane of 1000 × 1000; each goes up to 1.0 in any direction in each
 tick and is turned back at the edges; each watches a circle that about so many others are in. A tick is: all places are
-put, and the enter and leave events of everybody come out as arrays. The contenders take turns in short rounds; the best
+put, and the enter and leave events of all areas come out as arrays. The contenders take turns in short rounds; the best
 round of each counts, in CPU time.
 
     ours      the area kernel through its public interface: circles with a radius of their own each, a hysteresis of
-              HYSTERESIS_M, members kept. `no_ring` is the same without hysteresis: then all three tell the same events.
-    limit     benchmarks/aoi_limit.c: the least that finds them (it says how), built when this runs, by the compiler and
-              with the flags that built our kernels
+              HYSTERESIS_M, members kept. `no_ring` is the same without hysteresis: then all three give the same events.
+    limit     benchmarks/aoi_limit.c: the least that finds them (its comment has how), built when this runs, by the
+              compiler and with the flags that built our kernels
     ckdtree   a tree built anew each tick, all pairs asked for, compared with those of the tick before
 
     limit_ratio     ours / limit, moves per CPU second; the lowest of the sizes
     ckdtree_ratio   ours / ckdtree, likewise
 
-What is missing (a C compiler, this project's clone with `benchmarks/`, SciPy) is left out and said; its figure is null.
+What is missing (a C compiler, this project's clone with `benchmarks/`, SciPy) is named and left out; its figure is
+null.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ SIZES = (Size(1_000, 20, 100), Size(5_000, 100, 20), Size(10_000, 20, 20))
 
 
 class Walk:
-    """Where everybody is, tick by tick: there and back again, for as long as anybody likes."""
+    """Where all entities are, tick by tick: there and back again, without end."""
 
     def __init__(self, size: Size, seed: int) -> None:
         rng = Random(seed)
@@ -137,7 +138,7 @@ def _turn(
 
 
 def ours(walk: Walk, radius: float, hysteresis: float) -> Rival:
-    """The kernel, with everybody in it and everybody watching; the first enters are behind it."""
+    """The kernel, with all entities in it and each with an area; the first enters are behind it."""
     xs, zs = walk.places[0]
     ahead = (0.0, 0.0, 0.0)
     area = Area()

@@ -1,7 +1,7 @@
 """What `terrazzo bench aoi` measures ours beside: the C kernel in `benchmarks/`, and SciPy's cKDTree.
 
 A rival is made from the walk (see `bench/aoi.py`) and then plays a tick of it at a time: the number of events, all of
-which it has put into arrays. One that cannot be made here is a sentence that says why.
+which it has put into arrays. Instead of one that cannot be made here there is a sentence with the reason.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an attacker is told to do, and what every attacker has: its time, its sources, its counts."""
+"""The order of an attacker, and what every attacker has: its time, its sources, its counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STARTED = "started"
 
 
 class Attack(msgspec.Struct, frozen=True, kw_only=True):
-    """What an attacker is told to do."""
+    """The order of an attacker."""
 
     name: str
     host: str

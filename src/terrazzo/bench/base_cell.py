@@ -12,7 +12,7 @@ No entity lives here. Each cell part is a mailbox of the entity channel, and eac
                         `released` come back, a `describe` answers them), in the others a changed property
 
 The clients' moves are counted. The height of a move is the number that its client gave it; the number of its row is
-how many rows the BaseApp has made for this client. Their difference tells how many moves were merged with later ones.
+how many rows the BaseApp has made for this client. Their difference: the moves that were merged with later ones.
 
 The totals are written into `stand-in.json` in the data folder twice a second (`Totals`), which the benchmark reads.
 While there is a file `stand-in.rest` beside it, nothing is sent: then what was sent is compared with what arrived.
@@ -104,7 +104,7 @@ class Totals(msgspec.Struct):
     moves_arrived: int = 0
     """Moves that have arrived at the BaseApp."""
     moves_made: int = 0
-    """Moves that the clients have sent, as far as a later row tells."""
+    """Moves that the clients have sent, by the numbers in the rows that have come."""
 
 
 class Served(msgspec.Struct):
@@ -293,7 +293,7 @@ class StandIn(ClusterApp):
 
 
 def _describing(schema: EntitySchema) -> bytes:
-    """What a `describe` tells of an entity: every property that other clients may see."""
+    """The properties in a `describe`: all that other clients may see."""
     layout = schema.other_client_layout
     values = dict(enumerate(layout.new_values()))
     visible = {i: values[i] for i, each in enumerate(layout.properties) if each.flags.value.other_clients}

@@ -1,13 +1,13 @@
 """`terrazzo bench cell`: how many clients one core's CellApp sustains.
 
 One CellApp, whole; its peers are in the process, too, but not counted (`cell_world.py`). Every client walks at 5 m/s,
-says so ten times a second, has 62 others in its area of 80 m on average, and is sent at most 20 kbit/s; a property of
+sends ten moves a second, has 62 others in its area of 80 m on average, and is sent at most 20 kbit/s; a property of
 each entity changes every 5 s. Counted is the processor time of one tick: bundles decoded, messages handled, the tick,
 bundles made.
 
 The number of clients is adjusted until a tick takes 80 % of its time (20 % head-room): `clients_per_core`
-(`cell_search.py`). Meanwhile the CellApp does not know how long its ticks take, so that no client is sent less to save
-time. Then it does, and half as many more are put on the same core: ticks must stay in time, and clients are sent less
+(`cell_search.py`). Meanwhile the CellApp is not given the time of its ticks, so that no client is sent less to save
+time. Then it is, and half as many more are put on the same core: ticks must stay in time, and clients are sent less
 (`beyond`): `late_ticks`, `tick_p99_ms` and `updates_per_client_s`, the mean and of the client with the fewest.
 
 Machines vary. `limit_ratio` is the time of a bare compiled pass over the same pairs in the same run (`cell_limit.py`)
@@ -28,7 +28,7 @@ from terrazzo.runtime.collector import calm_collector
 
 HEAD_ROOM = 0.2
 SETTLE_TICKS = 50
-"""Until everybody around everybody is described."""
+"""Until every client has the descriptions of all entities around it."""
 FIRST_GUESS = 1500
 BEYOND = 1.5
 

@@ -1,7 +1,7 @@
 """What CellApps are surrounded by in benchmarks: a game of walkers, a clock, a meter, and BaseApps that only carry.
 
-A `Carrier` is a BaseApp as far as a CellApp can tell: a real switchboard with a real base part for each client, which
-takes what clients are told and says what they say: they want what is announced and release what has left.
+To a CellApp, a `Carrier` is a BaseApp: a real switchboard with a real base part for each client. It takes the clients'
+messages and answers for them: they want what is announced and release what has left.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Item(Record):
 
 
 class Walker(EntityType):
-    """What everybody is."""
+    """The type of all entities."""
 
     name: Text = prop(ALL_CLIENTS)
     level: UInt8 = prop(ALL_CLIENTS)
@@ -79,7 +79,7 @@ class WalkerCell(Cell, of=Walker):
             self.timer(self.change_s * (self._body.id % 997) / 997, self.change_s)
 
     def on_timer(self, number: int) -> None:
-        """The one change that everybody near must hear of."""
+        """The one change that is sent to every client near."""
         self.health += 1
 
 
@@ -104,10 +104,10 @@ class Clock:
         self.logged[event] = self.logged.get(event, 0) + 1
 
     def join(self, peer: AppId) -> None:
-        """Everybody is joined."""
+        """All are joined."""
 
     def fence(self, app: AppId) -> None:
-        """Nobody is."""
+        """No app dies here."""
 
 
 class Meter:
@@ -119,7 +119,7 @@ class Meter:
         self._since = 0.0
 
     def enter(self, phase: str) -> None:
-        """From now on time is this one's; "" is nobody's."""
+        """From now on time counts for this phase; for none if it is ""."""
         now = time.process_time()
         if self._phase:
             self.seconds[self._phase] = self.seconds.get(self._phase, 0.0) + now - self._since
@@ -145,7 +145,7 @@ class Meter:
 
 
 class Carrier(ClusterApp):
-    """A BaseApp, as far as a CellApp can tell."""
+    """The stand-in of a BaseApp."""
 
     def __init__(self, me: AppId, host: Clock) -> None:
         super().__init__(me, host)
@@ -153,9 +153,9 @@ class Carrier(ClusterApp):
         self.reliable_bytes = 0
         self.places_bytes = 0
         self.updates: dict[int, int] = {}
-        """How often each client was told where others are."""
+        """How many updates of places each client got."""
         self.heard: set[int] = set()
-        """Whose client heard something since it was last asked."""
+        """Entities of clients that got anything since the caller last cleared this."""
         self.refused = 0
         self._wants: dict[int, list[tuple[int, int]]] = {}
         self._released: dict[int, list[int]] = {}
@@ -192,7 +192,7 @@ class Carrier(ClusterApp):
         self.requests.ask(cell, real, timeout_s=1e6, then=then, failed=failed)
 
     def on_tick(self) -> None:
-        """Takes what clients are told, and says what they say."""
+        """Takes the clients' messages, and answers for them."""
         super().on_tick()
         for part in self.switchboard.with_mail():
             for _, payload in self.switchboard.take(part):

@@ -1,6 +1,6 @@
-"""A world for the benchmarks of CellApps: real CellApps, and around them, in the same process, what they talk to.
+"""A world for the benchmarks of CellApps: real CellApps, and around them, in the same process, their peers.
 
-Clients walk at 5 m/s and turn now and then; what they say and hear passes through carriers (`cell_peers.py`).
+Clients walk at 5 m/s and turn now and then; their messages pass through carriers (`cell_peers.py`).
 Everything between those and the CellApps is bytes, as on a link: bundles that are decoded on the way in and made on the
 way out. What the carriers and the crowd cost is not the CellApps' and not counted.
 """
@@ -25,7 +25,7 @@ from terrazzo.world.bsp import BspTree
 
 RADIUS_M = 80.0
 HYSTERESIS_M = 5.0
-"""Of those who are in this ring about half are in the area: they came from within."""
+"""Of the entities in this ring about half are in the area: those that came from within."""
 AROUND = 62
 SPEED = 5.0
 TURNS = 0.02
@@ -65,7 +65,7 @@ class World:
         **options: Any,
     ) -> None:
         """With `side_m` they stand still, in a square of that size; else each has so many `around`. If it is not
-        limited, a CellApp does not know how long its ticks take, and tells all clients all, however long that is."""
+        limited, a CellApp is not given the time of its ticks, and sends all clients all, however long that takes."""
         self._is_limited = is_limited
         self.clients = clients
         self._are_walking = not side_m
@@ -137,7 +137,7 @@ class World:
     # Time.
 
     def settle(self, ticks: int) -> None:
-        """Until everybody knows everybody around, and the CellApps how long a tick takes; nothing of that counts."""
+        """Until all clients have what is around them, and the CellApps how long a tick takes; none of it counts."""
         for left in range(ticks, 0, -1):
             self._is_measured = left <= GET_USED_TICKS
             self.tick(may_be_late=False)
@@ -154,8 +154,8 @@ class World:
             self.tick()
 
     def tick(self, *, may_be_late: bool = True) -> None:
-        """Clients speak, CellApps hear and tick, clients hear. A tick that takes longer than it should makes the next
-        one late: a CellApp has one core."""
+        """Clients send, CellApps receive and tick, clients receive. A tick that takes longer than it should makes the
+        next one late: a CellApp has one core."""
         if self._are_walking:
             self._walk()
         for carrier in self.carriers:
@@ -177,7 +177,7 @@ class World:
         self.clock.now += max(TICK_S, spent / len(self.cells)) if may_be_late else TICK_S
 
     def _cpu_s(self) -> float:
-        """What a CellApp has used so far of its core; nothing where it is not to know, and while all settles."""
+        """What a CellApp has used so far of its core; nothing if it is not limited, and while the world settles."""
         if not (self._is_measured and self._is_limited):
             return 0.0
         return (self._settled_s + self.meter.total) / len(self.cells)
@@ -204,7 +204,8 @@ class World:
         self._post = kept
 
     def _walk(self) -> None:
-        """Everybody goes on; what each client says of it goes to where its carrier believes its cell part to be."""
+        """All walkers go on; each client's move goes to the CellApp that its carrier has as the place of its cell
+        part."""
         self._number += 1
         rng, half, way = self.clock.rng, self.side / 2 - 0.01, SPEED * TICK_S
         rows: dict[tuple[Carrier, AppId], list[bytes]] = {}

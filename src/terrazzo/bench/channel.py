@@ -2,8 +2,8 @@
 
 Every contender is two processes, one a side, pinned to a processor each where there are two. They take turns: in each
 round each of them connects, goes back and forth with one message at a time, and then sends messages one way as fast
-as they go, until the receiver, whose application code has looked at every message, has confirmed the last one. The best
-round of each counts. How each is driven is told at the top of its module: `channel_ours`, `channel_websockets`,
+as they go, until the receiver has confirmed the last one; its application code has looked at every message. The best
+round of each counts. How each is driven is at the top of its module: `channel_ours`, `channel_websockets`,
 `channel_aioquic`, `channel_pyenet`. A rival that is not installed is left out, and its figures are null.
 
     client_messages_per_s   our encrypted client channel

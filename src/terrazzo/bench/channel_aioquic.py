@@ -1,7 +1,7 @@
 """A rival of `terrazzo bench channel`: aioquic, one connection, one bidirectional stream, TLS 1.3 with its own ciphers.
 
 16 messages are joined into one `send_stream_data`, followed by one `transmit`; every fourth time the loop (uvloop) gets
-a turn, to hear acknowledgements: of the ways tried (each transmit by itself, larger writes, the stream writer) none was
+a turn, to read acknowledgements: of the ways tried (each transmit by itself, larger writes, the stream writer) none was
 faster by more than the noise. The receiver cuts the stream every 64 bytes: with messages of one size no framing is
 needed, which favours this rival. Round trips are answered in `quic_event_received` at both ends.
 """
@@ -63,7 +63,7 @@ class _Sender(QuicConnectionProtocol):
                 self.answer.set_result(event.data)
 
     def ping_next(self) -> None:
-        """Sends the next ping, or says that it was the last."""
+        """Sends the next ping, or sets the result after the last."""
         self.times.append(time.perf_counter())
         self.pings -= 1
         if self.pings:

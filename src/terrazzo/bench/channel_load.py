@@ -1,4 +1,4 @@
-"""What every contender of `terrazzo bench channel` carries: messages of 64 bytes, and who looks at them.
+"""What every contender of `terrazzo bench channel` carries: messages of 64 bytes, and the code that looks at them.
 
     0  u8   kind           MESSAGE counted; LAST counted and confirmed; PING sent back as it is; CONFIRM the answer
     8  u8   value          the receiver adds these up
@@ -83,7 +83,7 @@ class Contender(Protocol):
     """Messages that the sender hands over at a time."""
 
     async def serve(self, on_ready: Callable[[str], None]) -> None:
-        """Receives for ever; says where, as soon as it does."""
+        """Receives for ever; calls `on_ready` with where, as soon as it does."""
 
     async def connect(self, place: str) -> None: ...
     async def close(self) -> None: ...

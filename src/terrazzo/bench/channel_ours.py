@@ -7,8 +7,7 @@ acknowledgements have made room, in `on_turn`. Round trips are answered in `on_t
 *link* is two apps under a `Driver` each, over a unix socket: typed messages (msgspec), encoded one by one into
 the outbox, one bundle per tick, decoded and checked one by one at the other end before `on_message` sees them. Ticks
 are a millisecond apart, BUNDLE messages in each, with at most WINDOW bundles that the receiver has not acknowledged; it
-does so in its own ticks. A round trip waits for a tick at each end: it measures the tick, and says nothing about the
-link.
+does so in its own ticks. A round trip waits for a tick at each end: it measures the tick, and not the link.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ class OurClient:
 
 @message(9990)
 class Carry(Message, frozen=True):
-    """What the benchmark's two apps say: 64 bytes."""
+    """What the benchmark's two apps send: 64 bytes."""
 
     data: bytes
 
@@ -139,7 +138,7 @@ WINDOW = 16
 
 
 class _Receiver(Tally):
-    """The app that hears."""
+    """The app that receives."""
 
     def __init__(self, host: Host) -> None:
         super().__init__()
@@ -182,7 +181,7 @@ class _Sender:
         self._is_joined = False
 
     def say(self, waiting: Iterable[list[bytes]]) -> None:
-        """Begins a flood; `answer` will be what the receiver says to it."""
+        """Begins a flood; `answer` will be the receiver's answer to it."""
         self.answer = asyncio.get_running_loop().create_future()
         self.waiting = iter(waiting)
         self._sent = self._heard = 0
@@ -267,8 +266,8 @@ class OurLink:
 
 
 def _nowhere(peer: AppId) -> None:
-    """The receiver dials nobody."""
+    """The receiver dials no peer."""
 
 
 def _quiet(event: str, /, **facts: object) -> None:
-    """Nobody reads the log of a benchmark."""
+    """The log of a benchmark is not read."""

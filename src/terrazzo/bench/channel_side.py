@@ -4,7 +4,7 @@
     python -m terrazzo.bench.channel_side NAME client PLACE    plays a round for each line of JSON that it reads (the
                                                                arguments of `play_round`), and prints the result
 
-Both end with their standard input, so that nothing is left when whoever started them is gone.
+Both end with their standard input, so that nothing is left when the process that started them is gone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`terrazzo bench codec`: an avatar of 20 properties with a nested bag, ours against msgspec's msgpack.
 
-Both sides hold the same data in their own objects: ours a list of property values whose bag is a list of records that
-know their owner when attached; msgspec's a Struct with Structs in it. The figures compare with msgspec as it comes:
-typed Structs, which it encodes with their field names. Beside them stands its tightest form, `array_like` structs,
-which leave the names out as our codec does.
+Both sides hold the same data in their own objects: ours a list of property values with a list of records as the bag,
+which have a link to their owner when attached; msgspec's a Struct with Structs in it. The figures compare with msgspec
+as it comes: typed Structs, which it encodes with their field names. Beside them stands its tightest form, `array_like`
+structs, which leave the names out as our codec does.
 """
 
 from __future__ import annotations

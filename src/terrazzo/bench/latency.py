@@ -136,7 +136,7 @@ class _Bench:
         return int(node.axis), node.position
 
     def _enter(self, axis: int, at: float) -> Seat:
-        """A player whose place is so far along the axis that the border parts."""
+        """A player with a place that is so far along the axis that the border parts."""
         self.places.append((at, 0.0, 0.0) if axis == 0 else (0.0, 0.0, at))
         seat = self.cluster.client(f"player-{len(self.places)}-{at:g}", "secret")
         self._await(lambda: seat.app.has_body)

@@ -23,7 +23,7 @@ class RunnerBase(Proxy, of=Runner):
     places: list[Position]
 
     def on_client_ready(self) -> None:
-        """The first who is ready gets the first place."""
+        """The first client that is ready gets the first place."""
         self.create_cell(SPACE, self.places.pop(0))
 
 

@@ -1,6 +1,6 @@
 """The kernels in C that benchmarks measure beside: the files of `benchmarks/` in a clone of the project.
 
-A kernel that cannot be built here is a sentence that says why.
+Instead of a kernel that cannot be built here there is a sentence with the reason.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """`terrazzo bench migrate`: what it costs to move a player from one CellApp to another, and whether the player notices.
 
-Two CellApps with a border through a crowd (`cell_world.py`): everybody has a client and 62 others in its area.
+Two CellApps with a border through a crowd (`cell_world.py`): every entity has a client and 62 others in its area.
 
-**Cost.** Those who stand at the border, and so have a ghost on the other side, are sent over and back again and again,
-a batch at a time. Counted is the processor time of both CellApps for all of it: the last step and the last words to the
-client, packing, encoding; bundles, decoding, the mailbox, the landing, what both tell each other and the other ghosts.
+**Cost.** Entities at the border, which have a ghost on the other side, are sent over and back again and again, a batch
+at a time. Counted is the processor time of both CellApps for all of it: the last step and the last messages to the
+client, packing, encoding; bundles, decoding, the mailbox, the arrival, the messages to each other and to other ghosts.
 `offloads_per_cpu_s`; and `bytes_per_offload`, the message itself, of which `link_ratio` goes over the link (compressed
 where that pays, `cell/core/parcels.py`).
 
-**Silence.** Then the world runs on while the border moves to and fro, 20 m each time, over whoever stands there. Each
-client counts the ticks in which it hears nothing at all: `silent_ticks_max` is the longest silence of any that moved.
-It is of the move alone: the CellApps do not know how long their ticks take, so that nobody is told less because this
-machine is slow (`terrazzo bench cell` is about that).
+**Silence.** Then the world runs on while the border moves to and fro, 20 m each time, over the entities there. Each
+client counts the ticks in which it gets nothing at all: `silent_ticks_max` is the longest silence of any that moved.
+It is of the move alone: the CellApps are not given the time of their ticks, so that no client is sent less because
+this machine is slow (`terrazzo bench cell` is about that).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from terrazzo.world.rect import Axis
 
 SETTLE_TICKS = 50
 AT_THE_BORDER_M = 5.0
-"""Who is so near has everybody in its area on both sides."""
+"""An entity that is so near has the same entities in its area on both sides."""
 SWING_M = 10.0
 SWING_TICKS = 10
 

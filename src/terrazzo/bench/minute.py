@@ -5,9 +5,9 @@ like bots, speak, lose and win health, change what they wear and carry, shoot. E
 cluster is whole (`sim/cluster.py`): what a client gets are the sealed packets of the client channel, and each byte of
 them is counted.
 
-**Raw** is what had to be said, and nothing else: the values of changed properties (of the changed leaf, where it is
-nested), arguments of calls, the rows of descriptions, ids of who comes and goes, places as 32-bit floats. What is more
-than that has a name in the report:
+**Raw** is what had to be sent, and nothing else: the values of changed properties (of the changed leaf, where it is
+nested), arguments of calls, the rows of descriptions, ids of entities that come and go, places as 32-bit floats. What
+is more than that has a name in the report:
 
     names of messages    message id, alias, path of a nested change, numbers of described properties
     packets              the client channel: sequence numbers, acknowledgements, seals
@@ -83,7 +83,7 @@ class Hero(EntityType):
 
 
 class Wolf(EntityType):
-    """Somebody to shoot at."""
+    """A target to shoot at."""
 
     health: Int16 = prop(ALL_CLIENTS, default=40)
     volatile = Volatile(position=True, yaw=True)
@@ -109,7 +109,7 @@ class HeroCell(Cell, of=Hero):
         self.timer(start.uniform(0.0, STRIDE_S), STRIDE_S)
 
     def on_timer(self, number: int) -> None:
-        """The script: what it does next is drawn from who it is and what it has."""
+        """The script: what it does next is drawn from its id and what it has."""
         chance = Random(self.id * 1_000_003 + self.gold)
         self.gold += chance.randrange(1, 5)
         what = chance.random()
@@ -131,15 +131,15 @@ class HeroCell(Cell, of=Hero):
 
 
 class HeroClient(Client, of=Hero):
-    """What players hear."""
+    """The calls that players get."""
 
     @remote
     def on_said(self, words: Text) -> None:
-        """Somebody speaks."""
+        """A player near speaks."""
 
     @remote
     def on_shot(self, target: Int32, power: Int16) -> None:
-        """Somebody shoots."""
+        """A player near shoots."""
 
     @remote
     def on_found(self, kind: UInt16) -> None:

@@ -21,7 +21,7 @@ GROUP = 200
 
 
 def build() -> ctypes.CDLL | str:
-    """The loop in C, built as our own kernels were; or a sentence that says why not."""
+    """The loop in C, built as our own kernels were; or a sentence with why not."""
     source = CLONE / SOURCE
     if not source.exists():
         return f"{SOURCE} is only in a clone of the project"

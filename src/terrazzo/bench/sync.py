@@ -1,4 +1,4 @@
-"""`terrazzo bench sync`: what a changed property costs, from the assignment to the packets for those who see it.
+"""`terrazzo bench sync`: what a changed property costs, from the assignment to the packets for those that see it.
 
 63 players stand within sight of each other, so each change has 62 receivers. In each tick every player changes one
 property: a number at the top (`changes_per_cpu_s`), or a field of a record in a list (`nested_per_cpu_s`). Counted is
@@ -31,7 +31,7 @@ PLAYERS = 63
 SETTLE_TICKS = 40
 SIDE_M = 50.0
 BITS_S = 10_000_000.0
-"""Nobody waits for bytes here."""
+"""So much that no client waits for bytes."""
 
 
 def measure(ticks: int = 100, rounds: int = 3, minute_s: float = minute.MINUTE_S, seed: int = 1) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def measure(ticks: int = 100, rounds: int = 3, minute_s: float = minute.MINUTE_S
 
 
 class _Still:
-    """Players who stand in each other's sight."""
+    """Players that stand in each other's sight."""
 
     def __init__(self, seed: int) -> None:
         self.world = World(PLAYERS, seed=seed, client_bits_s=BITS_S, side_m=SIDE_M)

@@ -7,7 +7,7 @@
     ClientGame     game.py       what all clients of one game share
     Client         parts.py      the base of a game's client parts: calls to the server, callbacks from it
     Stage          stage.py      the parts of what is in view, and when their code runs
-    Bot            bot.py        wanders about and says something now and then
+    Bot            bot.py        wanders about and chats now and then
     explain        failures.py   every way to fail, in one sentence
 
 Nothing here touches a socket, a clock or a source of randomness.

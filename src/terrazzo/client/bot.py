@@ -1,4 +1,4 @@
-"""A bot: a client that walks to random points, rests there a little, and says something now and then.
+"""A bot: a client that walks to random points, rests there a little, and chats now and then.
 
 It is driven like the client it has: `tick(now)` once per tick, everything else goes to the client. All its choices come
 from the injected randomness, so a seed repeats its life.
@@ -27,7 +27,7 @@ STEP_S_MAX = 0.5
 
 
 def say(player: Client, words: str) -> None:
-    """Says it, if the game has an exposed cell method `say` that takes one text."""
+    """Calls `say` with it, if the game has an exposed cell method of this name that takes one text."""
     for method in player._seen.schema.exposed(Side.CELL):
         if method.name == "say" and [type(each.type) for each in method.args] == [TextType]:
             player.cell.say(words)

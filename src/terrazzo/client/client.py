@@ -1,6 +1,6 @@
 """The client program: a client (`link.py`) that keeps a view of the world and runs the game's client parts.
 
-    tick(now)    the latest move goes out, once per tick; the rest is told in `link.py`
+    tick(now)    the latest move goes out, once per tick; for the rest see `link.py`
 
 Moves are unreliable, so the latest one is repeated every second for as long as nothing newer is there. What is sent is
 where the own entity is at that moment: a place that the server gave replaces one that has not been sent. What the view
@@ -83,8 +83,8 @@ class ClientApp(ClientLink):
         return self.phase is Phase.PLAYING and self.view.space is not None
 
     def move(self, position: Position, yaw: float = 0.0, *, pitch: float = 0.0, roll: float = 0.0) -> bool:
-        """The own entity goes here; the server hears of the latest place once per tick. False without a body, and while
-        it rides on another: then it goes where that goes."""
+        """The own entity goes here; the latest place is sent to the server once per tick. False without a body, and
+        while it rides on another: then it goes where that goes."""
         x, y, z = vector(position, "move: position", most=COORDINATE_MAX)
         direction = vector((yaw, pitch, roll), "move: yaw, pitch and roll", most=COORDINATE_MAX)
         if not self.has_body or self.view.player is None or self.view.player.ride is not None:
@@ -110,7 +110,7 @@ class ClientApp(ClientLink):
     # What a driver does with it.
 
     def tick(self, now: float) -> None:
-        """The time of the game moves on: tell where the own entity is."""
+        """The time of the game moves on: send where the own entity is."""
         player = self.view.player
         if not self.has_body or player is None:
             return
@@ -119,7 +119,7 @@ class ClientApp(ClientLink):
             self._move_sent_at = now
             self._send(encode_move(player.position, player.direction), reliable=False)
 
-    # What the server tells.
+    # What the server sends.
 
     def _on_messages(self, messages: list[bytes], now: float) -> None:
         for message in messages:

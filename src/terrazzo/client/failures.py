@@ -1,7 +1,7 @@
-"""Why a client is not in the world: each way to fail as one sentence that says what to do about it.
+"""Why a client is not in the world: each way to fail as one sentence with what to do about it.
 
-What a server says itself (wrong password, another digest, the server is full) is passed on as it is; this is for what
-no server can say, because it is not there or the words did not arrive.
+The reason that a server sends (wrong password, another digest, the server is full) is passed on as it is; this is for
+failures without one, because no server answers or its answer did not arrive.
 """
 
 from __future__ import annotations

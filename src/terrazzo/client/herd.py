@@ -137,7 +137,7 @@ class Herd:
             self._end_late_ones(now)
 
     def leave(self, now: float) -> None:
-        """All walkers say goodbye."""
+        """All walkers leave: those in the world send BYE."""
         for member in self._members:
             if member.stage is Stage.WALKING and member.session is not None:
                 self._set(member, Stage.LEAVING)
@@ -148,7 +148,7 @@ class Herd:
                 self._swarm.close(number, now)
 
     def on_events(self, events: list[Event], now: float) -> None:
-        """The swarm has something to tell."""
+        """Takes the events of the swarm."""
         for event in events:
             if isinstance(event, Received):
                 member = self._by_session.get(event.session.id)

@@ -2,13 +2,13 @@
 
     CONNECTING ──session──► LOGGING_IN ──key──► JOINING ──base player──► PLAYING ──leave()──► LEAVING ──► OVER
         │                       │                  │                        │
-        └── no answer ──────────┴── refused ───────┴── logged off, lost ────┴──► OVER, `error` says why
+        └── no answer ──────────┴── refused ───────┴── logged off, lost ────┴──► OVER, `error` is why
 
 LEAVING lasts until the server's *logged off*, which comes when everything is saved, and the session has ended after it.
-Without it within LEAVE_S, or when the connection is lost first, `error` says that nothing is confirmed.
+Without it within LEAVE_S, or when the connection is lost first, `error` is that nothing is confirmed.
 
-There are two connections one after the other: to a LoginApp, and with the key it gives to a BaseApp. Both are known by
-addresses that mean nothing here; `poll` gives (address, packet) pairs, and `addresses` says which are still in use.
+There are two connections one after the other: to a LoginApp, and with the key it gives to a BaseApp. Both have
+addresses that mean nothing here; `poll` gives (address, packet) pairs, and `addresses` has those still in use.
 Over UDP a driver needs one socket for both; over WebSocket one connection for each address, opened when the first
 packet for it appears and closed when it is in use no more.
 
@@ -18,8 +18,8 @@ packet for it appears and closed when it is in use no more.
     poll(now)                   what is to be sent now
     next_timeout()              when `poll` must be called although nothing happens
 
-What the BaseApp tells a client is the subclass's business: `ClientApp` (`client.py`) keeps a whole view of the world, a
-`Walker` (`walker.py`) only what it needs for walking.
+What the BaseApp sends is the subclass's business: `ClientApp` (`client.py`) keeps a whole view of the world, a `Walker`
+(`walker.py`) only what it needs for walking.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from terrazzo.wire.client.limits import LINGER_S
 from terrazzo.wire.client.session import Entropy
 
 Address = tuple[str, int]
-"""Host and port, as they were given or as the LoginApp said them."""
+"""Host and port, as they were given or as the LoginApp sent them."""
 
 ANSWER_S = 15.0
 """How long a server that was reached may take: an account check, a place on a BaseApp."""
@@ -284,7 +284,7 @@ class ClientLink(ABC):
             endpoint.session.close(now)
 
     def _finish(self, error: str, now: float) -> None:
-        """It is over; the endpoints stay a little, so that the last packet can go out and be said again."""
+        """It is over; the endpoints stay a little, so that the last packet can go out and be repeated."""
         if self.phase is Phase.OVER:
             return
         self.phase = Phase.OVER

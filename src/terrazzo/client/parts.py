@@ -9,8 +9,8 @@
         @remote
         def on_said(self, words: Text): ...      # the server calls
 
-A part without `set_nested_bag` or `set_slice_bag` hears of such changes by `set_bag(old)`, with the whole value as it
-was before (`sync.callbacks`). A property of a component is told as `set_health_hp`; calls of its methods go to the
+For a part without `set_nested_bag` or `set_slice_bag`, such changes call `set_bag(old)`, with the whole value as it
+was before (`sync.callbacks`). A property of a component calls `set_health_hp`; calls of its methods go to the
 class of its client part. Callbacks that a class does not have are passed over. They come in the order of the server's
 messages, each when its message, and no later one, has been taken in. What the game's code raises is reported and ends
 nothing.
@@ -79,7 +79,7 @@ class Client(parts.Client, engine=True):
 
     @property
     def position(self) -> Position:
-        """Where it is, as far as this client knows."""
+        """Where it is, by the latest place that this client has."""
         return self._seen.position
 
     @property

@@ -13,7 +13,7 @@ class Sights:
 
     def __init__(self) -> None:
         self.updates = 0
-        """PLACES messages of walkers whose updates are looked at."""
+        """PLACES messages for the walkers that are sampled."""
         self.moves = 0
         self._gaps_ms = array("Q", bytes(8 * (GAP_MS_MAX + 1)))
 

@@ -61,7 +61,7 @@ class Walk:
         self._released: list[int] = []
 
     def step(self, bounds: Bounds | None, seconds: float) -> bytes:
-        """Goes on for so long; gives the message that tells where it is."""
+        """Goes on for so long; gives the message with the new place."""
         if bounds is not None:
             low_x, low_z, high_x, high_z = bounds
             if self._rng.uniform(0.0, 1.0) < TURNS:

@@ -46,7 +46,7 @@ class Walker(ClientLink):
         return None if session is None else session.round_trip_s
 
     def tick(self, now: float) -> None:
-        """A step, and the move that tells it."""
+        """A step, and the move message for it."""
         space = self._walk.space
         if space is not None and self.has_body:
             self._sights.moves += 1

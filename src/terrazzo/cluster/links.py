@@ -19,7 +19,7 @@ The rules:
   the link with the older one (the app gets the loss first), and from then on the older one is refused. Data only flows
   after Welcome, so no message of a refused caller is taken.
 - *Fencing.* `fence(app)` cuts the link and refuses that incarnation for ever. An app that receives STALE or FENCED was
-  declared dead while it ran: `fenced` becomes true and the driver ends the process (story 26).
+  declared dead while it ran: `fenced` becomes true and the driver ends the process (race 26).
 - *Crossing.* When both dial at once, the dial of the smaller id wins: the smaller one refuses the other's Hello, the
   larger one drops its own dial on the other's Hello. A Hello from a peer with which a link is up means that the peer
   has lost the link: the old link is lost here as well, then the new one is up. Except for an old Hello: connections
@@ -28,7 +28,7 @@ The rules:
   is not above the greatest number received from a peer is refused. A dial to any incarnation follows the same rules:
   there is none beside a link with that slot, and the link that is up first takes over what waited for the other.
 - *Silence.* A quiet link carries heartbeats. A peer that sends nothing for `silence_s` is lost. A driver that was
-  itself held up (a tick that came late) does not count the time in which it could not receive (story 30).
+  itself held up (a tick that came late) does not count the time in which it could not receive (race 30).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ having more of them log in than it can serve: a login key is good for seconds on
 not answered tries again after a while, and the others go on. Only when every bot has tried and none was ever let in
 does the crowd end, with the reason that the first client was given.
 
-At the end the bots stop walking, say goodbye, and are closed LEAVE_S later, whether or not the server has answered.
+At the end the bots stop walking, send BYE, and are closed LEAVE_S later, whether or not the server has answered.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Life:
         self.player = UdpPlayer(client, tick_s=tick_s, on_tick=self._tick)
 
     def leave(self) -> None:
-        """Say goodbye, and walk no further."""
+        """Send BYE, and walk no further."""
         self._is_leaving = True
         self.player.leave()
 
@@ -97,7 +97,7 @@ class BotCrowd:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Until they are told to leave; UsageError when not one of them is let in."""
+        """Until `stop` is called; UsageError when not one of them is let in."""
         tasks = [asyncio.create_task(self._stay(number)) for number in self._numbers]
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -111,7 +111,7 @@ class BotCrowd:
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
 
     async def _leave(self) -> None:
-        """All say goodbye at once: between two of them a busy process would read and work for all the others."""
+        """All leave at once: between two of them a busy process would read and work for all the others."""
         lives = list(self._lives.values())
         for life in lives:
             life.leave()

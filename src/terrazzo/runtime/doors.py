@@ -1,8 +1,8 @@
-"""The doors of an app that clients talk to: a UDP socket and a WebSocket listener, each with its endpoint.
+"""The doors of an app with clients: a UDP socket and a WebSocket listener, each with its endpoint.
 
 An app takes what happened at its doors in its turns and ticks (`events()`), the shells take it whenever packets come: a
 `Mailbox` stands between the two, and asks for a turn when something has happened. After each turn and tick the shells
-are told to send what the app has said (`flush`).
+send what the app has written (`flush`).
 
     UdpServer, WebSocketServer ──on_turn(events)──▶ Mailbox ──events()──▶ LoginApp, BaseApp, in their turns
 
@@ -36,7 +36,7 @@ from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.sentences import tell_refusals
 
 CLOSE_S = 0.5
-"""How long sessions may take to end gracefully: what was said last gets one round trip or two."""
+"""How long sessions may take to end gracefully: the last messages get one round trip or two."""
 IDLE_S = 15.0
 """How long a connection may do nothing between two requests."""
 BACKLOG = 512
@@ -142,7 +142,7 @@ class Doors:
         self.by_udp.on_packets = self.by_ws.on_packets = act
 
     def flush(self) -> None:
-        """What the app has said shall leave."""
+        """Sends what the app has written."""
         for shell in (self._udp, self._ws):
             if shell is not None:
                 shell.flush()

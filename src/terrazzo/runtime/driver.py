@@ -1,13 +1,13 @@
 """Runs one app: its ticks, its links, its end. What `sim.world.Process` does with virtual time, this does with real.
 
     start ──▶ running: ticks by the schedule, messages as they come, turns soon after them ──▶ ended
-                                stop() ── STOPPED: one last tick says what the app has to say, links end in order
-                                fenced ── FENCED: a survivor of its own death; nothing more is said
-                        app raises     ── FAILED: a broken invariant of ours; nothing more is said, `run` raises it
+                                stop() ── STOPPED: one last tick sends what the app has to send, links end in order
+                                fenced ── FENCED: declared dead while it ran; nothing more is sent
+                        app raises     ── FAILED: a broken invariant of ours; nothing more is sent, `run` raises it
 
-The driver is what the app calls its `Host` and what hears the connections. It calls the app from the event loop only,
+The driver is the app's `Host`, and the listener of its connections. It calls the app from the event loop only,
 one call at a time, with a `now` that stands still during the call. All that an app writes leaves with its turn or its
-tick, as one bundle to each peer (`cluster.links` does this). How late ticks are made up for says `schedule.py`.
+tick, as one bundle to each peer (`cluster.links` does this). `schedule.py` decides how late ticks are made up for.
 
 A turn comes at the end of the loop's round in which something came, if the last turn was `turn_s` ago; else as soon as
 it is. So the first message of a while is answered at once, and a busy app answers all of `turn_s` together.
@@ -203,7 +203,7 @@ class Driver:
         self._hear(self.links.on_data, number, data)
 
     def _hear(self, act: Callable[..., None], *args: Any) -> None:
-        """Something comes from outside: the app hears it, and gets a turn."""
+        """Something comes from outside: it is handed to the app, which gets a turn."""
         self._enter(act, *args)
         self.turn_soon()
 

@@ -13,7 +13,7 @@ work. How it ends depends on what other members need of it:
     all           within END_S, even if the others do not end; a member that is not done by then fails, and reports
                   what is not done. Then sessions and links close, so a member is gone after GONE_S at the latest
 
-While it ends, it reports what it waits for (Step.ENDING): whoever ends it by force can name that.
+While it ends, it reports what it waits for (Step.ENDING): a launcher that ends it by force can name that.
 
 So the order of an end is right even when all processes are stopped at the same moment, as happens when the launcher
 is killed. A member is the same in a process of its own and in one with all the others. The members with doors for
@@ -64,7 +64,7 @@ Tell = Callable[[Report], None]
 
 
 class Member(Protocol):
-    """A member of a cluster; made with (order, game, log, tell)."""
+    """A member of a cluster; made with an order, the game, a log and the receiver of its reports."""
 
     async def start(self) -> None:
         """Begins; when that fails, releases everything and raises: a UsageError if one sentence explains it."""

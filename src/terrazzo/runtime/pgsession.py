@@ -3,13 +3,13 @@
     connect ── the server, the database, the password ──▶ lock ──▶ tables ──▶ the number of the last batch
 
 - *Alone.* A session holds an advisory lock of its database (LOCK) until it ends, so no second server works with it.
-  PostgreSQL releases the lock only after the session's last transaction was committed or undone: whoever has the lock
-  sees all that any earlier session did, and nothing of it can follow. A session of this same process that PostgreSQL
-  has not noticed to be dead (a broken network) is ended by the next one, which knows it by its `Backend`.
+  PostgreSQL releases the lock only after the session's last transaction was committed or undone: a session that has
+  the lock sees all that any earlier one did, and nothing of it can follow. A session of this same process that
+  PostgreSQL has not noticed to be dead (a broken network) is ended by the next one, which has kept its `Backend`.
 - *Tables.* `migrations` has a row for each step of `sql.MIGRATIONS` that was applied; `batches` has one row with the
   number of the last batch that changed something (`postgres.py`).
 
-Every error is a UsageError that says what to do.
+Every error is a UsageError with what to do.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ START_S = 10.0
 
 LOCK = int.from_bytes(b"terrazzo", "big")
 LOCK_WAIT_MS = 5000
-"""How long an operation waits for rows that somebody else has locked (a person with psql); then it fails."""
+"""How long an operation waits for rows that are locked from outside (a person with psql); then it fails."""
 
 _HOLDER = f"""
     SELECT pid, backend_start, coalesce(client_addr::text, 'this machine') AS host

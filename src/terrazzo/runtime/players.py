@@ -3,8 +3,8 @@
     UdpPlayer          one socket for both of a client's connections
     WebSocketPlayer    a WebSocket for each address in use: opened for its first packet, closed when it is not needed
 
-Both work in turns, as the shells of servers do: what has come goes into the client, then the client is polled, what it
-has to say leaves, and the next timer is set. `on_tick(now)` is called once per tick before the client's turn: a bot's
+Both work in turns, as the shells of servers do: what has come goes into the client, then the client is polled, its
+packets leave, and the next timer is set. `on_tick(now)` is called once per tick before the client's turn: a bot's
 `tick`, or the client's own.
 """
 
@@ -46,7 +46,7 @@ class Player(ABC):
         self._tick()
 
     def leave(self) -> None:
-        """The client says goodbye; `over` tells when it is done."""
+        """The client sends BYE; `over` returns when it is done."""
         self.client.leave(time.monotonic())
         self.turn()
 
@@ -64,7 +64,7 @@ class Player(ABC):
         self._release()
 
     def turn(self) -> None:
-        """What the client has to say leaves; to be called also after a call on it from outside."""
+        """The client's packets leave; to be called also after a call on it from outside."""
         if self._is_closed:
             return
         self._transmit(self.client.poll(time.monotonic()))
@@ -173,7 +173,7 @@ class WebSocketPlayer(Player):
                 line.pipe.finish()
             await line.pipe.run()
         except (ClientError, OSError):
-            pass  # the client says what that means to it
+            pass  # the client gets on_path_lost below
         finally:
             del self._lines[address], self._tasks[address]
             if not self._is_closed:
@@ -195,4 +195,4 @@ class WebSocketPlayer(Player):
 
 
 def _leave() -> None:
-    """A client's connection is aborted by aiohttp, when saying goodbye takes too long."""
+    """A client's connection is aborted by aiohttp, when its close takes too long."""

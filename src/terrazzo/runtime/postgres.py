@@ -12,7 +12,7 @@ waits, and `away` has the reason. The batch that was under way is then done, onc
 
 A batch has the next number, and the same transaction writes that number into the table `batches`. The new session
 first takes the lock of the database. It gets the lock only when the former session has ended, so by then the former
-transaction is committed or undone, and cannot change any more. So the number tells:
+transaction is committed or undone, and cannot change any more. So the number decides:
 
     last + 1    it was committed: its results, which are known, are returned
     last        it was not: it is run again

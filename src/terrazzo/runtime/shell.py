@@ -5,15 +5,15 @@ An endpoint (`wire.client`) is polled; a shell decides when. It works in turns:
     packets have come ──▶ endpoint ──▶ on_turn(events) ──▶ poll ──▶ packets leave ──▶ next timer
     flush(), a timer  ───────────────────────────────────▶ poll ──▶ …
 
-Everything that is there is read before anything is answered, so that a burst costs one acknowledgement and what the
-owner says to it shares packets. `on_turn` is called in every turn in which packets came, with or without events: what
+Everything that is there is read before anything is answered, so that a burst costs one acknowledgement and the owner's
+answers share packets. `on_turn` is called in every turn in which packets came, with or without events: what
 the owner sends in it leaves at its end, and an owner that has more to send than the channel may carry adds to it there.
 It must not raise: what it raises goes to the loop's exception handler, and the turn is not finished.
 An owner that sends at another time calls `flush` afterwards, once for any number of messages and sessions.
 
 *Pace.* Without a tick, a turn ends with a poll. With one, packets leave at most once per tick, and the budget is what
-each session may send in it: this is how a server holds to a number of bytes a second. What comes in is heard at once in
-both cases.
+each session may send in it: this is how a server holds to a number of bytes a second. What comes in is handled at once
+in both cases.
 
 *The end.* `close` lets every session end gracefully and then gives up the socket; `abort` does not wait. Both leave no
 timer, task or socket behind.
@@ -102,7 +102,7 @@ class Shell(ABC, Generic[Out]):
         await self._wait_released()
 
     def abort(self) -> None:
-        """Ends everything at once; peers are told in one packet that may be lost."""
+        """Ends everything at once; each peer is sent one packet with CLOSE, which may be lost."""
         if self._released:
             return
         self._closing = True

@@ -1,7 +1,7 @@
 """The threads that work for DBApp: one for each lane of its `StoreQueue`; each sleeps until there is work.
 
 After an exception in a thread the process must end, since submitted work would never be answered. `error` has it, and
-the driver of the app checks it: a UsageError tells the operator something, any other is a broken invariant.
+the driver of the app checks it: a UsageError is for the operator, any other is a broken invariant.
 """
 
 from __future__ import annotations

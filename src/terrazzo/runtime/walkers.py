@@ -8,7 +8,7 @@ which a part of the walkers takes a step, so that the load is even. Over WebSock
 own (`ws_walkers.py`).
 
 Walkers log in one after the other, at most LOGGING_IN_MAX at a time. One that is refused or sent away stays out, and is
-counted with the reason. At the end all say goodbye, and the process ends LEAVE_S later at the latest.
+counted with the reason. At the end all send BYE, and the process ends LEAVE_S later at the latest.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Walkers(Protocol):
     """Set, from another thread, to have all of them leave."""
 
     async def run(self) -> None:
-        """Until it is told to stop, and all have left."""
+        """Until it is stopped, and all have left."""
 
 
 class UdpWalkers:

@@ -4,15 +4,15 @@
     client    await WebSocketClient.connect(http, url, endpoint, on_turn)      for bots and tests
 
 A connection is a *pipe*: a task that reads and one that writes (at a server it only ends the connection: packets go
-to the transport at once). The channel bounds what is in flight, so a pipe whose
-queue grows beyond PIPE_BYTES_MAX has a peer that does not read: it is cut. What the transport itself refuses (text, a
+to the transport at once). The channel bounds what is in flight, so a pipe with a
+queue beyond PIPE_BYTES_MAX has a peer that does not read: it is cut. What the transport itself refuses (text, a
 message over the size of a packet, broken framing) ends the connection; what is inside a message is the endpoint's
 business. A client that sends more than FRAMES_PER_S messages and pings a second is cut: messages that are in one read
 are worked off in one go, so without a limit a read full of empty ones would hold up everything else.
 
 A session belongs to its connection: the end of one is the end of the other. A client that connects and does not open a
 session within OPENING_S, or comes when there are `connections_max` already, is sent away. What a connection may cost
-before that is the gate's business (`gate.py`), which is told of each session that is no stranger any more.
+before that is the gate's business (`gate.py`), which is called for each session that is no stranger any more.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Socket = web.WebSocketResponse | ClientWebSocketResponse
 
 
 class Pipe:
-    """One connection: reads until it ends, writes what is queued, ends when told to."""
+    """One connection: reads until it ends, writes what is queued, ends on `finish`."""
 
     def __init__(
         self,
@@ -296,4 +296,4 @@ class WebSocketClient(ClientShell):
 
 
 def _leave() -> None:
-    """A client's connection is aborted by aiohttp, when saying goodbye takes too long."""
+    """A client's connection is aborted by aiohttp, when its close takes too long."""

@@ -1,25 +1,26 @@
-"""A client's view of the world: what a program knows from the messages of its BaseApp, and whether they tell a story.
+"""A client's view of the world: what follows from the messages of its BaseApp, and whether they fit each other.
 
     nothing ──base player──► own entity, base part ──cell player──► with a body: others come, change, call, leave
                                   ▲                                                 │
                                   └───────────────── cell lost: all others are gone ┘            logged off: the end
 
-Those others, who have aliases and go with `space`, too, are in `sync.neighbours`, with the rules about them.
+Those others have aliases, and go with `space`, too; `sync.neighbours` has them and the rules about them.
 
 `apply` takes one message and gives what it did, as events in order (`view_events`). It never raises because of what is
-in a message: what does not fit the story so far is a Violation. It changes nothing, is counted by its fault, and is an
-event itself. A server that keeps promise P4 causes none, whoever migrates; the simulator asks for exactly this. The
+in a message: what does not fit the messages so far is a Violation. It changes nothing, is counted by its fault, and is
+an event itself. A server that keeps promise P4 causes none, whatever migrates; the simulator asks for exactly this. The
 rules:
 
 - The base player is the first message and comes once; after `logged off` nothing comes.
 - A cell player comes when there is no body; `cell lost`, `space`, `moved` and what is about others when there is one.
 - The own entity's cell properties change only while it has a body; its base properties at any time.
-- Nobody gets what is not for it: of the own entity what its own client may see, of others what other clients may see.
+- A client gets only what is for it: of the own entity what its own client may see, of others what other clients may
+  see.
 
-Who rides on another entity is where that is (`sync.riding`), as long as that is there; else where it is told to be.
+An entity that rides on another is where that is (`sync.riding`), as long as that is there; else at its last place.
 
-Places and loose messages are unreliable: those about an alias that is nobody's, yet or any more, or that was somebody
-else's when they were sent (`sync.turns`), are passed over and counted (`late`).
+Places and loose messages are unreliable. Those about an alias that no entity has, yet or any more, or that another had
+when they were sent (`sync.turns`), are passed over and counted (`late`).
 """
 
 from __future__ import annotations
@@ -149,11 +150,11 @@ class View:
         return self._neighbours.others
 
     def answers(self) -> list[bytes]:
-        """What the client has to say to what it was told since the last time; reliable messages."""
+        """What the client has to answer to the messages since the last time; reliable messages."""
         return self._neighbours.answers()
 
     def move_own(self, position: Position, direction: Direction) -> list[Moved]:
-        """The own entity goes somewhere by itself; gives what that did to those who ride on it."""
+        """The own entity goes somewhere by itself; gives what that did to those that ride on it."""
         player = self._own_with_cell()
         player.put(position, direction)
         return [Moved(rider) for rider in self._rides.carry(player)]

@@ -1,5 +1,5 @@
-"""What a client's view (`sync.view`) is made of: the entities it knows, what it tells of each message, and what can be
-wrong with one."""
+"""What a client's view (`sync.view`) is made of: the entities in it, the events that a message causes, and what can be
+wrong with a message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Fault(Enum):
 
 @dataclass(frozen=True)
 class Violation:
-    """A message that does not fit the story."""
+    """A message that does not fit those before it."""
 
     fault: Fault
     number: int
@@ -191,7 +191,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class Changed:
-    """A property, or something inside it, has a new value; `applied` says what and what was there before."""
+    """A property, or something inside it, has a new value; `applied` has its place and the value before."""
 
     entity: Seen
     name: str
@@ -231,7 +231,7 @@ Event = (
 
 
 def check_audience(schema: EntitySchema, index: int, *, is_own: bool, entity: int) -> None:
-    """Nobody gets a property that is not for it."""
+    """Raises if the client got a property that is not for it."""
     prop = schema.client_layout.properties[index]
     audience = prop.flags.value
     if not (audience.own_client if is_own else audience.other_clients):

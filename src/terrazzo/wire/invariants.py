@@ -18,7 +18,7 @@ class Violation(NamedTuple):
     """An invariant that does not hold."""
 
     entity: int
-    """Whom it is about; 0: the app as a whole."""
+    """The entity that it is about; 0: the app as a whole."""
     what: str
     """One sentence, which names the entity."""
 

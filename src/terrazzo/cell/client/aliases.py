@@ -4,7 +4,7 @@
 
 An alias belongs to the witness and travels with it, so a migration renames nothing. When an entity leaves, its alias
 rests until the client has confirmed the leave: a message that is still on its way to the client can then not be
-mistaken for one about another entity (story 22). The lowest free alias is taken first: 254 of them need one byte, all
+mistaken for one about another entity (race 22). The lowest free alias is taken first: 254 of them need one byte, all
 others three.
 """
 

@@ -16,11 +16,11 @@ and stays as long as one of the two holds. The cases:
 
 **When.** Events come in phase 5 of the tick; open cases are judged at once (`judge`), and the game's hooks
 on_entered_aoi and on_left_aoi follow. The client is sent its messages in phase 10, when the steps of the tick are
-closed: so it gets the last events of an entity in the tick in which the entity goes out of sight (story 23), an entity
-that enters and leaves in one tick is never announced (story 22), nor is one that the game withholds in on_entered_aoi.
+closed: so it gets the last events of an entity in the tick in which the entity goes out of sight (race 23), an entity
+that enters and leaves in one tick is never announced (race 22), nor is one that the game withholds in on_entered_aoi.
 
 **Arriving.** The record travels with the real, and the next cell goes on where this one ended: no leave, no
-announcement, nothing twice, nothing missing (story 21), and no hook is repeated. Entities that have no body here yet
+announcement, nothing twice, nothing missing (race 21), and no hook is repeated. Entities that have no body here yet
 are waited for; after a teleport only those that were near the new place, too. Entities that have left lately are
 remembered, as well: a local copy that is behind must not bring such an entity back in an older state, nor one that was
 destroyed. Such a copy waits, without an entry, until it has caught up.

@@ -2,7 +2,7 @@
 
 A real leaves when its place is outside the cell of this CellApp by more than the margin, and a link with the CellApp of
 that place is up. A real that has just arrived stays for STAY_S, unless the tree has changed since or this CellApp has
-no cell any more: two CellApps with different trees would else send it to and fro (story 8).
+no cell any more: two CellApps with different trees would else send it to and fro (race 8).
 """
 
 from __future__ import annotations

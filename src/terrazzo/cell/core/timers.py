@@ -4,7 +4,7 @@ A timer has a number. The game chooses one (0 … 65535), and setting that numbe
 drawn that no other timer, controller, proximity trigger or question of the entity has or had, in any of its homes.
 
     set ──▶ due ──take──▶ fire ──▶ gone                  packed, a timer is the seconds that are left: it fires once,
-             ▲              │                            here or there (story 13), since a timer that fires here is
+             ▲              │                            here or there (race 13), since a timer that fires here is
              └── repeats ───┘                            removed before its code runs
 """
 

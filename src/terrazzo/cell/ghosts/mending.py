@@ -1,4 +1,4 @@
-"""Mending: what is held for a step that does not arrive (story 4).
+"""Mending: what is held for a step that does not arrive (race 4).
 
 What was sent over a link that broke may be lost, and what is on a slow link may arrive much later. A CellApp cannot
 tell one from the other. So a gap is given GAP_S to close, and then:

@@ -25,7 +25,7 @@ What a CellApp that is asked answers, for each entity:
     the entity was destroyed              DeleteGhost, destroyed
     the entity is unknown                 nothing
 
-The races: an answer of an older epoch than the one that is followed changes nothing (stories 2, 3, 7); a real between
+The races: an answer of an older epoch than the one that is followed changes nothing (races 2, 3, 7); a real between
 two cells is found at its destination, which is asked until it has arrived (10); whatever is lost with a link is asked
 again (4); everything is bounded in number and in time, and ghosts that are asked for count in a check as others do
 (14).

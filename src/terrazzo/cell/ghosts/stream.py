@@ -37,7 +37,7 @@ epoch before the creation that the ghost begins with (`born`).
 
 Why a creation with n > m is held: the ghost is one of a former home of the real, and the steps and the deletion of that
 home are on their way. They are applied first, so that a client that sees the ghost misses none of its last events
-(stories 2, 3).
+(races 2, 3).
 
 **A gap that does not close** is mended (`cell/ghosts/mending.py`). Whatever is lost is found: the next step leaves a
 gap, and a real sends SetReal, with its number, when it arrives and after each break of a link.

@@ -32,7 +32,7 @@ An Offload that does not decode where it arrives is refused (`OffloadUnreadable`
 
 An offload needs a link that is up: until a real has arrived, its timers do not run and its calls wait. Which CellApp a
 real leaves for, and when, is in `cell/core/destinations.py`. At most OFFLOADS_MAX leave in a tick; a real that was
-passed over is among the first in the next one (story 14).
+passed over is among the first in the next one (race 14).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The compiled form of ahead.py; that file says what it is for.
+"""The compiled form of ahead.py, which documents it.
 
-Each object is fetched a few turns before those that it refers to: by then it is there, and says where they are.
+Each object is fetched a few turns before those that it refers to: by then it is there, and has their addresses.
 """
 
 from cpython.list cimport PyList_GET_SIZE

@@ -14,7 +14,7 @@ cumulative acknowledgement covers them, and sent again when it does not. The rec
 holds early payloads (within the window), and drops those that it had. An admitted payload is in the part's inbox, in
 order, until the app takes it; only taken payloads are acknowledged, so "delivered" means that the game has it. All of
 this state travels with the parts, so a move loses nothing: frames to the old home are forwarded, or else sent again,
-and numbers make repetition harmless (stories 7, 11, 16). An acknowledgement goes with the next frame. If there is none,
+and numbers make repetition harmless (races 7, 11, 16). An acknowledgement goes with the next frame. If there is none,
 it goes alone after `ack_s`, or at once where the peer waits for it: much was taken, or the peer repeats itself, or
 ends.
 
@@ -26,31 +26,31 @@ here are about frames, however they travel.
 other side follows the highest version that it has received. Within one life an older frame's numbers are as good as
 any, only its address is not followed. A frame also has the version of its destination that its source has `heard`: this
 confirms a move. An end that moved `asks` on every channel until it is confirmed, even when it has nothing to send
-(stories 15, 18).
+(races 15, 18).
 
 **Life.** A part restored after a crash begins a new life: the high bits of its version. Its state is that of a backup,
 so its past and its peer's may disagree in three ways, each settled by one rule:
 
-- Frames of an earlier life of the source are ignored. Frames whose source has not heard of the destination's present
-  life are ignored too, and answered, since their acknowledgements are about a life undone (story 17).
+- Frames of an earlier life of the source are ignored. Frames sent before their source received anything of the
+  destination's present life are ignored too, and answered: their acknowledgements are about a life undone (race 17).
 - The restored sender sends the number with which its life was `born`. What the peer had from the former life beyond
   that number is undone: it expects `min(expected, born)`. Earlier payloads are the same, and are not delivered again.
 - The restored receiver may find that the peer no longer has what the former life acknowledged. It begins again with the
   `first` that the peer still has; payloads between were lost with the former life. Only a restored stream may skip so.
 
-**Generation.** Idle streams are removed, or every caller would keep a stream to everyone it ever called. A sender whose
-stream is acknowledged and idle sends `is_last`; the receiver removes it and sends `closed`; then the sender removes it,
-too. To send again it draws a new generation, larger than all that its part has drawn before. A late copy of a frame of
-a removed stream must not pass for the beginning of a new one: the receiver keeps one number per part, its `horizon`,
-the highest generation that it has removed, and takes an unknown stream only above it. Generations are drawn from the
-clock (milliseconds) where that is larger, so a new one nearly always is above: no round trip is lost. If it is not, the
-receiver asks to `renew`; the sender, of which nothing can have been taken, draws a generation above the horizon and
+**Generation.** Idle streams are removed, or every caller would keep a stream to every part that it ever called. When a
+stream is acknowledged and idle, its sender sends `is_last`; the receiver removes it and sends `closed`; then the sender
+removes it, too. To send again it draws a new generation, larger than all that its part has drawn before. A late copy of
+a frame of a removed stream must not pass for the beginning of a new one: the receiver keeps one number per part, its
+`horizon`, the highest generation that it has removed, and takes an unknown stream only above it. Generations are drawn
+from the clock (milliseconds) where that is larger, so a new one nearly always is above: no round trip is lost. If not,
+the receiver asks to `renew`; the sender, of which nothing can have been taken, draws a generation above the horizon and
 begins again. So the clock only saves time; that nothing is taken twice rests on the numbers alone. A newer generation
 implies that the older one is complete, since a sender only draws one when all was acknowledged (or renewed).
 
 **The end.** A destroyed part's mailbox is `ending`: it takes nothing more, sends its remaining messages, and sends
 `is_over` with its last acknowledgement until the peer has `noted` it. So the peer's app gets exactly the list of its
-messages that were not delivered (story 19). A stream that comes when the part is ending is named in the
+messages that were not delivered (race 19). A stream that comes when the part is ending is named in the
 acknowledgement, with nothing taken. Where the last frame names no stream, and neither of the two streams was begun by
 the other side, nothing follows from it: it may be a late copy, older than a call that is for the next life; so the call
 goes on, as a stranger's does. The peer of a pinned channel is notified last, when all others have noted the end: a base

@@ -27,7 +27,7 @@ class Outgoing(NamedTuple):
     born: Count  # number with which the sender's present life began; 0 in the first life
     number: Count  # of the first payload
     payloads: tuple[bytes, ...]
-    is_last: bool  # everything is acknowledged and the stream is to be forgotten
+    is_last: bool  # everything is acknowledged and the stream is to be removed
 
 
 @message(10)
@@ -42,7 +42,7 @@ class Frame(Message, frozen=True):
     hops: int
     stream: Outgoing | None = None
     ack: tuple[Count, Count] | None = None  # generation of the other's stream, next number not taken
-    closed: Count | None = None  # generation of the other's stream that is forgotten now
+    closed: Count | None = None  # generation of the other's stream that is removed now
     renew: tuple[Count, Count] | None = None  # generation that is not accepted, horizon that a new one must exceed
     asks: bool = False  # the receiver must answer, which confirms that it has this version
     is_over: bool = False  # `source` is destroyed: nothing beyond `ack` was or will be delivered

@@ -19,8 +19,8 @@ A frame of an earlier life than that of the place is from a former life (`is_for
 **The stub.** The place that a part left behind forwards frames that still come here for it (`onward`). A frame never
 goes back to the app it came from, unless the part itself has gone there from here since: on that link it is ahead.
 
-**Channels.** A place has the channels of parts of this app whose peer it is about. It is kept as long as it has
-channels, or its part lives here; after that until `expires_at`.
+**Channels.** The place of a part has the channels with that part as a peer, of all parts of this app. It is kept as
+long as it has channels, or its part lives here; after that until `expires_at`.
 """
 
 from __future__ import annotations

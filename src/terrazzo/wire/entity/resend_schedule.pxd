@@ -1,4 +1,4 @@
-# C types for resend_schedule.py: its fields, and direct calls for whoever speaks in a tick.
+# C types for resend_schedule.py: its fields, and direct calls for the code that sends in a tick.
 import cython
 
 from terrazzo.wire.entity.channel cimport Channel

@@ -18,7 +18,7 @@ the number of channels, however often each of them sends. The queue of acknowled
 `ack_s`: one entry per channel and tick.
 
 **Backoff.** A frame that has had no answer for `resend_s` is repeated, after that for twice as long, up to
-`resend_max_s` (`backoff`). `wake` and `retry_at` are for channels whose frames are known to be lost. A channel that
+`resend_max_s` (`backoff`). `wake` and `retry_at` are for channels with frames that certainly were lost. A channel that
 awaits nothing rests until the time that `Channel.rest` gives.
 
 The schedule sends nothing and asks no resolver: the router does.
@@ -96,7 +96,7 @@ class ResendSchedule:
             self._acks_last.append(channel)
 
     def urge_owed(self, now: float) -> None:
-        """Marks the channels whose acknowledgement has waited for `ack_s`."""
+        """Marks the channels with an acknowledgement that has waited for `ack_s`."""
         while self._acks and self._acks[0][0] <= now:
             due, channels = self._acks.popleft()
             for channel in channels:

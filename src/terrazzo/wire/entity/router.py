@@ -96,7 +96,7 @@ class Router:
     # The tick.
 
     def on_tick(self) -> None:
-        """Sends what is to be sent; repeats, retires and forgets what is due."""
+        """Sends what is to be sent; repeats, retires and removes what is due."""
         now = self._host.now
         while (channel := self._schedule.next_due(now)) is not None:
             self._on_due(channel, now)

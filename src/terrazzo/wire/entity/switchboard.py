@@ -71,7 +71,7 @@ class Switchboard:
     # The tick, and frames from other apps: both are the router's.
 
     def on_tick(self) -> None:
-        """Sends what is to be sent; repeats, retires and forgets what is due."""
+        """Sends what is to be sent; repeats, retires and removes what is due."""
         self.router.on_tick()
 
     def on_message(self, source: AppId, message: Frame | Frames | Astray) -> None:
@@ -331,7 +331,7 @@ class Switchboard:
             self.router.end_if_done(channel.box)
 
     def unsettled(self, part: PartId) -> None:
-        """No app can tell for now where `part` is, perhaps because it is being made: ask again soon."""
+        """No app has an answer for now where `part` is, perhaps because it is being made: ask again soon."""
         place, now = self.places.get(part), self._host.now
         if place is None or place.app is not None:
             return

@@ -6,7 +6,7 @@ It stands for the managers, with as few rules as are safe, so that the channel i
 - A home registers the parts that live there. A move is confirmed to the old home only after the directory has recorded
   it: until then the old home keeps its copy of what it sent.
 - An app whose link is lost for `dead_s`, or whose successor appears, is declared dead: it is fenced and ignored. Every
-  living home is notified (at its own time: story 28) and reports its parts; once it has reported, it takes nothing more
+  living home is notified (at its own time: race 28) and reports its parts; once it has reported, it takes nothing more
   from the dead app. When all have reported, a part that lives nowhere is restored: from a copy that was on its way to
   the dead app, or from the backup, whichever has the higher version. Each recovery has a number, and it is the new
   life's number.

@@ -1,6 +1,6 @@
 """The events of the seamless scenario that must happen exactly once, in whichever cell the entity is by then.
 
-    timers         each fires once, never early, without faults not late  (story 13)
+    timers         each fires once, never early, without faults not late  (race 13)
     controllers    a controller that was begun ends once: done, failed, cancelled or replaced
     jumps          a teleport ends once: the entity arrived at the goal, or the teleport failed and it is where it was
     areas          for each area and proximity trigger, entering and leaving alternate, whichever entity migrates

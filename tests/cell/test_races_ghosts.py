@@ -10,13 +10,13 @@ from tests.cell.ghost_script import A, B, create, delete, update
 from tests.cell.land import Land, cornered
 
 
-def test_story_01_update_before_birth(strict_app):
+def test_race_01_update_before_birth(strict_app):
     """A creates a ghost on C, the real goes on to B, and B's updates reach C first."""
     for word in ("cmu", "cmuu", "cumuu", "cmumu"):
         check_word(strict_app, word, 1)
 
 
-def test_story_01_update_before_birth_played():
+def test_race_01_update_before_birth_played():
     land = Land(4, margin_m=0.0, corner=True, ghost_distance_m=100.0)
     a, b, c = land.corner(-1, -1), land.corner(1, -1), land.corner(1, 1)
     watcher = land.create(2, 6.0, 6.0, is_seen=True)
@@ -36,19 +36,19 @@ def test_story_01_update_before_birth_played():
     assert watcher.seen[1]["steps"] == 2
 
 
-def test_story_02_death_of_the_wrong_ghost(strict_app):
+def test_race_02_death_of_the_wrong_ghost(strict_app):
     """A deletes its ghost, the real moves to B, which creates one; the deletion arrives last, or anywhere."""
     for word in ("cudmcu", "cudmc", "cdmcuu", "cudumucu", "cumdmcu"):
         check_word(strict_app, word, 1)
 
 
-def test_story_03_two_creators(strict_app):
+def test_race_03_two_creators(strict_app):
     """Old and new real both create a ghost: the higher epoch wins, and the other gets that as its confirmation."""
     for word in ("cdmc", "cudmc", "cdmcdmc", "cdmumc"):
         check_word(strict_app, word, 1)
 
 
-def test_story_04_the_gap_that_never_closes():
+def test_race_04_the_gap_that_never_closes():
     """The step reached B but was lost on the way to C; then B has the real and goes on."""
     land, watcher, (a, b, c) = cornered()
     before = land[c].bodies[1].number
@@ -72,7 +72,7 @@ def test_story_04_the_gap_that_never_closes():
     land.settle()
 
 
-def test_story_05_a_ghost_of_a_destroyed_entity(strict_app):
+def test_race_05_a_ghost_of_a_destroyed_entity(strict_app):
     """The destruction overtakes updates, and a creation; what comes after it finds a tombstone."""
     for word in ("cux", "cumux", "cumx", "cmx", "cudmcux"):
         check_word(strict_app, word, 1)
@@ -85,7 +85,7 @@ def test_story_05_a_ghost_of_a_destroyed_entity(strict_app):
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
-def test_story_05_destroyed_while_a_link_is_slow_or_broken(is_broken):
+def test_race_05_destroyed_while_a_link_is_slow_or_broken(is_broken):
     land = Land()
     watcher = land.create(2, 10.0, is_seen=True)
     land.create(1, -10.0)
@@ -107,7 +107,7 @@ def test_story_05_destroyed_while_a_link_is_slow_or_broken(is_broken):
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_story_06_the_reals_own_old_ghost(seed):
+def test_race_06_the_reals_own_old_ghost(seed):
     """A was real, is a ghost now, and gets all steps from B, its own last changes included: each is applied once."""
     land = Land(seed=seed, margin_m=0.0)
     near, far = land.create(2, -10.0, is_seen=True), land.create(3, 10.0, is_seen=True)

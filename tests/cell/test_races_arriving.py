@@ -18,7 +18,7 @@ from tests.cell.land import Land, watched_land
 PATIENCE_TICKS = int(PATIENCE_S * 10)
 
 
-def test_story_21_a_cell_that_is_behind_what_the_client_has_waits():
+def test_race_21_a_cell_that_is_behind_what_the_client_has_waits():
     land, screen = watching(300.0)
     land.block(0, 2)
     for _ in range(3):
@@ -38,7 +38,7 @@ def test_story_21_a_cell_that_is_behind_what_the_client_has_waits():
     assert screen.count("on_stepped", 2) == 4
 
 
-def test_story_21_place_of_a_ghost_that_is_behind_is_ignored():
+def test_race_21_place_of_a_ghost_that_is_behind_is_ignored():
     """The client has it as near; in this cell it is far outside. It is not made to leave and come back."""
     land = Land(3, ghost_distance_m=300.0)
     screen = land.create(1, 70.0, is_seen=True)
@@ -64,7 +64,7 @@ def test_story_21_place_of_a_ghost_that_is_behind_is_ignored():
     assert screen.events[1:] == [("enter", 2), ("leave", 2)]
 
 
-def test_story_21_place_that_is_behind_is_not_sent():
+def test_race_21_place_that_is_behind_is_not_sent():
     land, screen = watching(300.0)
     land.block(0, 2)
     land.put(2, -4.0)
@@ -80,7 +80,7 @@ def test_story_21_place_that_is_behind_is_not_sent():
     assert screen.view.others[2].position[0] == -5.0
 
 
-def test_story_21_what_was_announced_elsewhere_is_described_when_the_copy_has_caught_up():
+def test_race_21_what_was_announced_elsewhere_is_described_when_the_copy_has_caught_up():
     land, screen = watched_land(200.0)
     land.blocked.add((land.base.me, land[0].me))
     land.put(2, 10.0)
@@ -98,7 +98,7 @@ def test_story_21_what_was_announced_elsewhere_is_described_when_the_copy_has_ca
     assert screen.seen[2]["steps"] == 3
 
 
-def test_story_21_what_could_not_be_announced_before_is_announced_here():
+def test_race_21_what_could_not_be_announced_before_is_announced_here():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.step(2)
@@ -111,7 +111,7 @@ def test_story_21_what_could_not_be_announced_before_is_announced_here():
     assert screen.events == [("player",), ("enter", 2)]
 
 
-def test_story_21_entity_of_another_life_is_announced_anew_by_an_arriving_witness():
+def test_race_21_entity_of_another_life_is_announced_anew_by_an_arriving_witness():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0, life=2)
@@ -121,7 +121,7 @@ def test_story_21_entity_of_another_life_is_announced_anew_by_an_arriving_witnes
     assert screen.events == [("player",), ("enter", 2), ("leave", 2), ("enter", 2)]
 
 
-def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
+def test_race_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     """It is behind, and its ghost is deleted: the next one may be on its way. Its place in the arrays gets another."""
     land = Land()
     screen = land.create(1, -10.0, is_seen=True)
@@ -142,7 +142,7 @@ def test_story_21_a_copy_that_goes_before_it_has_caught_up_is_waited_for():
     assert witness.sent.entry(2)[0] == app.bodies[2].slot
 
 
-def test_story_21_area_after_a_jump_is_computed_in_the_next_round(hooks):
+def test_race_21_area_after_a_jump_is_computed_in_the_next_round(hooks):
     """It is not waited for, but it comes before that."""
     land = Land()
     screen = land.create(1, -10.0, is_seen=True)
@@ -157,7 +157,7 @@ def test_story_21_area_after_a_jump_is_computed_in_the_next_round(hooks):
     assert hooks[1] == [("in", 2)], "the game does not hear that it left and came"
 
 
-def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
+def test_race_21_what_the_cell_has_not_got_yet_is_waited_for():
     land, screen = watching(100.0)
     land.block(0, 2)
     move_ground(land, 1, 2)
@@ -171,7 +171,7 @@ def test_story_21_what_the_cell_has_not_got_yet_is_waited_for():
     assert screen.count("on_stepped", 2) == 1
 
 
-def test_story_21_a_grave_from_before_is_no_reason_to_leave():
+def test_race_21_a_grave_from_before_is_no_reason_to_leave():
     """There was a ghost with all that the client has; the next one is on its way."""
     land, screen = watching(300.0)
     land[0].placement.delete(land.real(2), land[2].me)
@@ -191,7 +191,7 @@ def test_story_21_a_grave_from_before_is_no_reason_to_leave():
     assert screen.count("on_stepped", 2) == 1
 
 
-def test_story_21_what_never_comes_leaves_in_the_end():
+def test_race_21_what_never_comes_leaves_in_the_end():
     land, screen = watching(100.0)
     land.block(0, 2)
     land.block(1, 2)
@@ -207,7 +207,7 @@ def test_story_21_what_never_comes_leaves_in_the_end():
 
 
 @pytest.mark.parametrize("is_destroyed", [True, False])
-def test_story_21_what_has_left_does_not_come_back_in_an_older_state(is_destroyed):
+def test_race_21_what_has_left_does_not_come_back_in_an_older_state(is_destroyed):
     land, screen = watching(300.0)
     land.block(0, 2)
     if is_destroyed:
@@ -224,7 +224,7 @@ def test_story_21_what_has_left_does_not_come_back_in_an_older_state(is_destroye
     assert screen.count("enter", 2) == screen.count("leave", 2) == 1
 
 
-def test_story_21_what_has_left_comes_back_when_the_copy_has_caught_up():
+def test_race_21_what_has_left_comes_back_when_the_copy_has_caught_up():
     land, screen = watching(300.0)
     land.block(0, 2)
     land.put(2, -100.0)
@@ -239,7 +239,7 @@ def test_story_21_what_has_left_comes_back_when_the_copy_has_caught_up():
     assert screen.count("leave", 2) == 1
 
 
-def test_story_21_ghost_that_is_behind_for_very_long_is_accepted_in_the_end():
+def test_race_21_ghost_that_is_behind_for_very_long_is_accepted_in_the_end():
     land, screen = watching(300.0)
     land.block(0, 2)
     land.put(2, -100.0)
@@ -251,7 +251,7 @@ def test_story_21_ghost_that_is_behind_for_very_long_is_accepted_in_the_end():
     assert screen.count("leave", 2) == 2
 
 
-def test_story_21_last_events_are_sent_also_to_a_witness_that_arrives_later():
+def test_race_21_last_events_are_sent_also_to_a_witness_that_arrives_later():
     land, screen = watching(300.0)
     land.block(0, 1)
     land.act(2, "step")
@@ -266,7 +266,7 @@ def test_story_21_last_events_are_sent_also_to_a_witness_that_arrives_later():
     land.settle()
 
 
-def test_story_21_properties_are_sent_anew_when_the_history_is_gone(monkeypatch):
+def test_race_21_properties_are_sent_anew_when_the_history_is_gone(monkeypatch):
     monkeypatch.setattr(history, "STEPS_MAX", 2)
     land, screen = watched_land(10.0)
     real = land[0].reals[2]
@@ -279,7 +279,7 @@ def test_story_21_properties_are_sent_anew_when_the_history_is_gone(monkeypatch)
     assert screen.count("name", 2) == 0, "what has not changed is not told"
 
 
-def test_story_21_a_migration_repeats_nothing():
+def test_race_21_a_migration_repeats_nothing():
     land = Land()
     screen = land.create(1, -5.0, is_seen=True)
     land.create(2, -20.0)

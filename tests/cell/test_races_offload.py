@@ -25,7 +25,7 @@ def border_at(land: Land, x: float) -> BspTree:
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
-def test_story_07_there_and_back(seed):
+def test_race_07_there_and_back(seed):
     """A → B → C → A, while A gets nothing from B: it comes home before its first arrival is confirmed."""
     land = Land(4, seed=seed, margin_m=0.0, corner=True)
     a, b = land.corner(-1, -1), land.corner(1, -1)
@@ -55,7 +55,7 @@ def test_story_07_there_and_back(seed):
     assert watcher.count("enter", 1) == 1
 
 
-def test_story_08_different_maps():
+def test_race_08_different_maps():
     """A's tree has it at B, B's newer tree at A: it goes to and fro no faster than the minimum stay."""
     land = Land(2, margin_m=0.0)
     land.create(1, -5.0)
@@ -75,7 +75,7 @@ def test_story_08_different_maps():
     assert land.home(1) == 0
 
 
-def test_story_08_a_newer_tree_ends_the_stay():
+def test_race_08_a_newer_tree_ends_the_stay():
     land = Land(2, margin_m=0.0)
     land.create(1, -5.0)
     land.settle()
@@ -90,7 +90,7 @@ def test_story_08_a_newer_tree_ends_the_stay():
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2, 3])
-def test_story_09_into_a_dying_cell(seed):
+def test_race_09_into_a_dying_cell(seed):
     """B retires while entities are on their way to it: it accepts and passes on, and is empty in the end."""
     land = Land(3, seed=seed, margin_m=0.0)
     for entity in range(1, 7):
@@ -113,7 +113,7 @@ def test_story_09_into_a_dying_cell(seed):
     assert any(isinstance(message, CellEmpty) for message in land.to_manager)
 
 
-def test_story_09_no_ghost_is_made_on_a_cell_that_retires_but_those_there_stay():
+def test_race_09_no_ghost_is_made_on_a_cell_that_retires_but_those_there_stay():
     land = Land(2)
     land.create(1, -20.0)
     land.settle()
@@ -130,7 +130,7 @@ def test_story_09_no_ghost_is_made_on_a_cell_that_retires_but_those_there_stay()
     assert not land[0].spaces[1].neighbours.has(land[1].me)
 
 
-def test_story_10_the_destination_dies_with_the_entity_in_the_air():
+def test_race_10_the_destination_dies_with_the_entity_in_the_air():
     """It comes back exactly as it left, with a higher epoch: properties, timers, calls that wait, its client."""
     land = Land(3, margin_m=0.0)
     screen = land.create(1, -5.0, is_seen=True, gold=5)
@@ -171,7 +171,7 @@ def test_story_10_the_destination_dies_with_the_entity_in_the_air():
     assert not land[0].offloads.kept
 
 
-def test_story_10_messages_of_the_dead_destination_are_undone():
+def test_race_10_messages_of_the_dead_destination_are_undone():
     """B had taken it in and sent that to C, but died before A got the answer."""
     land, watcher, (a, b, c) = cornered()
     land.block(b, a)
@@ -200,7 +200,7 @@ def test_story_10_messages_of_the_dead_destination_are_undone():
     assert watcher.seen[1]["steps"] == 0
 
 
-def test_story_11_offload_while_being_called():
+def test_race_11_offload_while_being_called():
     """Calls that wait go along, in order, before those that arrive at the new home."""
     land = Land(margin_m=0.0)
     land.create(1, -1.0)
@@ -224,7 +224,7 @@ def test_story_11_offload_while_being_called():
 
 
 @pytest.mark.parametrize("what", ["destroy", "put back", "change", "teleport", "raise"])
-def test_story_12_offload_inside_a_callback(monkeypatch, what):
+def test_race_12_offload_inside_a_callback(monkeypatch, what):
     """on_leaving_cell may do anything: its changes move along, and an entity that must not leave stays."""
     acts = {
         "destroy": lambda part: part.destroy(),
@@ -258,7 +258,7 @@ def test_story_12_offload_inside_a_callback(monkeypatch, what):
         assert land.home(1) == 1
 
 
-def test_story_12_in_the_middle_of_a_loop_over_entities():
+def test_race_12_in_the_middle_of_a_loop_over_entities():
     """One entity's code sends others away and takes them down while it looks at them."""
     land = Land(margin_m=0.0)
     for entity in range(1, 6):
@@ -280,7 +280,7 @@ def test_story_12_in_the_middle_of_a_loop_over_entities():
 
 
 @pytest.mark.parametrize("delay", range(8))
-def test_story_13_a_timer_due_in_the_tick_of_departure(delay):
+def test_race_13_a_timer_due_in_the_tick_of_departure(delay):
     """It fires once: here or there."""
     land = Land(margin_m=0.0)
     land.create(1, -1.0)
@@ -294,7 +294,7 @@ def test_story_13_a_timer_due_in_the_tick_of_departure(delay):
     assert land.part(1).gold == 11
 
 
-def test_story_14_thousand_at_once(monkeypatch):
+def test_race_14_thousand_at_once(monkeypatch):
     """A border jumps over a crowd: a limited number leaves in a tick, each entity has its turn, and all arrive."""
     most, crowd = 15, 50
     monkeypatch.setattr(offload, "OFFLOADS_MAX", most)
@@ -314,7 +314,7 @@ def test_story_14_thousand_at_once(monkeypatch):
     assert not land[1].receiver.held
 
 
-def test_story_14_waiting_entities_are_not_passed_over(monkeypatch):
+def test_race_14_waiting_entities_are_not_passed_over(monkeypatch):
     """An entity that comes to the border again and again does not keep the others from their turn."""
     monkeypatch.setattr(offload, "OFFLOADS_MAX", 2)
     monkeypatch.setattr(destinations, "STAY_S", 0.0)
@@ -337,7 +337,7 @@ def test_story_14_waiting_entities_are_not_passed_over(monkeypatch):
     assert arrived == set(range(1, 7))
 
 
-def test_story_14_ghosts_are_made_and_deleted_so_many_at_a_time(monkeypatch):
+def test_race_14_ghosts_are_made_and_deleted_so_many_at_a_time(monkeypatch):
     most, crowd = 10, 35
     monkeypatch.setattr(placement, "CREATED_MAX", most)
     monkeypatch.setattr(placement, "DELETED_MAX", most)

@@ -12,7 +12,7 @@ from tests.cell.arrivals import arrive
 from tests.cell.land import TICK_S, Land, watched_land
 
 
-def test_story_22_enter_and_leave_in_one_tick():
+def test_race_22_enter_and_leave_in_one_tick():
     land, screen = watched_land(200.0)
     land.put(2, 10.0)
     land.put(2, 200.0)
@@ -22,7 +22,7 @@ def test_story_22_enter_and_leave_in_one_tick():
 
 
 @pytest.mark.parametrize("ticks", range(5))
-def test_story_22_leave_and_enter_again_before_the_client_has_answered(ticks):
+def test_race_22_leave_and_enter_again_before_the_client_has_answered(ticks):
     land, screen = watched_land(200.0)
     land.put(2, 10.0)
     land.step(ticks)
@@ -37,7 +37,7 @@ def test_story_22_leave_and_enter_again_before_the_client_has_answered(ticks):
     assert screen.count("enter", 2) == screen.count("leave", 2) + 1
 
 
-def test_story_22_an_alias_rests_until_the_client_has_released_it():
+def test_race_22_an_alias_rests_until_the_client_has_released_it():
     land, screen = watched_land(10.0)
     land.create(3, 210.0)
     land.blocked.add((land.base.me, land[0].me))  # what the client answers does not arrive
@@ -57,7 +57,7 @@ def test_story_22_an_alias_rests_until_the_client_has_released_it():
     assert sorted((seen.entity, seen.alias) for seen in packed.seen) == [(2, 1), (3, 2)]
 
 
-def test_story_22_aliases_rest_also_in_the_next_cell():
+def test_race_22_aliases_rest_also_in_the_next_cell():
     land = Land()
     land.create(1, -5.0, is_seen=True)
     land.create(2, -20.0)
@@ -77,7 +77,7 @@ def test_story_22_aliases_rest_also_in_the_next_cell():
     land.settle()
 
 
-def test_story_22_wants_for_a_former_client_or_of_what_is_gone_mean_nothing():
+def test_race_22_wants_for_a_former_client_or_of_what_is_gone_mean_nothing():
     land, screen = watched_land(10.0)
     witness = land.witness(1)
     witness.on_wants(ClientWants(0, ((2, 0),), (1,)))
@@ -88,7 +88,7 @@ def test_story_22_wants_for_a_former_client_or_of_what_is_gone_mean_nothing():
     assert screen.events == [("player",), ("enter", 2)]
 
 
-def test_story_22_after_a_jump_to_another_space_all_aliases_rest():
+def test_race_22_after_a_jump_to_another_space_all_aliases_rest():
     land = Land(1)
     screen = land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
@@ -106,7 +106,7 @@ def test_story_22_after_a_jump_to_another_space_all_aliases_rest():
     assert land.witness(1).pack().resting == ()
 
 
-def test_story_22_entity_missing_after_a_jump_is_not_waited_for():
+def test_race_22_entity_missing_after_a_jump_is_not_waited_for():
     land, screen = watched_land(10.0)
     absent = PackedSeen(77, 0, 5, EntryFlag.IN_AREA)
     arrive(land, change=lambda packed: packed._replace(seen=(absent, *packed.seen)), jump_from=1)

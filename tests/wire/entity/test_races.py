@@ -12,7 +12,7 @@ from terrazzo.wire.ids import MOVES_BITS, first_of_life, life_of, next_move
 from tests.wire.entity.entity_harness import Town, X, Y, pair
 
 
-def test_story_7_there_and_back_before_anything_was_heard():
+def test_race_7_there_and_back_before_anything_was_heard():
     town = pair()
     town["B"].send(Y, X, b"0")
     town.tick("B")
@@ -28,7 +28,7 @@ def test_story_7_there_and_back_before_anything_was_heard():
     assert all(not queue for queue in town.queues.values()), "every forward has ended somewhere"
 
 
-def test_story_11_what_was_waiting_for_the_game_goes_with_the_entity_first():
+def test_race_11_what_was_waiting_for_the_game_goes_with_the_entity_first():
     town = pair()
     town["B"].send(Y, X, b"queued at A")
     town.settle(0.2)
@@ -41,7 +41,7 @@ def test_story_11_what_was_waiting_for_the_game_goes_with_the_entity_first():
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["X", "Y", "to X", "to Y"])))
-def test_story_15_both_ends_move_at_once_in_every_order(order):
+def test_race_15_both_ends_move_at_once_in_every_order(order):
     town = pair()
     town["A"].send(X, Y, b"x0")
     town["B"].send(Y, X, b"y0")
@@ -64,7 +64,7 @@ def test_story_15_both_ends_move_at_once_in_every_order(order):
     assert town.take(X) == [b"y0", b"y1"]
 
 
-def test_story_15_one_moves_several_times_before_the_other_hears():
+def test_race_15_one_moves_several_times_before_the_other_hears():
     town = pair("ABCDEF")
     town["B"].send(Y, X, b"0")
     town.tick("B")
@@ -79,7 +79,7 @@ def test_story_15_one_moves_several_times_before_the_other_hears():
 
 
 @pytest.mark.parametrize("first", ["old", "new"])
-def test_story_16_overtaking_through_the_old_home(first):
+def test_race_16_overtaking_through_the_old_home(first):
     town = pair()
     town["A"].send(X, Y, b"0")
     town["A"].send(X, Y, b"1")
@@ -94,7 +94,7 @@ def test_story_16_overtaking_through_the_old_home(first):
     assert town.take(Y) == [b"0", b"1", b"2"]
 
 
-def test_story_17_versions_compare_across_moves_and_lives():
+def test_race_17_versions_compare_across_moves_and_lives():
     version = 0
     for _ in range(3):
         version = next_move(version)
@@ -108,7 +108,7 @@ def test_story_17_versions_compare_across_moves_and_lives():
     assert last == (1 << MOVES_BITS + 1) - 1
 
 
-def test_story_17_a_restored_part_beats_the_survivor():
+def test_race_17_a_restored_part_beats_the_survivor():
     town = pair()
     town["A"].send(X, Y, b"before")
     town.settle(0.3)
@@ -133,7 +133,7 @@ def test_story_17_a_restored_part_beats_the_survivor():
     assert [payload for _, payload in town["A"].take(X)] == [b"welcome back"]
 
 
-def test_story_17_what_the_backup_knew_is_neither_lost_nor_repeated():
+def test_race_17_what_the_backup_knew_is_neither_lost_nor_repeated():
     town = pair()
     town["A"].send(X, Y, b"0")
     town.settle(0.2)
@@ -154,7 +154,7 @@ def test_story_17_what_the_backup_knew_is_neither_lost_nor_repeated():
     assert [payload for _, payload in town["C"].take(X)] == [b"not yet taken"]
 
 
-def test_story_17_both_restored_at_once_find_each_other():
+def test_race_17_both_restored_at_once_find_each_other():
     town = pair()
     town["A"].pin(X, Y)
     town["B"].pin(Y, X)
@@ -175,7 +175,7 @@ def test_story_17_both_restored_at_once_find_each_other():
     assert town.take(X) == [b"y0"]
 
 
-def test_story_17_a_restored_inbox_of_a_stream_since_retired():
+def test_race_17_a_restored_inbox_of_a_stream_since_retired():
     town = pair(idle_s=0.5)
     town["B"].send(Y, X, b"old")
     town.settle(0.2)
@@ -194,7 +194,7 @@ def test_story_17_a_restored_inbox_of_a_stream_since_retired():
     assert town.take(X) == [b"new 2"], "what was taken of the old stream is not counted in the new one"
 
 
-def test_story_17_a_stream_that_the_lost_life_saw_to_its_end_is_forgotten():
+def test_race_17_a_stream_that_the_lost_life_saw_to_its_end_is_forgotten():
     town = pair(idle_s=0.5, probe_s=1.0)
     town["B"].send(Y, X, b"0")
     town.settle(0.2)
@@ -207,7 +207,7 @@ def test_story_17_a_stream_that_the_lost_life_saw_to_its_end_is_forgotten():
     assert town["C"].boxes[X].channels == {}
 
 
-def test_story_17_a_restore_must_beat_what_is_known():
+def test_race_17_a_restore_must_beat_what_is_known():
     town = pair()
     backup = town["A"].pack(X)
     town["B"].learn(X, first_of_life(4), town.id("C"))
@@ -216,7 +216,7 @@ def test_story_17_a_restore_must_beat_what_is_known():
     assert town["B"].restore(backup) == first_of_life(5)
 
 
-def test_story_18_a_silent_end_is_found_after_it_moved():
+def test_race_18_a_silent_end_is_found_after_it_moved():
     town = pair(stub_s=0.5)
     town["A"].pin(X, Y)
     town["B"].pin(Y, X)
@@ -230,7 +230,7 @@ def test_story_18_a_silent_end_is_found_after_it_moved():
     assert town.homes["B"].located == []
 
 
-def test_story_18_the_announcement_is_repeated_when_its_link_breaks():
+def test_race_18_the_announcement_is_repeated_when_its_link_breaks():
     town = pair()
     town["A"].pin(X, Y)
     town["B"].pin(Y, X)
@@ -252,7 +252,7 @@ def asked() -> Town:
     return town
 
 
-def test_story_19_a_reply_to_someone_who_moved():
+def test_race_19_a_reply_to_someone_who_moved():
     town = asked()
     town.move(X, "A", "C")
     town["B"].send(Y, X, b"reply")
@@ -260,7 +260,7 @@ def test_story_19_a_reply_to_someone_who_moved():
     assert town.take(X) == [b"reply"]
 
 
-def test_story_19_a_reply_to_someone_who_is_gone_is_reported():
+def test_race_19_a_reply_to_someone_who_is_gone_is_reported():
     town = asked()
     town["A"].destroy(X)
     town["B"].send(Y, X, b"reply")
@@ -268,7 +268,7 @@ def test_story_19_a_reply_to_someone_who_is_gone_is_reported():
     assert town.homes["B"].failed == [(Y, X, [b"reply"], "destroyed")]
 
 
-def test_story_28_the_last_to_know_still_forwards_to_the_dead():
+def test_race_28_the_last_to_know_still_forwards_to_the_dead():
     town = pair(resend_s=0.2)
     town["B"].send(Y, X, b"0")
     town.tick("B")

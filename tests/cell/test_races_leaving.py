@@ -15,7 +15,7 @@ from terrazzo.wire.pairs.base_cell import ToClient
 from tests.cell.land import Land, watched_land
 
 
-def test_story_23_out_of_sight_while_its_ghost_is_deleted():
+def test_race_23_out_of_sight_while_its_ghost_is_deleted():
     land = Land()
     screen = land.create(1, -10.0, is_seen=True)
     land.create(2, 30.0)
@@ -33,7 +33,7 @@ def test_story_23_out_of_sight_while_its_ghost_is_deleted():
 @pytest.mark.parametrize("ghost_first", [True, False])
 @pytest.mark.parametrize("jump", [True, False])
 @pytest.mark.parametrize("ticks", range(3))
-def test_story_23_leaving_while_the_witness_offloads(ghost_first, jump, ticks):
+def test_race_23_leaving_while_the_witness_offloads(ghost_first, jump, ticks):
     land = Land()
     screen = land.create(1, -1.0, is_seen=True)
     land.create(2, -30.0)
@@ -52,7 +52,7 @@ def test_story_23_leaving_while_the_witness_offloads(ghost_first, jump, ticks):
     assert screen.events[2:] == [("steps", 2, 1), ("on_stepped", 2, 1), ("leave", 2)]
 
 
-def test_story_23_the_last_words_of_the_tick_in_which_it_goes():
+def test_race_23_the_last_words_of_the_tick_in_which_it_goes():
     land, screen = watched_land(10.0)
     land.act(2, "step")
     land.put(2, 300.0)
@@ -65,7 +65,7 @@ def test_story_23_the_last_words_of_the_tick_in_which_it_goes():
     ]
 
 
-def test_story_23_a_ghost_that_is_deleted_and_made_again_has_not_left():
+def test_race_23_a_ghost_that_is_deleted_and_made_again_has_not_left():
     """The two are in one round of events: the new body goes on where the old one ended."""
     land = Land()
     screen = land.create(1, -10.0, is_seen=True)
@@ -81,7 +81,7 @@ def test_story_23_a_ghost_that_is_deleted_and_made_again_has_not_left():
     assert screen.events == [("player",), ("enter", 2), ("steps", 2, 1), ("on_stepped", 2, 1)]
 
 
-def test_story_24_a_change_and_the_client_in_one_tick():
+def test_race_24_a_change_and_the_client_in_one_tick():
     """What the client gets with its own body it does not get again as a change."""
     land = Land()
     land.create(1, -20.0)
@@ -94,7 +94,7 @@ def test_story_24_a_change_and_the_client_in_one_tick():
 
 
 @pytest.mark.parametrize("ticks", range(6))
-def test_story_24_changes_and_calls_before_the_description(ticks):
+def test_race_24_changes_and_calls_before_the_description(ticks):
     """Changes before it are not sent; the description has them, and later ones are sent once."""
     land, screen = watched_land(200.0)
     land.put(2, 10.0)
@@ -111,7 +111,7 @@ def test_story_24_changes_and_calls_before_the_description(ticks):
         assert screen.events[2] == ("steps", 2, ticks + 2 - told)
 
 
-def test_story_24_announced_in_one_cell_and_described_in_the_next():
+def test_race_24_announced_in_one_cell_and_described_in_the_next():
     land = Land()
     screen = land.create(1, -5.0, is_seen=True)
     land.create(2, -200.0)
@@ -132,7 +132,7 @@ def test_story_24_announced_in_one_cell_and_described_in_the_next():
     assert screen.count("on_stepped", 2) == 1
 
 
-def test_story_24_what_is_announced_and_goes_before_its_description_was_never_there():
+def test_race_24_what_is_announced_and_goes_before_its_description_was_never_there():
     land, screen = watched_land(200.0)
     land.blocked.add((land.base.me, land[0].me))
     land.put(2, 10.0)
