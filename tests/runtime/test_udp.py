@@ -3,9 +3,11 @@
 import asyncio
 import os
 import socket
+import sys
 
 import pytest
 
+from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.shell import Pace
 from terrazzo.runtime.udp import UdpClient, UdpServer, resolve
 from terrazzo.wire.client import Drop, Reason
@@ -207,3 +209,38 @@ def test_a_client_cancelled_while_it_closes_lets_go_of_its_socket():
         server._released = True
 
     play("asyncio", main())
+
+
+@on_both_loops
+def test_packets_that_a_busy_process_had_no_room_for_are_counted(loop):
+    async def main():
+        server = UdpServer(server_endpoint(), Owner().on_turn, buffer_bytes=8192)
+        assert server.datagrams.overruns == 0
+        stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        stranger.connect(server.address)
+        for _ in range(200):  # the loop does not run meanwhile
+            stranger.send(bytes(1000))
+        if sys.platform == "linux":
+            assert 150 < server.datagrams.overruns < 200
+        stranger.close()
+        await server.close()
+        assert server.datagrams.overruns == 0, "a socket that is closed has no counts"
+
+    play(loop, main())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not count what it drops")
+def test_overruns_of_a_door_are_in_the_list_of_refusals():
+    async def main():
+        doors = Doors(os.urandom(32), buffer_bytes=8192)
+        await doors.open("127.0.0.1", [0], [0])
+        assert 0 < doors.buffer_bytes < 1 << 20
+        stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        for _ in range(200):
+            stranger.sendto(bytes(1000), ("127.0.0.1", doors.udp_port))
+        stranger.close()
+        told = {(each["door"], each["reason"]): each["count"] for each in doors.refusals()}
+        assert told[("udp", "overrun")] > 150
+        await doors.close()
+
+    asyncio.run(main())

@@ -135,9 +135,10 @@ class ProxyEntity(BaseEntity):
         self.row.is_ready = self.is_ready
 
     def leave_table(self) -> None:
-        """The base has ended: nothing is delivered any more."""
+        """The base has ended: nothing is delivered any more. A later base of this entity keeps its own row."""
         self.row.box = None
-        del self._clients.rows[self.id]
+        if self._clients.rows.get(self.id) is self.row:
+            del self._clients.rows[self.id]
 
     # The client connects.
 

@@ -68,6 +68,8 @@ class Step(msgspec.Struct):
     """Moves that a later one of the same client has replaced at the BaseApp, or that were lost on the way."""
     datagrams_dropped: int
     """By the BaseApp's socket, which was full."""
+    crowd_dropped: int
+    """By the crowd's sockets, which were full."""
     lost: int
     """Of all messages that were sent since the first step, those that have not arrived. Over WebSocket: not counted."""
     gaps: int
@@ -233,6 +235,7 @@ class Stage:
             gap_p99_ms=percentile(gaps, 0.99),
             round_trip_p50_ms=trips[len(trips) // 2] if trips else None,
             datagrams_dropped=dropped_datagrams(self._base_port) - dropped,
+            crowd_dropped=rates.total(lambda each: each.overruns),
             lost=await self._count_lost() if is_udp else 0,
             out=sum(each.out for each in then),
         )

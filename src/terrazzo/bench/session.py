@@ -25,7 +25,8 @@ from typing import Any
 from terrazzo._speed.datagrams import Batch
 from terrazzo.bench.session_limit import GROUP, Bare, build
 from terrazzo.runtime import batches
-from terrazzo.runtime.udp import READS_MAX, make_socket
+from terrazzo.runtime.udp import BATCH_READS_MAX
+from terrazzo.runtime.udpbuffers import make_socket
 from terrazzo.wire.client import SERVER, WEBSOCKET, ClientEndpoint, ClientSwarm, ServerEndpoint, Settings, Suite
 from terrazzo.wire.client.session import Address
 
@@ -118,7 +119,7 @@ class Ours:
     def _clients_turn(self, at: int) -> None:
         swarm, made, batch = self._swarms[at]
         while True:
-            batches.receive(made, batch, READS_MAX)
+            batches.receive(made, batch, BATCH_READS_MAX)
             if not len(batch):
                 break
             swarm.on_batch(batch, self.now)
@@ -130,12 +131,12 @@ class Ours:
     def _read(self) -> None:
         """The server's turns for what has come, as a shell makes them."""
         while True:
-            batches.receive(self._socket, self._incoming, READS_MAX)
+            batches.receive(self._socket, self._incoming, BATCH_READS_MAX)
             count = len(self._incoming)
             self.endpoint.on_batch(self._incoming, self.now)
             self._incoming.clear()
             self._send()
-            if count < READS_MAX:
+            if count < BATCH_READS_MAX:
                 return
 
     def _send(self) -> None:

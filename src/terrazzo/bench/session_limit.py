@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from terrazzo.runtime.udp import make_socket
+from terrazzo.runtime.udpbuffers import make_socket
 from terrazzo.wire.client import Suite, sodium
 
 CLONE = Path(__file__).parents[3]

@@ -37,6 +37,7 @@ login_ws_port = 0            # 7310
 base_udp_port = 0            # 7320, of the first BaseApp; the others take the ports after it
 base_ws_port = 0             # 7320
 console_port = 0             # 7300, of the web page
+udp_buffer_kib = 32768       # what the system keeps for a busy app; without root no more than net.core.rmem_max
 
 [console]                    # the web pages: /play for players, and the map for operators
 host = "127.0.0.1"           # a numeric address; beyond this machine the map needs the token that `run` prints
@@ -91,6 +92,7 @@ class Listen(_Part, frozen=True, kw_only=True):
     base_udp_port: Port = 0
     base_ws_port: Port = 0
     console_port: Port = 0
+    udp_buffer_kib: Annotated[int, msgspec.Meta(ge=64, le=1 << 20)] = 32768
 
     @property
     def told_host(self) -> str:

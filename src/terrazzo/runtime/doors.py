@@ -29,8 +29,10 @@ from terrazzo.runtime.gate import GATE, Gate, GateLimits
 from terrazzo.runtime.orders import WS_PATH
 from terrazzo.runtime.ports import first_free, is_taken
 from terrazzo.runtime.udp import UdpServer
+from terrazzo.runtime.udpbuffers import SERVER_BUFFER_BYTES
 from terrazzo.runtime.websocket import WebSocketServer
 from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, Event, ServerEndpoint, Session, Settings, Transport
+from terrazzo.wire.client.limits import Drop, Drops
 from terrazzo.wire.client.session import Address
 from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.sentences import tell_refusals
@@ -101,13 +103,16 @@ def gate_limits(strangers: Strangers) -> GateLimits:
 class Doors:
     """Both doors of one app."""
 
-    def __init__(self, private_key: bytes, strangers: Strangers | None = None) -> None:
+    def __init__(
+        self, private_key: bytes, strangers: Strangers | None = None, *, buffer_bytes: int = SERVER_BUFFER_BYTES
+    ) -> None:
         self.by_udp = Mailbox()
         self.by_ws = Mailbox()
         self.udp_port = 0
         self.ws_port = 0
         self._private_key = private_key
         self._strangers = strangers or Strangers()
+        self._buffer_bytes = buffer_bytes
         self._known = KnownSources()
         self._udp: UdpServer | None = None
         self._ws: WebSocketServer | None = None
@@ -117,7 +122,7 @@ class Doors:
         """Listens at the first of these ports that is free; 0 is any. UsageError in one sentence when none is."""
         udp = self.by_udp.endpoint = self._endpoint(UDP)
         try:
-            self._udp = first_free(udp_ports, lambda port: UdpServer(udp, self.by_udp.add, host=host, port=port))
+            self._udp = first_free(udp_ports, lambda port: self._udp_server(udp, host, port))
         except OSError as problem:
             raise UsageError(_explain("UDP", host, udp_ports[-1], problem)) from None
         self.udp_port = self._udp.address[1]
@@ -127,6 +132,9 @@ class Doors:
         application.router.add_get(WS_PATH, self._ws.handle)
         gate = Gate(gate_limits(self._strangers), self._known)
         self._runner, self.ws_port = await serve_http(application, host, ws_ports, gate)
+
+    def _udp_server(self, endpoint: ServerEndpoint, host: str, port: int) -> UdpServer:
+        return UdpServer(endpoint, self.by_udp.add, host=host, port=port, buffer_bytes=self._buffer_bytes)
 
     def _endpoint(self, transport: Transport) -> ServerEndpoint:
         return ServerEndpoint(
@@ -156,11 +164,16 @@ class Doors:
         """The machine a session comes from."""
         return str(address[0]) if isinstance(address, tuple) else ""
 
+    @property
+    def buffer_bytes(self) -> int:
+        """What the system keeps at the UDP door while the process is busy; it may be less than was asked for."""
+        return 0 if self._udp is None else self._udp.datagrams.buffer_bytes
+
     def refusals(self) -> list[dict[str, Any]]:
         """What was refused at both, by reason."""
         told: list[dict[str, Any]] = []
         if self._udp is not None:
-            told += tell_refusals("udp", self._udp.endpoint.drops)
+            told += tell_refusals("udp", self._udp.endpoint.drops + Drops({Drop.OVERRUN: self._udp.datagrams.overruns}))
         if self._ws is not None and self._runner is not None:
             told += tell_refusals("websocket", self._ws.endpoint.drops)
             told += tell_refusals("connections", self._runner.gate.refused + self._ws.refused)

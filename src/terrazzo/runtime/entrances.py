@@ -26,8 +26,13 @@ class EntranceMember(AppMember):
     """An app with doors."""
 
     async def _open_doors(self, udp_ports: list[int], ws_ports: list[int]) -> Doors:
-        self.doors = Doors(DataFolder(self.order.data).read_key(), self.config.strangers)
+        asked = self.config.listen.udp_buffer_kib << 10
+        self.doors = Doors(DataFolder(self.order.data).read_key(), self.config.strangers, buffer_bytes=asked)
         await self.doors.open(self.config.listen.host, udp_ports, ws_ports)
+        reached = self.doors.buffer_bytes
+        if reached < asked:
+            note = "packets of clients are lost sooner when the app is busy: raise the system's net.core.rmem_max"
+            self.log("small UDP buffer", kib=reached >> 10, asked_kib=asked >> 10, note=note)
         return self.doors
 
 

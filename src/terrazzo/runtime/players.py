@@ -22,7 +22,8 @@ from aiohttp import ClientError, ClientSession, ClientWSTimeout
 from terrazzo.client.link import Address, ClientLink
 from terrazzo.runtime.batches import DATAGRAM_BYTES
 from terrazzo.runtime.orders import WS_PATH
-from terrazzo.runtime.udp import READS_MAX, DatagramSocket, make_socket
+from terrazzo.runtime.udp import READS_MAX, DatagramSocket
+from terrazzo.runtime.udpbuffers import make_socket
 from terrazzo.runtime.websocket import CLOSE_S, MESSAGE_BYTES_MAX, Pipe
 
 OnTick = Callable[[float], None]

@@ -1,9 +1,10 @@
 """The client channel over UDP: a server's socket with all its sessions, a client's with one, and that of many clients.
 
 The sockets are read and written directly, without asyncio's datagram transports: a turn reads all that is there (up to
-READS_MAX, so that the rest of the loop gets its turn too), lets the endpoint answer, and writes it all. A socket that
-takes no more keeps the rest in order and nothing is polled meanwhile; what cannot be sent at all counts as lost,
-and the channel deals with loss. Sockets with many sessions are read and written in batches (`batches.py`).
+READS_MAX or BATCH_READS_MAX, so that the rest of the loop gets its turn too), lets the endpoint answer, and writes it
+all. A socket that takes no more keeps the rest in order and nothing is polled meanwhile; what cannot be sent at all
+counts as lost, and the channel deals with loss. Sockets with many sessions are read and written in batches
+(`batches.py`). How much the system keeps for a busy process, and what did not fit: `udpbuffers.py`.
 
 Nothing that comes in here can raise: what is not a packet is dropped and counted by the endpoint, what the system
 complains about (a peer's port that is closed) is counted here.
@@ -20,6 +21,7 @@ from terrazzo._speed.datagrams import Batch
 from terrazzo.runtime import batches
 from terrazzo.runtime.batches import DATAGRAM_BYTES
 from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Out, Pace, ServerShell, Shell
+from terrazzo.runtime.udpbuffers import SERVER_BUFFER_BYTES, make_socket, overruns, reached_bytes
 from terrazzo.wire.client import ClientEndpoint, ClientSwarm, ServerEndpoint
 from terrazzo.wire.client.session import Address
 
@@ -27,8 +29,8 @@ READS_MAX = 64
 """Datagrams read in one turn. A quarter of what a sender may have in flight: they are acknowledged while it still
 has some window left, and both ends work at the same time. With no limit they take turns, at half the speed."""
 
-BUFFER_BYTES = 4 << 20
-"""What the system is asked to hold for us while we are busy; it may give less."""
+BATCH_READS_MAX = 256
+"""As READS_MAX, for a socket of many sessions: each of them sends a packet or two in a turn."""
 
 
 class DatagramSocket(Generic[Out]):
@@ -92,26 +94,25 @@ class DatagramSocket(Generic[Out]):
             self._on_turn()
 
 
-def make_socket(family: int) -> socket.socket:
-    """A datagram socket with room for a burst."""
-    made = socket.socket(family, socket.SOCK_DGRAM)
-    made.setblocking(False)
-    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-        made.setsockopt(socket.SOL_SOCKET, option, BUFFER_BYTES)
-    return made
-
-
 class BatchSocket:
     """A socket on the running loop for the datagrams of many sessions, read and written in batches.
 
     `on_batch` takes what has come; `on_turn` follows, and follows when all that the system did not take has left.
     """
 
-    def __init__(self, host: str, port: int, *, on_batch: Callable[[Batch], None], on_turn: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        on_batch: Callable[[Batch], None],
+        on_turn: Callable[[], None],
+        buffer_bytes: int = SERVER_BUFFER_BYTES,
+    ) -> None:
         """`host` is a numeric address, port 0 takes any that is free."""
         flags = socket.AI_PASSIVE | socket.AI_NUMERICHOST
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=flags)[0]
-        self.socket = make_socket(family)
+        self.socket = make_socket(family, buffer_bytes)
         try:
             self.socket.bind(place)
         except OSError:
@@ -131,6 +132,16 @@ class BatchSocket:
         """Whether the system has taken everything."""
         return not self._is_waiting
 
+    @property
+    def overruns(self) -> int:
+        """Datagrams that the system dropped because the buffer was full."""
+        return overruns(self.socket)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """The size of this buffer."""
+        return reached_bytes(self.socket)
+
     def send(self) -> None:
         """Sends `unsent`, now or when the system takes it."""
         if self._is_waiting or not len(self.unsent):
@@ -148,7 +159,7 @@ class BatchSocket:
         self.socket.close()
 
     def _on_readable(self) -> None:
-        self.errors += batches.receive(self.socket, self._incoming, READS_MAX)
+        self.errors += batches.receive(self.socket, self._incoming, BATCH_READS_MAX)
         self._on_batch(self._incoming)
         self._incoming.clear()
         self._on_turn()
@@ -165,10 +176,19 @@ class UdpServer(ServerShell):
     """A server's socket; listens at once. `host` is a numeric address, port 0 takes any that is free."""
 
     def __init__(
-        self, endpoint: ServerEndpoint, on_turn: OnTurn, *, host: str = "127.0.0.1", port: int = 0, pace: Pace = AT_ONCE
+        self,
+        endpoint: ServerEndpoint,
+        on_turn: OnTurn,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        pace: Pace = AT_ONCE,
+        buffer_bytes: int = SERVER_BUFFER_BYTES,
     ) -> None:
         super().__init__(endpoint, on_turn, pace=pace)
-        self.datagrams = BatchSocket(host, port, on_batch=self._take, on_turn=self._heard)
+        self.datagrams = BatchSocket(
+            host, port, on_batch=self._take, on_turn=self._heard, buffer_bytes=buffer_bytes
+        )  # fmt: skip
         self.address: Any = self.datagrams.socket.getsockname()
 
     def _take(self, batch: Batch) -> None:

@@ -82,6 +82,8 @@ class Sample(msgspec.Struct):
     """Of the same walkers: milliseconds between two updates, and how often."""
     tally: Tally = Tally()
     """Of all sessions; over WebSocket it stays empty."""
+    overruns: int = 0
+    """Packets that the system dropped because the buffer of a socket was full; over WebSocket there are none."""
     round_trips_ms: list[float] = []
     """One for each walker that has measured one."""
 
@@ -181,6 +183,7 @@ class UdpWalkers:
             updates=self._sights.updates,
             gaps_ms=self._sights.take_gaps(),
             tally=tally,
+            overruns=sum(shell.datagrams.overruns for shell in self._shells),
             round_trips_ms=[round(1000 * trip, 2) for herd in self._herds for trip in herd.round_trips_s()],
         )
 

@@ -1742,7 +1742,10 @@ cdef class Table:
             self.slots[session.slot] = None
             self.free_slots.append(session.slot)
             session.slot = -1
-        return self.sessions.pop(session.id, None) is not None
+        if self.sessions.get(session.id) is not session:
+            return False
+        del self.sessions[session.id]
+        return True
 
     def touch(self, Session session not None):
         self.c_touch(session)

@@ -138,6 +138,7 @@ class Drop(Sentence):
     FULL = "full", "The server has as many sessions as it may have."
     CROWDED = "crowded", "A session without a login gave way to a newer one."
     LANE_RATE = "lane_rate", "A client sends more moves a second than it may."
+    OVERRUN = "overrun", "The system dropped a packet: its buffer was full, because the process did not read in time."
     ANSWERS_FULL = "answers_full", "There are more handshake answers than are kept between two polls."
 
 

@@ -48,9 +48,12 @@ class Table:
         self.touch(session)
 
     def remove(self, session: Session) -> bool:
-        """The session is over; False when the table did not have it."""
+        """The session is over; False when the table did not have it, or has a later one with this number."""
+        if self.sessions.get(session.id) is not session:
+            return False
         self._timers.forget(session.id)
-        return self.sessions.pop(session.id, None) is not None
+        del self.sessions[session.id]
+        return True
 
     def touch(self, session: Session) -> None:
         """Something has happened to a session, which need not be in the table: it is polled in this turn."""
