@@ -227,4 +227,4 @@ def test_a_call_that_cannot_be_sent_is_not_waited_for(office, monkeypatch):
     monkeypatch.setattr(Method, "encode_args", lambda method, *args: bytes(950_000))
     office.act(1, "ask", office.ref(2, Component.BASE), "count", 1)
     assert len(office.errors) == 1
-    assert not entity._services.awaiting._replies
+    assert not entity._services.awaiting._waits

@@ -142,7 +142,7 @@ def test_malformed_or_unrequested_answer_is_dropped(land):
     land.block(1, 0)
     land.act(1, "ask", 3, "tell_luck", 5)
     land.step(2)
-    [question] = land[0].core.awaiting._replies[land.real(1).body.part]
+    [question] = land[0].core.awaiting._waits[land.real(1).body.part]
     for source, values in ((2, b"\0\0\0\0"), (3, b"odd")):
         part = PartId(EntityId(source), Part.CELL)
         land[0].core.awaiting.on_answer(land.real(1).body.part, part, Answer(question, values))
@@ -187,7 +187,7 @@ def test_a_call_that_cannot_be_sent_is_not_waited_for(land, monkeypatch):
     monkeypatch.setattr(land[0].core, "switchboard", SimpleNamespace(send=full))
     land.act(1, "ask", 3, "tell_luck", 5)
     assert "too much waits" in str(land.host.words("game error")[-1]["error"])
-    assert not land[0].core.awaiting._replies
+    assert not land[0].core.awaiting._waits
 
 
 def test_number_of_open_questions_is_limited(land, monkeypatch):

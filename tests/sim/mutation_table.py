@@ -62,7 +62,8 @@ ROWS: dict[str, Row] = {
          "empty-at-once", "forget-timers", "forget-controllers", "forget-triggers", "forget-teleport"), Row(P1)),
     **dict.fromkeys(
         ("repeat-once", "repeat-once-moved", "restart-period", "drift-periods", "make-up-periods", "keep-former-timer",
-         "bring-back-cancelled", "lose-chosen-timers", "arrive-again", "arrive-for-former"), Row(("P1",))),
+         "bring-back-cancelled", "lose-chosen-timers", "arrive-again", "arrive-for-former", "keep-base-timers",
+         "ring-base-once"), Row(("P1",))),
     **dict.fromkeys(("call-twice", "leave-channel-behind"), Row(P2)),
     **dict.fromkeys(("apply-early", "apply-twice", "miss-steps", "hide-ends", "trim-too-many"), Row(P3)),
     **dict.fromkeys(

@@ -105,7 +105,7 @@ def test_received_answer_is_not_kept(asker):
     gc.collect()
     assert [value for value in values if value() is not None] == []
     assert len(asker.awaiting._timeouts) < 100
-    assert not asker.awaiting._replies
+    assert not asker.awaiting._waits
 
 
 def test_open_questions_are_kept_when_others_are_answered(asker):
@@ -121,7 +121,7 @@ def test_open_questions_are_kept_when_others_are_answered(asker):
 def test_a_call_that_could_not_be_made_is_not_waited_for(asker):
     for _ in range(awaiting.REPLIES_MAX + 1):
         asker.awaiting.withdraw(asker.ask())
-    assert not asker.awaiting._replies
+    assert not asker.awaiting._waits
     asker.awaiting.withdraw(None)
     asker.host.now += 61.0
     asker.awaiting.run()

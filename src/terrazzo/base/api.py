@@ -11,9 +11,10 @@
             self.cell.greet("hello")                             # a method declared on the cell part
             self.client.on_welcome(3)                            # a method declared on the client part
 
-No call here blocks: each takes effect later, and a callback reports the outcome. Only an `async def` may wait, for the
-result of a method of another part: `await self.cell.weigh(timeout=2.0)` (`sync/awaiting.py`). An exception in a
-callback or a declared method is logged with the entity and the method, and changes nothing else. Wrong use raises a
+No call here blocks: each takes effect later, and a callback reports the outcome. Only an `async def` may wait: for the
+result of a method of another part (`await self.cell.weigh(timeout=2.0)`), or for a while (`await self.sleep(2.0)`); see
+`sync/awaiting.py`. The part of a component (`self.health`) can do all of this as well, for its entity. An exception in
+a callback or a declared method is logged with the entity and the method, and changes nothing else. Wrong use raises a
 UsageError that lists what is possible. The names below are reserved: a base property of the same name is refused when
 the game is loaded.
 """
@@ -30,11 +31,14 @@ from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError, shown
 from terrazzo.game import LoadedGame
+from terrazzo.schema.arguments import number as number_in
 from terrazzo.schema.arguments import text
 from terrazzo.schema.classes import parts
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component, Ref
+from terrazzo.sync.awaiting import Sleep
 from terrazzo.sync.calls import Calls, called_part
+from terrazzo.sync.timers import given
 
 
 class Base(parts.Base, engine=True):
@@ -51,6 +55,11 @@ class Base(parts.Base, engine=True):
     def me(self) -> Ref:
         """A handle of this base part, which can be passed to other entities or kept in a property."""
         return Ref(self._engine.id, Component.BASE, self._engine.schema.type_id)
+
+    def _lend(self, component: Any) -> None:
+        """A component has what its part has."""
+        if "_engine" in self.__dict__:  # a part that no engine made has none
+            component._engine = self._engine
 
     @property
     def has_cell(self) -> bool:
@@ -98,6 +107,20 @@ class Base(parts.Base, engine=True):
         """Takes the body down; `on_cell_lost` follows when it is gone."""
         self._engine.cell.take_down()
 
+    def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
+        """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
+        again. Its number."""
+        return self._engine.set_timer(seconds, repeat, number)
+
+    def cancel(self, number: int) -> None:
+        """Ends the timer of this number. What is over already needs no cancelling."""
+        self._engine.timers.cancel(given(number, "cancel: number"))
+
+    def sleep(self, seconds: float) -> Sleep:
+        """In an `async def`: `await self.sleep(2.0)` goes on after so many seconds. When this base is destroyed
+        meanwhile, EntityGone is raised there, and the method ends."""
+        return self._engine.sleep(number_in(seconds, "sleep: seconds", least=0))
+
     def save(self) -> None:
         """Saves the entity in the database: now, and when it is destroyed. A failed save is retried until it
         succeeds."""
@@ -108,6 +131,12 @@ class Base(parts.Base, engine=True):
         self._engine.destroy()
 
     # Callbacks: for the game to define.
+
+    def on_created(self) -> None:
+        """The base exists. Runs once, after `__init__`, and before `on_loaded` where it was loaded."""
+
+    def on_timer(self, number: int) -> None:
+        """A timer is due (`timer`)."""
 
     def on_loaded(self) -> None:
         """The values are those that were saved."""

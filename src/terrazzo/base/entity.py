@@ -1,6 +1,9 @@
 """A base: holds one entity's base part and its values, receives its mail, and ends it.
 
-    ALIVE ──destroy──▶ LEAVING: the cell part is taken down, a stored entity is saved ──▶ GONE
+    ALIVE ──destroy──▶ LEAVING ──▶ GONE
+
+    LEAVING, in this order: timers end at once; the cell part is taken down; methods that wait for something end, with
+    EntityGone; a stored entity is saved, with what these methods have changed; the client's session ends
 
 The base owns the object of the game's class; everything that this object can do (`api.py`) leads here. `cell_part.py`
 handles the cell part, `saving.py` the database, and `proxy.py` adds a client. The game's code runs through `run` and
@@ -21,13 +24,14 @@ from typing import Any
 from terrazzo._speed.values import Change
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.clock import BaseTimers
 from terrazzo.base.entity_data import EntityData, Location, set_property
 from terrazzo.base.saving import Saver
 from terrazzo.base.services import EntityServices
 from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
 from terrazzo.schema.classes.parts import Part as GamePart
 from terrazzo.schema.model import EntitySchema, Method, Side
-from terrazzo.sync.awaiting import Done, Reply, answering, refusal
+from terrazzo.sync.awaiting import Done, Reply, Sleep, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
@@ -66,6 +70,7 @@ class BaseEntity:
         self.is_worth_saving = data.dbid != 0
         self._is_going = False
         self.cell = CellPart(self, services)
+        self.timers = BaseTimers(self, services.alarms, lambda: services.host.now, partial(self.run, "on_timer"))
         self.saver = Saver(self, services)
         services.switchboard.create(self.part_id)
         self.part = part_class.__new__(part_class)
@@ -74,8 +79,10 @@ class BaseEntity:
         data.base.listener = self.on_change
 
     def begin(self) -> None:
-        """Runs the `__init__` of the game's class, when the base is registered."""
+        """Runs the `__init__` of the game's class and its `on_created`, when the base is registered."""
         run_game_code(self._services.host, f"{self}.__init__", self.part.__init__)  # type: ignore[misc]
+        if self.life is Life.ALIVE:
+            self.run("on_created")
 
     def __str__(self) -> str:
         return f"{self.schema.name} {self.id}"
@@ -111,6 +118,16 @@ class BaseEntity:
         return run_game_code(self._services.host, f"{self}.{name}", whole) is True
 
     # What the part can do.
+
+    def set_timer(self, seconds: float, repeat: float, number: int | None) -> int:
+        """Sets a timer, or sets one again; gives its number."""
+        if self.life is not Life.ALIVE:
+            raise UsageError(f"{self} is being destroyed: it gets no timer any more")
+        return self.timers.set(self._services.host.now, seconds, repeat, number)
+
+    def sleep(self, seconds: float) -> Sleep:
+        """Something that an `async def` of the part can await."""
+        return self._services.awaiting.sleep(self.part_id, seconds)
 
     def create_cell(self, place: Location | None, properties: dict[str, Any]) -> None:
         """Asks for a cell part, at the last location if none is given."""
@@ -172,6 +189,7 @@ class BaseEntity:
         """Takes the cell part down, saves a stored entity, and ends."""
         if self.life is Life.ALIVE:
             self.life = Life.LEAVING
+            self.timers.clear()
             self.cell.take_down()
             self._leave()
 
@@ -181,14 +199,19 @@ class BaseEntity:
         return self.cell.state in (CellPartState.NONE, CellPartState.LOST)
 
     def _leave(self) -> None:
-        """Begins the last save, or ends, when the cell part is gone."""
-        if self.life is not Life.LEAVING or self._is_going or not self.has_no_cell:
-            return
-        self._is_going = True
+        """Begins the end when the cell part is gone; in the next tick, since the game's method that called destroy may
+        still run."""
+        if self.life is Life.LEAVING and not self._is_going and self.has_no_cell:
+            self._is_going = True
+            self._services.alarms.after(0.0, self._finish)
+
+    def _finish(self) -> None:
+        """Ends the methods that wait, so that what they change is saved, and saves a stored entity."""
+        self._services.awaiting.end(self.part_id, EntityGone, "the entity is being destroyed")
         if self.is_worth_saving or not self.saver.is_idle:
             self.saver.save(self._go)
         else:
-            self._services.alarms.after(0.0, self._go)  # the game's method that called destroy may still run
+            self._go()
 
     def _go(self) -> None:
         self._services.awaiting.end(self.part_id, EntityGone, "the entity is being destroyed")

@@ -1,7 +1,7 @@
 """The invariants of a BaseApp, as they hold between two events.
 
-each base       has not ended, and has its mailbox here; one that ends neither asks for a cell part nor has one that
-                stays
+each base       has not ended, and has its mailbox here; one that ends has no timers, and neither asks for a cell part
+                nor has one that stays
 each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
                 has a row in the client table, which has its mailbox and its state
 each row        of the client table is that of a proxy that is registered here
@@ -58,6 +58,8 @@ def _base(app: BaseApp, id: int, base: BaseEntity) -> Iterator[str]:
         yield "has ended, and is registered"
     if not app.switchboard.is_here(base.part_id) or app.switchboard.is_ending(base.part_id):
         yield "has no mailbox here"
+    if base.life is not Life.ALIVE and len(base.timers):
+        yield "ends, and has timers"
     if base.life is Life.LEAVING and base.cell.state in STAYING:
         yield f"ends, and its cell part is {base.cell.state.value}"
 

@@ -1,7 +1,7 @@
 """Broken forms of timers and controllers, each with a name (`mutations.py` has the table).
 
-Each is a patch of one CellApp when it starts. The judges are `sim/scenarios/seamless/timers.py` and
-`sim/scenarios/seamless/controller_arrivals.py`.
+Each is a patch of one app when it starts. The judges are `sim/scenarios/seamless/timers.py` and
+`sim/scenarios/seamless/controller_arrivals.py`; for bases, `sim/scenarios/seamless/base_timers.py`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.clock import BaseTimers
+from terrazzo.base.entity import BaseEntity
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.core.real import Real
 from terrazzo.cell.core.timers import Timers
@@ -157,4 +160,42 @@ TIMER_HARMS: dict[str, Harm] = {
     "arrive-for-former": _arrives_for_former,
 }
 
-TIMER_MUTATIONS: dict[str, Callable[[App], None]] = {name: harmed(harm) for name, harm in TIMER_HARMS.items()}
+
+class _OutlivesItsBase(BaseTimers):
+    """The timers of a base that is being destroyed go on."""
+
+    __slots__ = ()
+
+    def clear(self) -> None:
+        pass
+
+
+class _RingsOnce(BaseTimers):
+    """After the first timer of a base that is due, no other one is looked for."""
+
+    __slots__ = ()
+
+    def find_next_due(self) -> None:
+        self.next_due = 0.0
+
+
+def _uses_base_timers(timers: type[BaseTimers]) -> Callable[[App], None]:
+    """The timers of all bases of an app are of this class."""
+
+    def patch(app: App) -> None:
+        if isinstance(app, BaseApp):
+            instead(app.factory, "_register", register)
+
+    def register(before: Callable[..., BaseEntity], *args: Any) -> BaseEntity:
+        entity = before(*args)
+        entity.timers.__class__ = timers
+        return entity
+
+    return patch
+
+
+TIMER_MUTATIONS: dict[str, Callable[[App], None]] = {
+    **{name: harmed(harm) for name, harm in TIMER_HARMS.items()},
+    "keep-base-timers": _uses_base_timers(_OutlivesItsBase),
+    "ring-base-once": _uses_base_timers(_RingsOnce),
+}

@@ -1,4 +1,5 @@
-"""Awaited calls: game methods that wait for the result of another entity's method. One `Awaiting` for each app.
+"""Awaited calls: game methods that wait for the result of another entity's method, for a while (`sleep`), or for
+something that the engine does for them (`promise`). One `Awaiting` for each app.
 
     async def weigh(self, other: Ref) -> None:
         try:
@@ -16,6 +17,8 @@ There is no event loop: a **task** is one run of an `async def` of the game, and
 the tick where game code runs. A task goes on
 
     with its answer        when the answer is taken from the mail: in order with the calls of the same entity
+    after its sleep        in the first tick in which the time is over
+    with what was promised in the next tick after the engine has settled it, with a value or an error
     CallTimeout            in the tick in which its time is over; a later answer is counted and dropped
     CallUndelivered        in the next tick, when the callee is gone
     CallRaised             when the answer is an exception of the callee's method; it has the text of the exception
@@ -78,24 +81,27 @@ class Called(Protocol):
     """The entity of the client on behalf of which code runs; otherwise 0."""
 
 
-class Reply:
-    """The answer to one call: to be awaited once, in the method that made the call."""
+class Wait:
+    """What an `async def` of a part waits for: to be awaited once, in the method that got it."""
 
-    __slots__ = ("due", "is_settled", "is_taken", "method", "number", "part", "problem", "task", "to", "value")
+    __slots__ = ("due", "is_settled", "is_taken", "number", "part", "problem", "task", "value", "what")
 
-    def __init__(self, part: PartId, number: int, to: PartId, method: Method, due: float) -> None:
+    def __init__(self, part: PartId, number: int, what: str, due: float) -> None:
         self.part = part
         self.number = number
-        self.to = to
-        self.method = method
+        self.what = what
         self.due = due
         self.task: Task | None = None
         self.is_settled = False
         self.is_taken = False
         self.value: Any = None
-        self.problem: CallFailed | None = None
+        self.problem: Exception | None = None
 
-    def __await__(self) -> Generator[Reply, None, Any]:
+    def time_out(self) -> None:
+        """Its time is over."""
+        self.problem = CallTimeout(f"{self}: no answer in time")
+
+    def __await__(self) -> Generator[Wait, None, Any]:
         if self.is_taken:
             raise UsageError(f"{self}: an answer can be awaited once; keep in a variable what it brings")
         self.is_taken = True
@@ -108,7 +114,27 @@ class Reply:
         return value
 
     def __str__(self) -> str:
-        return f"{self.method.name} of {self.to}"
+        return self.what
+
+
+class Sleep(Wait):
+    """A time to wait."""
+
+    __slots__ = ()
+
+    def time_out(self) -> None:
+        """The time is over, as it should be."""
+
+
+class Reply(Wait):
+    """The answer to one call."""
+
+    __slots__ = ("method", "to")
+
+    def __init__(self, part: PartId, number: int, to: PartId, method: Method, due: float) -> None:
+        super().__init__(part, number, f"{method.name} of {to}", due)
+        self.to = to
+        self.method = method
 
 
 class Task:
@@ -155,12 +181,15 @@ class Awaiting:
         self._called = called
         """Returns the part that is about to run, in apps where clients call parts."""
         self._tasks: dict[PartId, dict[Task, None]] = {}
-        self._replies: dict[PartId, dict[int, Reply]] = {}
-        self._timeouts: Schedule[Reply] = Schedule(lambda reply: reply.is_settled)
-        self._failed: list[Reply] = []
+        self._waits: dict[PartId, dict[int, Wait]] = {}
+        """By number: that of a question; what is no question has one below zero."""
+        self._timeouts: Schedule[Wait] = Schedule(lambda wait: wait.is_settled)
+        self._settled: list[Wait] = []
+        """What was settled without its task going on at once."""
         self._closing: PartId | None = None
         """The part with the methods that are being closed."""
         self._asked = 0
+        self._others = 0
 
     def __len__(self) -> int:
         """The number of waiting tasks."""
@@ -171,17 +200,59 @@ class Awaiting:
     def ask(self, part: PartId, version: int, to: PartId, method: Method, timeout_s: float) -> Reply | None:
         """Called before a call is sent. Returns what can be awaited, with the number of the question; None when no
         answer is wanted."""
-        if self.current is None or self.current.part != part or not method.returns:
+        if not self.can_wait(part) or not method.returns:
             return None
-        replies = self._replies.setdefault(part, {})
-        if len(replies) >= REPLIES_MAX:
-            raise UsageError(f"{part} waits for {REPLIES_MAX} answers already: await some before it asks for more")
-        number = self._draw(version, replies)
-        reply = replies[number] = Reply(part, number, to, method, self._host.now + timeout_s)
-        self._timeouts.add(reply.due, reply)
+        number = self._draw(version, self._room(part))
+        reply = Reply(part, number, to, method, self._host.now + timeout_s)
+        self._begin_wait(reply)
         return reply
 
-    def _draw(self, version: int, replies: dict[int, Reply]) -> int:
+    def can_wait(self, part: PartId) -> bool:
+        """Whether an `async def` of this part runs now."""
+        return self.current is not None and self.current.part == part
+
+    def sleep(self, part: PartId, seconds: float) -> Sleep:
+        """Something to await that takes so many seconds."""
+        if not self.can_wait(part):
+            raise UsageError("sleep: only an async def can wait: write await self.sleep(…) there; elsewhere use timer")
+        sleep = Sleep(part, self._draw_other(part), "sleep", self._host.now + seconds)
+        self._begin_wait(sleep)
+        return sleep
+
+    def promise(self, part: PartId, what: str, timeout_s: float) -> Wait | None:
+        """Something to await that the engine settles with `keep`; None when no `async def` runs that
+        could await it."""
+        if not self.can_wait(part):
+            return None
+        wait = Wait(part, self._draw_other(part), what, self._host.now + timeout_s)
+        self._begin_wait(wait)
+        return wait
+
+    def keep(self, wait: Wait | None, value: Any, problem: Exception | None = None) -> None:
+        """A promise is kept, or `problem` is raised where it is awaited, in the next tick; one that is over already, or
+        was never made, is passed over."""
+        if wait is not None and not wait.is_settled:
+            wait.value, wait.problem = value, problem
+            self._settle(wait)
+            self._settled.append(wait)
+
+    def _room(self, part: PartId) -> dict[int, Wait]:
+        waits = self._waits.get(part, {})
+        if len(waits) >= REPLIES_MAX:
+            raise UsageError(f"{part} waits for {REPLIES_MAX} answers already: await some before it asks for more")
+        return waits
+
+    def _begin_wait(self, wait: Wait) -> None:
+        self._waits.setdefault(wait.part, {})[wait.number] = wait
+        self._timeouts.add(wait.due, wait)
+
+    def _draw_other(self, part: PartId) -> int:
+        """A new number for what is no question."""
+        self._room(part)
+        self._others += 1
+        return -self._others
+
+    def _draw(self, version: int, replies: dict[int, Wait]) -> int:
         """A new number for a question of a part; `replies` are its open ones."""
         home = (version & (1 << _VERSION_BITS) - 1) << SERIAL_BITS
         while True:
@@ -197,8 +268,8 @@ class Awaiting:
 
     def on_answer(self, part: PartId, source: PartId, answer: Answer) -> bool:
         """An answer has come: the waiting task goes on at once; False when no task waits for it."""
-        reply = self._replies.get(part, {}).get(answer.question)
-        if reply is None or reply.to != source:
+        reply = self._waits.get(part, {}).get(answer.question)
+        if not isinstance(reply, Reply) or reply.to != source:
             return False
         try:
             if answer.error is not None:
@@ -214,33 +285,33 @@ class Awaiting:
 
     def fail(self, part: PartId, question: int, problem: CallFailed) -> bool:
         """There will be no answer: the waiting task goes on in the next tick. False when there is no such question."""
-        reply = self._replies.get(part, {}).get(question)
-        if reply is None:
+        reply = self._waits.get(part, {}).get(question)
+        if not isinstance(reply, Reply):
             return False
         reply.problem = problem
         self._settle(reply)
-        self._failed.append(reply)
+        self._settled.append(reply)
         return True
 
     def run(self) -> None:
-        """Once a tick: goes on with tasks of failed questions, and of those with their time over."""
-        failed, self._failed = self._failed, []
-        for reply in self._timeouts.take(self._host.now):
-            reply.problem = CallTimeout(f"{reply}: no answer in time")
-            self._settle(reply)
-            failed.append(reply)
-        for reply in failed:
-            self._go_on(reply)
+        """Once a tick: goes on with tasks of failed questions, of kept promises, and of those with their time over."""
+        settled, self._settled = self._settled, []
+        for wait in self._timeouts.take(self._host.now):
+            wait.time_out()
+            self._settle(wait)
+            settled.append(wait)
+        for wait in settled:
+            self._go_on(wait)
 
-    def _settle(self, reply: Reply) -> None:
-        reply.is_settled = True
-        replies = self._replies[reply.part]
-        del replies[reply.number]
-        if not replies:
-            del self._replies[reply.part]
+    def _settle(self, wait: Wait) -> None:
+        wait.is_settled = True
+        waits = self._waits[wait.part]
+        del waits[wait.number]
+        if not waits:
+            del self._waits[wait.part]
 
-    def _go_on(self, reply: Reply) -> None:
-        task, reply.task = reply.task, None
+    def _go_on(self, wait: Wait) -> None:
+        task, wait.task = wait.task, None
         if task is not None and task in self._tasks.get(task.part, {}):
             self._run(task.part, task.what, self._resume, task)
 
@@ -296,10 +367,12 @@ class Awaiting:
             finally:
                 self._end(task, None, problem)
             raise UsageError(f"{task.what} waits again after {type(problem).__name__}: it was ended")
-        if isinstance(awaited, Reply) and awaited.part == task.part and awaited.task is None:
+        if isinstance(awaited, Wait) and awaited.part == task.part and awaited.task is None:
             awaited.task = task
         else:
-            wrong = UsageError("await takes the call of another entity that returns something, and takes each once")
+            wrong = UsageError(
+                "await takes the call of another entity that returns something, or self.sleep(…), each of them once"
+            )
             self._resume(task, wrong)
 
     def _end(self, task: Task, result: Any, problem: Exception | None) -> None:
@@ -326,8 +399,8 @@ class Awaiting:
         for task in self._tasks.pop(part, {}):
             self._run(part, task.what, task.coroutine.close)
         self._closing = before
-        for reply in list(self._replies.get(part, {}).values()):
-            self._settle(reply)
+        for wait in list(self._waits.get(part, {}).values()):
+            self._settle(wait)
 
 
 def _told(problem: BaseException) -> Exception:

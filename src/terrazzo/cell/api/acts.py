@@ -11,13 +11,12 @@ from terrazzo.cell.motion.controllers import Turning, Walk, category_named
 from terrazzo.errors import UsageError, shown
 from terrazzo.game import NAME_MAX
 from terrazzo.schema.arguments import number as plain
-from terrazzo.schema.arguments import text, whole
+from terrazzo.schema.arguments import text
 from terrazzo.schema.refs import Ref
+from terrazzo.sync.awaiting import Sleep
+from terrazzo.sync.timers import given
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.world.place import PLACE_MAX
-
-NUMBER_MAX = (1 << 62) - 1
-"""Of what the game has chosen or was given."""
 
 
 class Acts(Own):
@@ -32,6 +31,13 @@ class Acts(Own):
         again. Its number."""
         real = self._own("set a timer")
         return real.timers.set(self._body.core.host.now, seconds, repeat, number)
+
+    def sleep(self, seconds: float) -> Sleep:
+        """In an `async def`: `await self.sleep(2.0)` goes on after so many seconds. When this entity moves to another
+        cell meanwhile, EntityMoved is raised there, and the method ends: what must go on wherever it is needs a
+        timer."""
+        seconds = plain(seconds, "sleep: seconds", least=0)
+        return self._body.core.awaiting.sleep(self._own("sleep").body.part, seconds)
 
     def move_to(
         self, target: Any, speed: float, *, distance: float = 0.0, face: bool = True, number: int | None = None
@@ -68,7 +74,7 @@ class Acts(Own):
         if isinstance(what, str):
             real.controllers.cancel(category_named(what))
         else:
-            what = whole(what, "cancel: what, if it is no category,", least=0, most=NUMBER_MAX)
+            what = given(what, "cancel: what, if it is no category,")
             real.timers.cancel(what)
             real.controllers.cancel(what)
             self._body.core.services.triggers.cancel(real, what)

@@ -339,6 +339,14 @@ class Home(Base):
         """Whether it has a client now."""
         return False
 
+    def on_created(self) -> None:
+        """Begins to set timers."""
+        self.judge.base_timers.wind(self)
+
+    def on_timer(self, number: int) -> None:
+        """A timer is due."""
+        self.judge.check(self.judge.base_timers.ring(self, number))
+
     @remote
     def heard_of(self, source: Int32, number: UInt32) -> None:
         """Called by the cell part of another entity; its base part is called back."""

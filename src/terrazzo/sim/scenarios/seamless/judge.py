@@ -17,6 +17,7 @@ from random import Random
 from terrazzo import Ref
 from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken, check
+from terrazzo.sim.scenarios.seamless.base_timers import BaseTimerJudge
 from terrazzo.sim.scenarios.seamless.byte_budget import Budgets
 from terrazzo.sim.scenarios.seamless.call_rates import Rates
 from terrazzo.sim.scenarios.seamless.calls import Ledger
@@ -93,6 +94,7 @@ class Judge:
         self.saves: Saves
         """Set when the cluster is made, which is after its judge."""
         self.timers = TimerJudge(world, self._cell_life)
+        self.base_timers = BaseTimerJudge(world)
         self.controller_arrivals = ControllerArrivals(world, self.story)
         self.budgets = Budgets(lambda: world.clock.now, shape.client_bits_s)
         self.speed_limit = SpeedLimit(lambda: world.clock.now, self._is_carried)
@@ -121,6 +123,7 @@ class Judge:
         """Called when a process has started: the judges of apps begin to watch it."""
         self.clients.watch(app)
         self.timers.watch(app)
+        self.base_timers.watch(app)
         self.budgets.watch(app)
         self.rates.watch(app)
 

@@ -52,8 +52,10 @@ class Timer:
 class TimerJudge:
     """All timers of chosen numbers in one world, by entity and life."""
 
+    stream = "timers"
+
     def __init__(self, world: World, life: Callable[[int], int]) -> None:
-        self.often = world.rng("timers").choice([0.0, 0.1, 0.4])
+        self.often = world.rng(self.stream).choice([0.0, 0.1, 0.4])
         """How often an entity does something with a timer, each time it acts."""
         self.counts: dict[str, int] = {}
         self._world = world
@@ -101,7 +103,7 @@ class TimerJudge:
     def rng(self, entity: int) -> Random:
         """The entity's own stream for this."""
         if entity not in self._rngs:
-            self._rngs[entity] = self._world.rng(f"timers of {entity}")
+            self._rngs[entity] = self._world.rng(f"{self.stream} of {entity}")
         return self._rngs[entity]
 
     def act(self, being: Any) -> None:
