@@ -30,8 +30,10 @@ from terrazzo import (
     remote,
 )
 from terrazzo.base import Base, Proxy, Server
-from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.farewells import ClientLoss
 from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.services import Address
 from terrazzo.errors import ValueRejected
 from terrazzo.game import Game, LoadedGame, Space, parts_of
 from terrazzo.schema.model import Side
@@ -96,9 +98,12 @@ class AvatarBase(Proxy, of=Avatar):
         else:
             self.create_cell()
 
-    def on_client_lost(self) -> None:
-        note(self, "on_client_lost")
-        super().on_client_lost()
+    def on_client_back(self) -> None:
+        note(self, "on_client_back")
+
+    def on_client_lost(self, reason: ClientLoss) -> None:
+        note(self, "on_client_lost", reason)
+        super().on_client_lost(reason)
 
     def on_cell_created(self) -> None:
         note(self, "on_cell_created")

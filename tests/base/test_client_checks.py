@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from terrazzo.base.farewells import ClientLoss, Farewell
 from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE
-from terrazzo.base.proxy import Farewell, Presence
+from terrazzo.base.presence_states import Presence
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToClient
@@ -130,7 +131,7 @@ def test_too_many_bad_messages_end_the_session():
     assert session.sent[-1][:2] == bytes([ToClient.LOGGED_OFF, Farewell.BAD_MESSAGES])
     assert session.is_closed()
     assert proxy.bad == BAD_MAX
-    assert EVENTS[-1] == ("on_client_lost",)
+    assert EVENTS[-1] == ("on_client_lost", ClientLoss.LIMITS)
 
 
 def test_only_exposed_methods_have_a_number():

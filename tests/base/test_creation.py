@@ -8,10 +8,11 @@ import msgspec
 import pytest
 
 from terrazzo import BASE, EntityType, Int32, build, prop
-from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.farewells import Farewell
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import KEYS_MAX
-from terrazzo.base.proxy import Farewell
+from terrazzo.base.services import Address
 from terrazzo.errors import UsageError, ValueRejected
 from terrazzo.game import Game, LoadedGame, Space
 from terrazzo.schema.classes import parts

@@ -133,7 +133,7 @@ def test_what_is_released_for_a_former_witness_does_not_reach_the_next():
 def test_another_client_owes_nothing(monkeypatch):
     town = Town()
     proxy, session = town.playing()
-    monkeypatch.setattr(type(proxy.part), "on_client_lost", lambda self: None)
+    monkeypatch.setattr(type(proxy.part), "on_client_lost", lambda self, reason: None)
     town.show(proxy, 70, 1)
     town.lose(session)
     assert proxy.shown.type_of(70) is None

@@ -9,7 +9,7 @@ from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.wire.common import Reply, Request
 from terrazzo.wire.messages import REGISTRY
-from terrazzo.wire.pairs.base_db import LoggedOff, TakenOver, TakeOver
+from terrazzo.wire.pairs.base_db import LoggedOff, ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
 from tests.db.harness import BASE, LOGIN, ME, Office
 
@@ -24,7 +24,7 @@ def logged_on() -> Office:
 def answer_take_over(office: Office, *, is_going: bool) -> None:
     office.ticks()
     [asked] = [each for each in office.said.pop(BASE, []) if isinstance(each, Request)]
-    assert REGISTRY.decode_nested(asked.item) == TakeOver(77)
+    assert REGISTRY.decode_nested(asked.item) == TakeOver(77, "192.0.2.7")
     office.app.on_message(BASE, Reply(asked.number, REGISTRY.encode(TakenOver(is_going))))
     office.ticks(3)
 
@@ -42,6 +42,21 @@ def test_a_second_login_gets_in_when_the_silent_proxy_is_saved_and_gone():
     office.ticks(2)
     assert isinstance(office.answer(LOGIN, number), LoggedOn)
     assert office.database.log_ons == {1: (place.entity, BASE.index)}
+
+
+def test_a_second_login_gets_the_proxy_that_exists_with_its_record():
+    office = logged_on()
+    records = dict(office.database.log_ons)
+    number = office.log_on()
+    office.ticks()
+    [asked] = [each for each in office.said.pop(BASE, []) if isinstance(each, Request)]
+    key = bytes(range(16))
+    office.app.on_message(BASE, Reply(asked.number, REGISTRY.encode(ProxyTaken(key, "play.example", 1, 2))))
+    office.ticks(3)
+    assert office.answer(LOGIN, number) == LoggedOn(77, key, "play.example", 1, 2)
+    assert office.placements() == []
+    assert office.database.log_ons == records
+    assert (len(office.app.log_ons), office.app.log_ons.claiming) == (0, {})
 
 
 def test_a_second_login_gets_in_when_the_log_off_came_before_the_answer():

@@ -25,7 +25,7 @@ POSSIBLE = {
     S.CLAIMING: {E.NO_TYPE, E.CONTESTED, E.CLAIMED, E.HELD, E.HELD_OUT_OF_REACH, E.STILL_HELD, E.LOADED,
                  E.STORE_FAILED},
     S.LOADING: {E.LOADED, E.NO_RECORD, E.NOT_READY, E.STORE_FAILED},
-    S.ASKING_CLIENT: {E.CLIENT_SILENT, E.CLIENT_STAYS, E.LOADED, E.STORE_FAILED},
+    S.ASKING_CLIENT: {E.PROXY_GOING, E.TAKEN, E.CLIENT_STAYS, E.LOADED, E.STORE_FAILED},
     S.YIELDING: {E.CLEARED, E.YIELD_TIMEOUT, E.LOADED, E.STORE_FAILED},
     S.PLACING: {E.PLACED, E.LEFT, E.PLACE_REFUSED, E.NO_PLACE_ANSWER, E.PLACE_LINK_LOST},
     S.RECORDING: {E.RECORDED, E.LEFT, E.STORE_FAILED},
@@ -88,7 +88,7 @@ def test_second_login_is_refused_once_when_the_store_fails_to_read_the_entity(mo
     office.ticks()
     assert office.answer(LOGIN, number) == R.NOT_STORED.value
     [asked] = [each for each in office.said.pop(BASE, []) if isinstance(each, Request)]
-    assert REGISTRY.decode_nested(asked.item) == TakeOver(77)
+    assert REGISTRY.decode_nested(asked.item) == TakeOver(77, "192.0.2.7")
     office.app.on_message(BASE, Reply(asked.number, REGISTRY.encode(TakenOver(is_going))))
     office.ticks(3)
     assert (len(office.app.log_ons), office.app.log_ons.claiming) == (0, {})

@@ -9,6 +9,7 @@
     idstock.py        entity ids                                           takeover.py     a second login of a player
     logoffs.py        log-offs until they are confirmed                    whereabouts.py  where parts live
     services.py       what these modules share                             confinement.py  failures, entity by entity
+    presence.py       the client of a proxy (presence_states.py: table)    farewells.py   why a client is gone
     alarms.py, client_batch.py, counts.py, limits.py
 
 Each module imports only from layers below its own (`pyproject.toml`, import-linter). Game code imports `Base` and
@@ -16,5 +17,6 @@ Each module imports only from layers below its own (`pyproject.toml`, import-lin
 """
 
 from terrazzo.base.api import Base, Proxy, Server
+from terrazzo.base.farewells import ClientLoss, LogOnAnswer
 
-__all__ = ["Base", "Proxy", "Server"]
+__all__ = ["Base", "ClientLoss", "LogOnAnswer", "Proxy", "Server"]

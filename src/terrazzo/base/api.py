@@ -27,6 +27,7 @@ from typing import Any
 
 from terrazzo.base.entity import BaseEntity
 from terrazzo.base.entity_data import EntityData, Location, checked_place, new_entity_data
+from terrazzo.base.farewells import ClientLoss, LogOnAnswer
 from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.errors import UsageError, shown
@@ -172,15 +173,33 @@ class Proxy(parts.Proxy, Base, engine=True):
             engine.schema, Side.CLIENT, lambda index, method, args, _s: engine.call_client(index, method, args)
         )
 
-    def disconnect(self, reason: str) -> None:
-        """Disconnects the client and sends it the reason. `on_client_lost` follows."""
-        self._engine.disconnect(text(reason, "disconnect: reason", longest=REASON_MAX))
+    def kick(self, reason: str) -> None:
+        """Sends the client away, and tells it the reason. `on_client_lost` follows."""
+        self._engine.kick(text(reason, "kick: reason", longest=REASON_MAX))
+
+    def keep_for(self, seconds: float | None) -> None:
+        """Without a client, the entity ends after so many seconds, unless one comes; None: not by itself. It has no
+        effect while a client is connected."""
+        limit = None if seconds is None else number_in(seconds, "keep_for: seconds")
+        self._engine.client.keep(limit)
+
+    def on_log_on_attempt(self, address: str) -> LogOnAnswer:
+        """Its player logs in again, from this address, with the right password, while a client is connected or the
+        entity is kept. ACCEPT, the default: the new client gets this entity, the present client is told why it is let
+        go, and the body stays. REFUSE: the present client stays as long as it answers. WAIT: the new client gets the
+        entity if the present one is gone within a few seconds."""
+        return LogOnAnswer.ACCEPT
 
     def on_client_ready(self) -> None:
-        """The client is connected and has created its entity."""
+        """The first client is connected and has created its entity."""
 
-    def on_client_lost(self) -> None:
-        """The client that was ready has left or timed out. A game may keep the entity; by default it is destroyed."""
+    def on_client_back(self) -> None:
+        """A later client of the same player is connected and has created its entity: the entity was kept, or the client
+        has taken over from another one. The body may still be there (`has_cell`)."""
+
+    def on_client_lost(self, reason: ClientLoss) -> None:
+        """The client that was ready is gone: it has left, was lost, or was sent away. The entity stays until the game
+        destroys it, or for the time that it gives to `keep_for`. By default it is destroyed."""
         self.destroy()
 
 

@@ -22,7 +22,7 @@ BaseAppMgr (`whereabouts.py`), then the two ends follow each other. Bases that m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from terrazzo._speed.updates import decode_updates
 from terrazzo.base.alarms import Alarms
@@ -34,13 +34,14 @@ from terrazzo.base.counts import Counts
 from terrazzo.base.delivery import Delivery
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.factory import BaseFactory
+from terrazzo.base.farewells import Farewell
 from terrazzo.base.idstock import IdStock
 from terrazzo.base.keys import Entropy, KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
-from terrazzo.base.proxy import Farewell, ProxyEntity
+from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.saving import Unsaved
-from terrazzo.base.services import ClientServices, EntityServices
+from terrazzo.base.services import Address, ClientServices, EntityServices
 from terrazzo.base.sessions import ClientEndpoint, Sessions
 from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
@@ -71,14 +72,6 @@ JOIN_S = 1.0
 LOAD_S = 1.0
 STOP_S = 3.0
 """How long a stop waits for cell parts."""
-
-
-class Address(NamedTuple):
-    """The address of this app for clients."""
-
-    host: str
-    udp_port: int
-    ws_port: int
 
 
 class BaseApp(ClusterApp):
@@ -125,7 +118,7 @@ class BaseApp(ClusterApp):
         self.is_stopping = False
         self._address = address
         self._join_at = self._load_at = host.now
-        self._add_handlers(TakeOvers(services, self.bases))
+        self._add_handlers(TakeOvers(services, self.bases, self.keys, address))
 
     def _services(self) -> EntityServices:
         return EntityServices(

@@ -1,45 +1,37 @@
 """A base with a client: the session of one player's program.
 
-    WAITING ──key presented──▶ ATTACHED ──ready──▶ READY ──bye──▶ LEAVING ──base ended──▶ ABSENT
-       │ 15 s                     │ lost, 30 s       │ lost, disconnected ─────────────▶ ABSENT
-       ▼                          ▼
-    the base ends              the base ends         on_client_ready and on_client_lost come in pairs
+`presence.py` has the client that comes and goes; this module has what passes between it and the entity. The rules:
 
-The rules:
-
-- *A key is valid once*, and the session that presents it is the client's. A proxy that no client ever connected to was
-  not played: it ends unsaved, so that its old values never replace newer ones.
 - *Base player first.* From then on each change of a BASE_AND_CLIENT property goes to the client, in order with calls.
 - *The witness number.* Each SetWitness that reports a client to the cell part has the next number, and all messages of
   the cell part for a client carry it. A message with another number was meant for an earlier client, or comes from an
   earlier cell part: it is dropped (race 20).
 - *What the client was sent* is read off the messages on their way through (`shown.py`), so that a client can call only
   entities that it sees, and refer only to those.
-- *The last message* is LOGGED_OFF with a reason. A client that sent BYE gets it when everything is saved: from then on
-  it can log in again.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from enum import Enum, IntEnum
 from functools import partial
 
 from terrazzo._speed.lanes import MoveLane
 from terrazzo._speed.rows import read_to_client
 from terrazzo._speed.values import Change
-from terrazzo.base.alarms import Alarm
 from terrazzo.base.cell_part import AGAIN_S
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.client_row import ClientRow, ClientSession
 from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.entity_data import EntityData
-from terrazzo.base.limits import BAD_MAX, KEY_S, READY_S, REASON_MAX, WANTS_MAX, ClientRefusal
+from terrazzo.base.farewells import Farewell
+from terrazzo.base.limits import BAD_MAX, WANTS_MAX, ClientRefusal
+from terrazzo.base.presence import ClientPresence
+from terrazzo.base.presence_states import Presence
 from terrazzo.base.services import ClientServices, EntityServices, SessionKey
 from terrazzo.base.shown import Shown
-from terrazzo.errors import DecodeError, ValueRejected, printable
+from terrazzo.errors import DecodeError, ValueRejected
 from terrazzo.schema.classes.parts import Part as GamePart
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
@@ -49,29 +41,6 @@ from terrazzo.wire.ids import AppId, EntityId, PartId
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientWants, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
-
-
-class Presence(Enum):
-    """The state of the client."""
-
-    WAITING = "waiting"
-    ATTACHED = "attached"
-    READY = "ready"
-    LEAVING = "leaving"
-    ABSENT = "absent"
-
-
-class Farewell(IntEnum):
-    """The reason in LOGGED_OFF."""
-
-    BYE = 1  # the client left, and everything is saved
-    DESTROYED = 2  # the game destroyed the entity
-    SENT_AWAY = 3  # the game disconnected the client
-    BAD_MESSAGES = 4
-    TOO_SLOW = 5  # it was not ready in time
-    WRONG_KEY = 6
-    STOPPING = 7  # the server stops
-    SILENT = 8  # the client did not acknowledge a packet when its player logged in again
 
 
 class ProxyEntity(BaseEntity):
@@ -88,14 +57,10 @@ class ProxyEntity(BaseEntity):
     ) -> None:
         self._clients = clients
         self.row = ClientRow(id, self, Shown())
-        self.presence = Presence.ABSENT
+        self.client = ClientPresence(self, services, clients)
         self.is_logged_on = False
         self.lane = MoveLane(id)
         self.bad = 0
-        self.session_key: SessionKey = (0, 0)
-        self._key = b""
-        self._alarm: Alarm | None = None
-        self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
         super().__init__(services, id, data, part_class, unregister)
         self.row.box = services.switchboard.boxes[self.part_id]
         clients.rows[id] = self.row
@@ -104,12 +69,22 @@ class ProxyEntity(BaseEntity):
     @property
     def is_ready(self) -> bool:
         """Whether the client may call and move."""
-        return self.presence is Presence.READY
+        return self.client.state is Presence.READY
 
     @property
     def has_client(self) -> bool:
         """Whether a client is connected."""
-        return self.presence in (Presence.ATTACHED, Presence.READY)
+        return self.client.is_connected
+
+    @property
+    def presence(self) -> Presence:
+        """What it has of a client."""
+        return self.client.state
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The session of the client, or of the last one."""
+        return self.client.session_key
 
     @property
     def witness(self) -> int:
@@ -130,57 +105,84 @@ class ProxyEntity(BaseEntity):
         """Unreliable updates that wait for mail that was sent before them."""
         return self.row.updates
 
-    def _enter(self, presence: Presence) -> None:
-        self.presence = presence
-        self.row.is_ready = self.is_ready
-
     def leave_table(self) -> None:
         """The base has ended: nothing is delivered any more. A later base of this entity keeps its own row."""
         self.row.box = None
         if self._clients.rows.get(self.id) is self.row:
             del self._clients.rows[self.id]
 
-    # The client connects.
+    # The client comes and goes.
 
     def expect(self, key: bytes) -> None:
         """Waits for a client that presents this key."""
-        self._enter(Presence.WAITING)
         self.is_logged_on = True
-        self._key = key
-        self._alarm = self._services.alarms.after(KEY_S, self._on_no_client)
+        self.client.expect(key)
 
-    def _on_no_client(self) -> None:
-        self._services.host.log("client never came", entity=str(self), seconds=KEY_S)
-        self.destroy()
-
-    def attach(self, session: ClientSession, session_key: tuple[int, int]) -> None:
-        """The client has connected: it is sent its entity. `session_key` identifies the session at this app."""
-        self._cancel_alarm()
-        self.session_key = session_key
+    def attach(self, session: ClientSession, session_key: SessionKey) -> None:
+        """A client has presented the key: it is sent its entity."""
         self.bad = 0
-        self._enter(Presence.ATTACHED)
-        self.row.session = session
-        self._alarm = self._services.alarms.after(READY_S, self._on_slow)
-        values = [self.data.base[name] for name in self.schema.base_player_layout.names]
-        self._send(protocol.encode_base_player(self.id, self.schema, values))
-
-    def _on_slow(self) -> None:
-        self._drop(Farewell.TOO_SLOW, f"the client was not ready within {READY_S:.0f} seconds")
+        self.client.attach(session, session_key)
 
     def on_ready(self) -> None:
         """The client has created its entity."""
         if self.presence is not Presence.ATTACHED:
             raise DecodeError("ready, a second time", 0)
-        self._cancel_alarm()
-        self._enter(Presence.READY)
-        self.run("on_client_ready")
-        self._set_witness()
-        self._set_lane()
+        self.client.on_ready()
+
+    def on_bye(self) -> None:
+        """The client leaves by itself."""
+        self.client.on_bye()
+
+    def on_session_closed(self, reason: str) -> None:
+        """The session has ended."""
+        self.client.on_session_closed(reason)
+
+    def heard_since(self, since: float) -> bool:
+        """Whether a packet of the client has arrived since then."""
+        return self.row.session is not None and self.row.session.heard_at > since
+
+    def probe(self) -> None:
+        """Sends a packet that the client acknowledges, if a client is connected."""
+        if self.row.session is not None:
+            self.row.session.probe()
+
+    def drop_silent_client(self) -> None:
+        """The client acknowledges nothing, and its player logs in again."""
+        self.client.send_away(Farewell.SILENT, "this client did not answer, and its player has logged in again")
+
+    def kick(self, reason: str) -> None:
+        """The game sends the client away."""
+        self.client.send_away(Farewell.SENT_AWAY, reason)
+
+    def send_player(self) -> None:
+        """See PresenceOwner."""
+        values = [self.data.base[name] for name in self.schema.base_player_layout.names]
+        self._send(protocol.encode_base_player(self.id, self.schema, values))
+
+    def begin_witness(self) -> None:
+        """See PresenceOwner."""
+        if self.cell.state is CellPartState.THERE and self.is_ready:
+            self.witness += 1
+            self._send_witness(self.witness, is_on=True)
+
+    def end_witness(self) -> None:
+        """See PresenceOwner."""
+        self._send_witness(self.witness, is_on=False)
+
+    def destroy(self, farewell: Farewell = Farewell.DESTROYED, text: str = "the entity was destroyed") -> None:
+        """See BaseEntity; messages of a connected client are not read any more."""
+        if self.life is Life.ALIVE:
+            self.client.on_destroy(farewell, text)
+            super().destroy()
+
+    def on_going(self) -> None:
+        """See BaseEntity."""
+        self.client.on_going()
 
     # The client sends.
 
-    def _set_lane(self) -> None:
-        """The moves of a client that may move come in the lane of its session, past `on_messages`."""
+    def set_lane(self) -> None:
+        """See PresenceOwner. While a client may move, its moves come in the lane of its session, past `on_messages`."""
         lanes, session = self._clients.batch.lanes, self.row.session
         if session is None or not self.is_ready or self.cell.state is not CellPartState.THERE:
             if self.lane.tag and session is not None:
@@ -209,100 +211,7 @@ class ProxyEntity(BaseEntity):
         self._services.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
         if self.bad >= BAD_MAX:
             text = f"{self.bad} messages that no client of this game sends; the last: {problem}"
-            self._drop(Farewell.BAD_MESSAGES, text)
-
-    # The client leaves.
-
-    def on_bye(self) -> None:
-        """The client leaves by itself; it gets LOGGED_OFF when everything is saved."""
-        was_ready = self.is_ready
-        self._enter(Presence.LEAVING)
-        self._farewell = (Farewell.BYE, "goodbye")
-        self._after_client(was_ready=was_ready)
-        if self.life is Life.ALIVE:  # the game keeps the entity
-            self._end_session(*self._farewell)
-
-    def on_session_closed(self, reason: str) -> None:
-        """The session has ended: the client closed it, or it timed out."""
-        was = self.presence
-        self.row.session = None
-        self._enter(Presence.ABSENT)
-        if was in (Presence.ATTACHED, Presence.READY):
-            self._services.host.log("client lost", entity=str(self), reason=reason)
-            self._after_client(was_ready=was is Presence.READY)
-
-    def heard_since(self, since: float) -> bool:
-        """Whether a packet of the client has arrived since then."""
-        return self.row.session is not None and self.row.session.heard_at > since
-
-    def probe(self) -> None:
-        """Sends a packet that the client acknowledges, if a client is connected."""
-        if self.row.session is not None:
-            self.row.session.probe()
-
-    def drop_silent_client(self) -> None:
-        """The client acknowledges nothing, and its player logs in again."""
-        if self.presence is Presence.WAITING:
-            self._services.host.log("client never came", entity=str(self), note="its player logs in again")
-            self.destroy()
-        else:
-            self._drop(Farewell.SILENT, "this client did not answer, and its player has logged in again")
-
-    def disconnect(self, reason: str) -> None:
-        """The game disconnects the client."""
-        self._drop(Farewell.SENT_AWAY, reason)
-
-    def _drop(self, farewell: Farewell, text: str) -> None:
-        """Ends the session at once."""
-        if self.has_client:
-            was_ready = self.is_ready
-            self._services.host.log("client sent away", entity=str(self), reason=farewell.name, text=text)
-            self._end_session(farewell, text)
-            self._after_client(was_ready=was_ready)
-
-    def _after_client(self, *, was_ready: bool) -> None:
-        """A client has left, for whatever reason: its witness ends, and the game's hook runs."""
-        self._cancel_alarm()
-        self._set_lane()
-        self.row.shown = Shown()
-        if self.life is not Life.ALIVE:
-            return
-        self._send_witness(self.witness, is_on=False)
-        if not was_ready:
-            self.destroy()
-        elif not self.run("on_client_lost"):
-            self.destroy()  # the game's code failed, so the game will not end it
-
-    def _end_session(self, farewell: Farewell, text: str) -> None:
-        self._enter(Presence.ABSENT)
-        self._set_lane()
-        session, self.row.session = self.row.session, None
-        if session is not None:
-            session.send(protocol.encode_logged_off(farewell, printable(text[:REASON_MAX])))
-            session.close(self._services.host.now)
-            self._clients.forget_session(self.session_key)
-
-    def destroy(self, farewell: Farewell = Farewell.DESTROYED, text: str = "the entity was destroyed") -> None:
-        """See BaseEntity; messages of a connected client are not read any more."""
-        if self.life is Life.ALIVE and self.has_client:
-            self._enter(Presence.LEAVING)
-            self._set_lane()
-            self._farewell = (farewell, text)
-        elif self.presence is Presence.WAITING:
-            self._enter(Presence.ABSENT)
-            self.is_worth_saving = False
-        self._clients.keys.forget(self._key)
-        self._cancel_alarm()
-        super().destroy()
-
-    def on_going(self) -> None:
-        """See BaseEntity."""
-        self._end_session(*self._farewell)
-
-    def _cancel_alarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-            self._alarm = None
+            self.client.send_away(Farewell.BAD_MESSAGES, text)
 
     # To the client.
 
@@ -313,7 +222,7 @@ class ProxyEntity(BaseEntity):
         """A message is too large for a client."""
         self._services.host.log("message too large for a client", entity=str(self), problem=str(problem))
         if reliable:  # the client's view would be wrong without it
-            self._drop(Farewell.SENT_AWAY, "something of the world was too large to be sent")
+            self.client.send_away(Farewell.SENT_AWAY, "something of the world was too large to be sent")
 
     def _send_loose(self, message: bytes) -> None:
         self.row.send_loose(message)
@@ -348,24 +257,19 @@ class ProxyEntity(BaseEntity):
 
     def on_cell_created(self) -> None:
         """See BaseEntity."""
-        self._set_witness()
-        self._set_lane()
+        self.begin_witness()
+        self.set_lane()
         super().on_cell_created()
 
     def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
         """See BaseEntity."""
-        self._set_lane()
+        self.set_lane()
         if self.shown.has_body and self.has_client:
             lost = protocol.encode_cell_lost()
             self.shown.note(lost)
             self._send(lost)
         self.shown.end()
         super().on_cell_gone(had_body=had_body, failure=failure)
-
-    def _set_witness(self) -> None:
-        if self.cell.state is CellPartState.THERE and self.is_ready:
-            self.witness += 1
-            self._send_witness(self.witness, is_on=True)
 
     def _send_witness(self, witness: int, *, is_on: bool) -> None:
         """Sends the cell part whether it has a client; later again while the channel is full and this still holds."""
@@ -387,7 +291,7 @@ class ProxyEntity(BaseEntity):
         """See BaseEntity."""
         if is_own and isinstance(message, SendAway):
             if self._is_present(message.witness):
-                self._drop(Farewell.SENT_AWAY, message.reason)
+                self.client.send_away(Farewell.SENT_AWAY, message.reason)
             return True
         if not isinstance(message, CellToClient) or not is_own:
             return False

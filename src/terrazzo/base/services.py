@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from terrazzo.base.alarms import Alarms
 from terrazzo.base.client_batch import ClientBatch
@@ -27,6 +28,14 @@ from terrazzo.wire.requests import Requests
 
 SessionKey = tuple[int, int]
 """The number of an endpoint, and the number of a session at this endpoint."""
+
+
+class Address(NamedTuple):
+    """The address of a BaseApp for clients."""
+
+    host: str
+    udp_port: int
+    ws_port: int
 
 
 @dataclass(frozen=True)

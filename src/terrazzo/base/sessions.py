@@ -18,9 +18,10 @@ from terrazzo.base.client_row import ClientSession
 from terrazzo.base.confinement import Confinement
 from terrazzo.base.counts import Counts
 from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.farewells import Farewell
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import ClientRefusal
-from terrazzo.base.proxy import Farewell, ProxyEntity
+from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.services import SessionKey
 from terrazzo.cluster.app import Host
 from terrazzo.sync.protocol import encode_logged_off

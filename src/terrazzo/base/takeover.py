@@ -1,14 +1,19 @@
-"""A second login of a player that is logged on: the BaseApp finds out whether the present client still answers.
+"""A second login of a player that is logged on: the game decides whether the new client gets the proxy.
 
-    TakeOver ──▶ the proxy has ended, or is ending ────────────────────────▶ TakenOver(is_going=True)
-             ──▶ it has a client, or waits for one ──▶ PROBING ── any packet of the client ──▶ TakenOver(is_going=False)
-                                                          └── PROBES probes without one ──▶ the client is dropped, as if
-                                                              its session had timed out ──▶ is_going, unless the game
-                                                              keeps the proxy
-             ──▶ the game keeps it without a client ───────────────────────▶ TakenOver(is_going=False)
+    TakeOver ──▶ the proxy has ended, or is ending ──────────────────────▶ TakenOver(is_going=True)
+             ──▶ its first client has not come yet ──▶ ACCEPT
+             ──▶ a client is connected, or the game keeps the proxy ──▶ on_log_on_attempt ──▶ ACCEPT, REFUSE or WAIT
 
-The DBApp asks only for a login with the right password. Without this, a client that vanished would keep its player out
-until the session times out (30 s). A client that is connected acknowledges each probe, so it keeps its session.
+    ACCEPT ──▶ ProxyTaken, with a key: the client that presents it gets the proxy, and the present one is let go then
+    REFUSE ──▶ PROBING ── any packet of the present client, or none is connected ──▶ TakenOver(is_going=False)
+                  └── PROBES probes without one ──▶ it is dropped, as if its session had timed out ──▶ SEAT FREE
+    WAIT ──▶ again every LOOK_S ── no client is connected any more ──▶ SEAT FREE
+                  └── after WAIT_S ──▶ TakenOver(is_going=False)
+    SEAT FREE ──▶ the proxy is ending: is_going          ──▶ the game keeps it: ACCEPT
+
+The DBApp asks only for a login with the right password. The present client stays connected until the next one has
+presented its key, so a login that is not finished disturbs nobody. A game that refuses protects only a client that
+answers: one that vanished would keep its player out until the session times out (30 s).
 """
 
 from __future__ import annotations
@@ -17,45 +22,98 @@ from collections.abc import Mapping
 from functools import partial
 
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.proxy import Presence, ProxyEntity
-from terrazzo.base.services import Services
+from terrazzo.base.farewells import LogOnAnswer
+from terrazzo.base.keys import KeyRing
+from terrazzo.base.presence_states import Presence
+from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.services import Address, Services
+from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.ids import EntityId
-from terrazzo.wire.pairs.base_db import TakenOver, TakeOver
+from terrazzo.wire.pairs.base_db import ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.requests import Question
 
 PROBES = 5
 PROBE_S = 0.5
+LOOK_S = 0.25
+WAIT_S = 4.0
+"""How long a second login waits, where the game says so, until the present client is gone."""
 
 
 class TakeOvers:
     """The take-overs of one BaseApp."""
 
-    def __init__(self, services: Services, bases: Mapping[EntityId, BaseEntity]) -> None:
+    def __init__(
+        self, services: Services, bases: Mapping[EntityId, BaseEntity], keys: KeyRing, address: Address
+    ) -> None:
+        """`address` is that of this app for clients."""
         self._services = services
         self._bases = bases
+        self._keys = keys
+        self._address = address
 
     def on_take_over(self, question: Question) -> None:
         """The DBApp asks."""
         asked = question.message
         assert isinstance(asked, TakeOver)
         proxy = self._bases.get(EntityId(asked.entity))
-        if isinstance(proxy, ProxyEntity) and proxy.presence is not Presence.ABSENT and proxy.life is Life.ALIVE:
-            self._probe(question, proxy, since=self._services.host.now, left=PROBES)
+        if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
+            self._answer(question, TakenOver(is_going=proxy is None or proxy.life is not Life.ALIVE))
+        elif proxy.presence is Presence.WAITING:
+            self._accept(question, proxy)
         else:
-            self._answer(question, proxy is None or proxy.life is not Life.ALIVE)
+            answer = self._ask_game(proxy, asked.address)
+            if answer is LogOnAnswer.ACCEPT:
+                self._on_free(question, proxy)
+            elif answer is LogOnAnswer.WAIT:
+                self._wait(question, proxy, until=self._services.host.now + WAIT_S)
+            else:
+                self._probe(question, proxy, since=self._services.host.now, left=PROBES)
+
+    def _ask_game(self, proxy: ProxyEntity, address: str) -> LogOnAnswer:
+        """A game whose code fails, or gives anything else than a LogOnAnswer, has refused."""
+        what, ask = f"{proxy}.on_log_on_attempt", proxy.part.on_log_on_attempt
+        answer = run_game_code(self._services.host, what, ask, address)
+        if isinstance(answer, LogOnAnswer):
+            return answer
+        self._services.host.log("bad answer of the game", what=what, note="it counts as REFUSE")
+        return LogOnAnswer.REFUSE
+
+    def _wait(self, question: Question, proxy: ProxyEntity, until: float) -> None:
+        if not proxy.has_client or proxy.life is not Life.ALIVE:
+            self._on_free(question, proxy)
+        elif self._services.host.now >= until:
+            self._answer(question, TakenOver(is_going=False))
+        else:
+            self._services.alarms.after(LOOK_S, partial(self._wait, question, proxy, until))
 
     def _probe(self, question: Question, proxy: ProxyEntity, since: float, left: int) -> None:
         if proxy.life is not Life.ALIVE:
-            self._answer(question, is_going=True)
-        elif proxy.heard_since(since):
-            self._answer(question, is_going=False)
+            self._on_free(question, proxy)
+        elif not proxy.has_client or proxy.heard_since(since):
+            self._answer(question, TakenOver(is_going=False))
         elif left:
             proxy.probe()
             again = partial(self._probe, question, proxy, since, left - 1)
             self._services.alarms.after(PROBE_S, again)
         else:
             proxy.drop_silent_client()
-            self._answer(question, is_going=proxy.life is not Life.ALIVE)
+            self._on_free(question, proxy)
 
-    def _answer(self, question: Question, is_going: bool) -> None:
-        self._services.requests.answer(question, TakenOver(is_going))
+    def _on_free(self, question: Question, proxy: ProxyEntity) -> None:
+        """Nothing keeps the new client from the proxy, if it does not end."""
+        if proxy.life is not Life.ALIVE:
+            self._answer(question, TakenOver(is_going=True))
+        else:
+            self._accept(question, proxy)
+
+    def _accept(self, question: Question, proxy: ProxyEntity) -> None:
+        now = self._services.host.now
+        if self._keys.is_full(now):
+            self._services.requests.refuse(question, "this server is full: too many players are waiting to get in")
+            return
+        key = self._keys.make(proxy.id, now)
+        proxy.expect(key)
+        self._answer(question, ProxyTaken(key, *self._address))
+
+    def _answer(self, question: Question, answer: TakenOver | ProxyTaken) -> None:
+        self._services.requests.answer(question, answer)

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cell_part_states import EXISTING, CellPartState
 from terrazzo.base.entity import BaseEntity, Life
-from terrazzo.base.proxy import Presence, ProxyEntity
+from terrazzo.base.presence_states import CONNECTED, Presence
+from terrazzo.base.proxy import ProxyEntity
 from terrazzo.wire.entity.validate import violations as switchboard_violations
 from terrazzo.wire.invariants import Share, Violation, Violations
 
@@ -66,9 +67,9 @@ def _base(app: BaseApp, id: int, base: BaseEntity) -> Iterator[str]:
 
 def _proxy(app: BaseApp, proxy: ProxyEntity) -> Iterator[str]:
     has_session = app.sessions.proxy_of(proxy.session_key) is proxy
-    if proxy.presence in (Presence.ATTACHED, Presence.READY) and not has_session:
+    if proxy.presence in CONNECTED and not has_session:
         yield f"is {proxy.presence.value}, and has no session"
-    if proxy.presence in (Presence.WAITING, Presence.ABSENT) and has_session:
+    if proxy.presence in (Presence.WAITING, Presence.ABSENT, Presence.KEPT) and has_session:
         yield f"is {proxy.presence.value}, and has session {proxy.session_key}"
     row = app.delivery.rows.get(proxy.id)
     if row is None or row is not proxy.row:

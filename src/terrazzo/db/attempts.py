@@ -20,6 +20,8 @@ class LogOnLimits:
     in_work_max: int = 100
     known_max: int = 50
     place_s: float = 5.0
+    take_over_s: float = 6.0
+    """How long a BaseApp may take to decide about a second login (`base/takeover.py`)."""
     yield_s: float = 5.0
     """How long an attempt waits until the former proxy is saved and has ended."""
 

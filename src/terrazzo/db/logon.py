@@ -12,9 +12,9 @@ The rules:
 - *LoggedOff names the proxy*, so it clears the record of that proxy and no other, whenever and however often it
   arrives. LoggedOff comes straight from the BaseApp, ProxyPlaced by way of the manager, so the end of a proxy may
   arrive before its placement: a proxy that has ended already counts as a failed placement.
-- *A client that does not answer gives way.* If the player is logged on already, the BaseApp finds out whether the
-  client still answers (TakeOver). If not, the proxy ends, and the attempt claims again when its record is cleared
-  (YIELDING, at most `yield_s`). A client that answers stays, and the attempt is refused.
+- *A second login takes over.* If the player is logged on already, the BaseApp asks the game (TakeOver). If it accepts,
+  the player gets the proxy that exists, with the same record. If that proxy is ending, the attempt claims again when
+  its record is cleared (YIELDING, at most `yield_s`). If the present client stays, the attempt is refused.
 - *Bots are no players.* A name that is reserved for bots needs no password here, since the LoginApp has checked it, and
   its account is created whether or not new players are allowed; `bots.py` keeps bots apart.
 - *Bounded.* No more than `in_work_max` attempts at a time, and one for each name. Attempts from an address at which the
@@ -55,7 +55,7 @@ from terrazzo.errors import ValueRejected
 from terrazzo.schema.model import EntitySchema, Schema
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, TakenOver, TakeOver
+from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.requests import Failure, Question, Requests
@@ -278,20 +278,24 @@ class LogOns:
     def _ask_client(self, attempt: Attempt, base_app: AppId, entity: int) -> None:
         self._requests.ask(
             base_app,
-            TakeOver(entity),
-            timeout_s=self._limits.place_s,
-            then=lambda answer: self._taken_over(attempt, entity, answer),
-            failed=lambda failure, why: self._taken_over(attempt, entity, None),
+            TakeOver(entity, attempt.address),
+            timeout_s=self._limits.take_over_s,
+            then=lambda answer: self._taken_over(attempt, base_app, entity, answer),
+            failed=lambda failure, why: self._taken_over(attempt, base_app, entity, None),
         )
 
-    def _taken_over(self, attempt: Attempt, entity: int, answer: Message | None) -> None:
+    def _taken_over(self, attempt: Attempt, base_app: AppId, entity: int, answer: Message | None) -> None:
         if not self._is_in_work(attempt):
             return  # the store failed to read the entity meanwhile
         if isinstance(answer, TakenOver) and answer.is_going:
             assert attempt.account is not None
             self.doubts.add(attempt.account.dbid, entity, after_s=AGAIN_S)  # its LoggedOff may have come, or never come
             attempt.yields_until = self._host.now + self._limits.yield_s
-            self._step(attempt, LogOnEvent.CLIENT_SILENT)
+            self._step(attempt, LogOnEvent.PROXY_GOING)
+        elif isinstance(answer, ProxyTaken):
+            assert attempt.account is not None
+            reply = LoggedOn(entity, answer.key, answer.host, answer.udp_port, answer.ws_port)
+            self._step(attempt, LogOnEvent.TAKEN, attempt.account.dbid, base_app.index, reply)
         else:
             self._step(attempt, LogOnEvent.CLIENT_STAYS)
 

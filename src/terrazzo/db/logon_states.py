@@ -1,6 +1,6 @@
 """The states of one attempt to log on: every transition, as data.
 
-                                                     already logged on ─▶ ASKING_CLIENT ─▶ YIELDING
+                          already logged on ─▶ ASKING_CLIENT ─▶ YIELDING;   taken over ─▶ LOGGED_ON
                                                                   │ ▲          │              │
     LogOn ─▶ FINDING ── the name is known ─▶ CHECKING ─ right ─▶ CLAIMING ◀────┴──────────────┘
                 │                                                 ▲  │
@@ -43,7 +43,7 @@ class LogOnState(Enum):
     LOADING = "loading"
     """The log-on record is written; the store reads the entity."""
     ASKING_CLIENT = "asking the client"
-    """The player is logged on already: a BaseApp finds out whether the present client answers."""
+    """The player is logged on already: a BaseApp finds out whether the new client gets the present proxy."""
     YIELDING = "yielding"
     """The former proxy ends: its LoggedOff clears the record."""
     PLACING = "placing"
@@ -88,10 +88,12 @@ class LogOnEvent(Enum):
     """The entity is not stored."""
     NOT_READY = "not ready"
     """There is no link with the BaseAppMgr, or none with the LoginApp any more."""
-    CLIENT_SILENT = "client silent"
-    """The former proxy ends, since its client does not answer."""
+    PROXY_GOING = "proxy going"
+    """The former proxy ends."""
     CLIENT_STAYS = "client stays"
-    """The present client answers, or the answer of the BaseApp leaves it open."""
+    """The present client stays, or the answer of the BaseApp leaves it open."""
+    TAKEN = "taken"
+    """The player gets the proxy that exists; the present client is let go."""
     CLEARED = "cleared"
     """The record of the former proxy is cleared."""
     YIELD_TIMEOUT = "yield timeout"
@@ -191,7 +193,8 @@ TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Step]] = {
         **_STORE_FAILED,
     },
     _S.ASKING_CLIENT: {
-        _E.CLIENT_SILENT: Step(_S.CLAIMING, _A.CLAIM),
+        _E.PROXY_GOING: Step(_S.CLAIMING, _A.CLAIM),
+        _E.TAKEN: Step(_S.LOGGED_ON, _A.ANSWER),
         _E.CLIENT_STAYS: _refused(_R.ALREADY_LOGGED_ON),
         _E.LOADED: Step(_S.ASKING_CLIENT),
         **_STORE_FAILED,

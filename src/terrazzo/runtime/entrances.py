@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 
-from terrazzo.base.baseapp import Address, BaseApp
+from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.services import Address
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError

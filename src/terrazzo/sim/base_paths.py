@@ -2,7 +2,7 @@
 
     cell part    as its base handles it                      (`base/cell_part_states.py`)
     save         of one base                                 (`base/saving.py`)
-    session      of one player's program                     (`base/proxy.py`)
+    session      of one player's program                     (`base/presence_states.py`)
     entry        of an entity in a client's view, read from the messages to the client         (`base/shown.py`)
     log-on       of one player                               (`db/logon.py`)
 
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from terrazzo.base import proxy
+from terrazzo.base import presence, proxy
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import TRANSITIONS, CellPartEvent, CellPartState
-from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.presence import ClientPresence
 from terrazzo.base.saving import Saver
 from terrazzo.base.shown import Shown
 from terrazzo.db.doubts import Doubts
@@ -62,9 +62,14 @@ TABLE: Table = {
         "waiting → attached",
         "waiting → absent",
         "attached → ready",
-        "attached → absent",
+        "attached → kept",
+        "attached → leaving",
+        "ready → attached",
+        "ready → kept",
         "ready → leaving",
-        "ready → absent",
+        "kept → attached",
+        "kept → absent",
+        "leaving → kept",
         "leaving → absent",
     ),
     "entry": (
@@ -103,7 +108,8 @@ TABLE: Table = {
 UNREACHED = {
     "cell part: creating → none": "takes a cell part with properties that cannot be sent, or a server that stops",
     "cell part: cancelled → none": "takes a CellApp that refuses a cell part which was taken down meanwhile",
-    "session: attached → absent": "no client of these worlds goes silent before it is ready",
+    "session: attached → kept": "no client of these worlds goes silent before it is ready",
+    "session: ready → attached": "players of the worlds that are counted are not taken over",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
 }
 """The transitions that no world takes so far, with the reason. The worlds are incomplete here, not the tables."""
@@ -113,7 +119,7 @@ def watch(watch: Watch) -> None:
     """Installs the counters."""
     watch.state(CellPart, "state", "cell part")
     watch.state(Saver, "state", "save")
-    watch.state(ProxyEntity, "presence", "session")
+    watch.state(ClientPresence, "state", "session")
     _watch_entries(watch)
     _watch_log_ons(watch)
 
@@ -158,6 +164,7 @@ def _watch_entries(watch: Watch) -> None:
             return is_passed
 
     watch.replace(proxy, "Shown", CountedShown)
+    watch.replace(presence, "Shown", CountedShown)
 
 
 def _watch_log_ons(watch: Watch) -> None:

@@ -215,7 +215,7 @@ def _reuses_number(proxy: ProxyEntity) -> None:
         proxy.witness -= is_next
         before()
 
-    instead(proxy, "_set_witness", set_witness)
+    instead(proxy, "begin_witness", set_witness)
 
 
 def _skips_loss_hook(proxy: ProxyEntity) -> None:

@@ -19,8 +19,8 @@ from random import Random
 
 from msgspec.structs import replace
 
-from terrazzo.base.baseapp import Address as BaseAddress
 from terrazzo.base.baseapp import BaseApp
+from terrazzo.base.services import Address as BaseAddress
 from terrazzo.cell.cellapp import CLIENT_BITS_S, CellApp
 from terrazzo.client import ClientApp, ClientGame
 from terrazzo.cluster.app import App

@@ -18,7 +18,8 @@ from typing import Any
 
 from terrazzo import ALL_CLIENTS, BASE_AND_CLIENT, EntityType, Int32, Text, build, exposed, prop
 from terrazzo.base import Proxy
-from terrazzo.base.proxy import Farewell, ProxyEntity
+from terrazzo.base.farewells import Farewell
+from terrazzo.base.proxy import ProxyEntity
 from terrazzo.db.dbapp import DBApp
 from terrazzo.game import Game, LoadedGame, Space, parts_of
 from terrazzo.sim.cluster import Cluster, Seat

@@ -54,16 +54,29 @@ class LogOffRecorded(Message, frozen=True):
     """The log-on record of that proxy is cleared, or was before."""
 
 
-@message(56, max_size=256)
+@message(56, max_size=1024)
 class TakeOver(Message, frozen=True):
     """Request, DBApp → BaseApp: the player of this proxy has logged in again, with the right password. Answered by
-    TakenOver when it is certain whether the present client still answers."""
+    ProxyTaken or TakenOver, when the game has decided."""
 
     entity: Int32
+    address: str
+    """The address of the new client."""
 
 
 @message(57, max_size=256)
 class TakenOver(Message, frozen=True):
-    """Whether the proxy is going, or gone, because its client does not answer: its LoggedOff follows."""
+    """The new client does not get the proxy: the present client stays, or the proxy is going, or gone; then its
+    LoggedOff follows."""
 
     is_going: bool
+
+
+@message(58, max_size=1024)
+class ProxyTaken(Message, frozen=True):
+    """The new client gets the proxy: it presents this key, once, at this address."""
+
+    key: bytes
+    host: str
+    udp_port: int
+    ws_port: int

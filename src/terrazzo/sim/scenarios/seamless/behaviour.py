@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from terrazzo import Base, Cell, Int32, Proxy, Ref, UInt32, remote
+from terrazzo.base import ClientLoss, LogOnAnswer
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.cell.core.timers import DRAWN
 from terrazzo.cell.ghosts.seeking import SEEK_S
@@ -406,7 +407,15 @@ class PlayedHome(Home, Proxy):
         else:
             self.create_cell()
 
-    def on_client_lost(self) -> None:
+    def on_client_back(self) -> None:
+        """A later client is judged as the first one."""
+        self.on_client_ready()
+
+    def on_log_on_attempt(self, address: str) -> LogOnAnswer:
+        """A client that answers stays: take-overs belong to the scenario `life`."""
+        return LogOnAnswer.REFUSE if self.has_client else LogOnAnswer.ACCEPT
+
+    def on_client_lost(self, reason: ClientLoss) -> None:
         """It has no client any more, for a while or for good."""
         self.judge.check(self.judge.clients.lost(self.id))
         if self.judge.clients.keep(self):

@@ -240,7 +240,6 @@ class Judge:
         return number
 
     def _on_log(self, where: str, event: str, facts: dict[str, object]) -> None:
-        self.clients.on_log(event, facts)
         if event == "game error":
             raise self._broken or Broken("invariant", f"game code failed: {facts}", where)
         is_fine = event not in self._unwanted or self.rates.is_due(event, facts) or self.clients.is_due(event, facts)

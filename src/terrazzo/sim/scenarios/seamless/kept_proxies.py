@@ -1,8 +1,8 @@
 """Proxies that keep their body when the client is gone, and get the next client (P4): the workload, and the checks.
 
 In some worlds a proxy is kept for a while with its body after its client left or stopped sending. A player that comes
-back meanwhile is sent to the same proxy: the scenario makes the key, as the BaseApp does for a new proxy, since the
-engine refuses a second log-on of a player that is logged on. Some clients stop sending instead of leaving.
+back meanwhile is sent to the same proxy: the scenario makes the key, as the BaseApp does for a second login (`life` has
+second logins). Some clients stop sending instead of leaving.
 
     hooks        on the base part on_client_ready and on_client_lost alternate, on the body on_client_attached and
                  on_client_detached; a body that ends with its client gets no hook
@@ -37,8 +37,6 @@ DETACH_SWIFT_S = 1.5
 """The longest time of a message from a base to its body, without faults, over several borders."""
 SILENCE_S = 8.0
 """The time after which a silent client is given up, in worlds with such clients."""
-ENDS = ("client never came", "client lost", "client sent away")
-"""The events that a BaseApp logs before it ends a proxy because the next client did not get in."""
 
 
 class Clients:
@@ -61,8 +59,6 @@ class Clients:
         self._apps: list[BaseApp] = []
         self._kept: dict[int, Any] = {}
         """The base parts that are kept, by entity."""
-        self._taken: set[int] = set()
-        """Entities with their next client on its way."""
         self._ready: set[int] = set()
         self._attached: dict[int, int] = {}
         """Entities with a body on which on_client_attached has run, and its life."""
@@ -102,7 +98,6 @@ class Clients:
         if app is None or engine.life is not Life.ALIVE or app.is_stopping:
             return None
         self._count("taken")
-        self._taken.add(entity)
         key = app.keys.make(engine.id, app.host.now)
         engine.expect(key)
         host, udp_port, ws_port = app._address
@@ -112,7 +107,6 @@ class Clients:
 
     def ready(self, entity: int) -> Broken | None:
         """on_client_ready."""
-        self._taken.discard(entity)
         self._lost_at.pop(entity, None)
         self.came[entity] = self.came.get(entity, 0) + 1
         if entity in self._ready:
@@ -143,12 +137,6 @@ class Clients:
             del self._kept[part.id]
             self._bases_over.add(part.id)
             part.destroy()
-
-    def on_log(self, event: str, facts: dict[str, object]) -> None:
-        """A BaseApp ends a kept proxy because its next client did not get in."""
-        entity = str(facts.get("entity", "")).split()[-1:]
-        if event in ENDS and entity and entity[0].isdigit() and int(entity[0]) in self._taken:
-            self._bases_over.add(int(entity[0]))
 
     def attached(self, entity: int) -> Broken | None:
         """on_client_attached."""

@@ -1,0 +1,256 @@
+"""The client of one proxy: which session it has, and what happens when it comes and goes.
+
+`presence_states.py` has the table of states; this module has the code of each action.
+
+- *A key is valid once*, and the session that presents it is the client's. A proxy whose first client never connected
+  was not played: it ends unsaved.
+- *The game is told in pairs*: `on_client_ready` for the first client, `on_client_back` for each later one, and then
+  `on_client_lost`. A client that takes over from another one is `on_client_back`, without `on_client_lost` before.
+- *The last message* of a session is LOGGED_OFF with a reason.
+- *A kept entity* without a client ends when its time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from terrazzo.base.alarms import Alarm
+from terrazzo.base.client_row import ClientRow, ClientSession
+from terrazzo.base.entity import Life
+from terrazzo.base.farewells import LOSSES, ClientLoss, Farewell
+from terrazzo.base.limits import KEY_S, READY_S, REASON_MAX
+from terrazzo.base.presence_states import CONNECTED, Presence, PresenceAction, PresenceEvent, next_step
+from terrazzo.base.services import ClientServices, EntityServices, SessionKey
+from terrazzo.base.shown import Shown
+from terrazzo.errors import printable
+from terrazzo.sync.protocol import encode_logged_off
+
+
+class PresenceOwner(Protocol):
+    """What the client of a proxy needs of it."""
+
+    life: Life
+    row: ClientRow
+    is_worth_saving: bool
+
+    def run(self, callback: str, *args: Any) -> bool: ...
+    def destroy(self) -> None: ...
+    def set_lane(self) -> None: ...
+    def send_player(self) -> None: ...
+    def begin_witness(self) -> None: ...
+    def end_witness(self) -> None: ...
+
+
+class ClientPresence:
+    """The client of one proxy."""
+
+    def __init__(self, owner: PresenceOwner, services: EntityServices, clients: ClientServices) -> None:
+        self.state = Presence.ABSENT
+        self.session_key: SessionKey = (0, 0)
+        self._owner = owner
+        self._services = services
+        self._clients = clients
+        self._key = b""
+        self._alarm: Alarm | None = None
+        """For a client that does not come, or is not ready in time."""
+        self._keeping: Alarm | None = None
+        """For the end of an entity without a client."""
+        self._was_played = False
+        """Whether a client was ready."""
+        self._is_told = False
+        """Whether the game counts a client as connected."""
+        self._farewell = (Farewell.DESTROYED, "the entity was destroyed")
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether a client is connected."""
+        return self.state in CONNECTED
+
+    def _step(self, event: PresenceEvent, *details: Any) -> None:
+        """Makes the transition of this event. `details` are for its action."""
+        self.state, action = next_step(self.state, event)
+        self._owner.row.is_ready = self.state is Presence.READY
+        ACTIONS[action](self, *details)
+
+    # What happens.
+
+    def expect(self, key: bytes) -> None:
+        """Waits for a client that presents this key. A former key is void."""
+        self._forget_key()
+        self._key = key
+        self._step(PresenceEvent.EXPECT)
+
+    def attach(self, session: ClientSession, session_key: SessionKey) -> None:
+        """A client has presented the key. `session_key` identifies the session at this app."""
+        self._step(PresenceEvent.ATTACH, session, session_key)
+
+    def on_ready(self) -> None:
+        """The client has created its entity."""
+        self._step(PresenceEvent.READY)
+
+    def on_bye(self) -> None:
+        """The client leaves by itself; it gets LOGGED_OFF when everything is saved."""
+        self._step(PresenceEvent.BYE)
+
+    def on_session_closed(self, reason: str) -> None:
+        """The session has ended: the client closed it, or it timed out."""
+        self._owner.row.session = None
+        if self.is_connected:
+            self._services.host.log("client lost", entity=str(self._owner), reason=reason)
+        self._step(PresenceEvent.LOST)
+
+    def send_away(self, farewell: Farewell, text: str) -> None:
+        """Ends the session at once, if a client is connected."""
+        if self.is_connected:
+            self._services.host.log("client sent away", entity=str(self._owner), reason=farewell.name, text=text)
+            self._step(PresenceEvent.SEND_AWAY, farewell, text)
+
+    def on_destroy(self, farewell: Farewell, text: str) -> None:
+        """The entity ends."""
+        self._forget_key()
+        self._cancel_alarm()
+        self._cancel_keeping()
+        self._step(PresenceEvent.DESTROY, farewell, text)
+
+    def on_going(self) -> None:
+        """The entity has ended, and is saved."""
+        self._step(PresenceEvent.GONE)
+
+    def keep(self, seconds: float | None) -> None:
+        """An entity without a client ends after so many seconds, unless a client comes; None: never by itself."""
+        self._cancel_keeping()
+        if self.is_connected or self.state is Presence.WAITING or self._owner.life is not Life.ALIVE:
+            return
+        if seconds is None:
+            return
+        if seconds <= 0.0:
+            self._owner.destroy()
+        else:
+            self._keeping = self._services.alarms.after(seconds, self._on_kept)
+
+    def _on_kept(self) -> None:
+        self._keeping = None
+        if not self.is_connected:
+            self._services.host.log("client did not come back", entity=str(self._owner))
+            self._owner.destroy()
+
+    # The actions.
+
+    def _await(self) -> None:
+        self._cancel_alarm()
+        self._alarm = self._services.alarms.after(KEY_S, self._on_no_client)
+
+    def _on_no_client(self) -> None:
+        self._services.host.log("client never came", entity=str(self._owner), seconds=KEY_S)
+        self._step(PresenceEvent.NO_CLIENT)
+        self._owner.destroy()
+
+    def _greet(self, session: ClientSession, session_key: SessionKey) -> None:
+        self._cancel_alarm()
+        self._key = b""
+        self.session_key = session_key
+        self._owner.row.session = session
+        self._alarm = self._services.alarms.after(READY_S, self._on_slow)
+        self._owner.send_player()
+
+    def _on_slow(self) -> None:
+        self.send_away(Farewell.TOO_SLOW, f"the client was not ready within {READY_S:.0f} seconds")
+
+    def _replace(self, session: ClientSession, session_key: SessionKey) -> None:
+        self._services.host.log("client taken over", entity=str(self._owner))
+        self._end_session(Farewell.TAKEN_OVER, "your player has logged in again, from another place")
+        self._owner.row.shown = Shown()
+        self._owner.end_witness()
+        self._greet(session, session_key)
+
+    def _begin(self) -> None:
+        self._cancel_alarm()
+        self._cancel_keeping()
+        callback = "on_client_back" if self._was_played else "on_client_ready"
+        self._was_played = self._is_told = True
+        self._owner.run(callback)
+        self._owner.begin_witness()
+        self._owner.set_lane()
+
+    def _part(self) -> None:
+        self._farewell = (Farewell.BYE, "goodbye")
+        self._let_game_decide(Farewell.BYE)
+        if self._owner.life is Life.ALIVE:
+            self._step(PresenceEvent.KEEP)
+
+    def _lose(self) -> None:
+        self._let_game_decide(Farewell.SILENT)
+
+    def _dismiss(self, farewell: Farewell, text: str) -> None:
+        self._end_session(farewell, text)
+        self._let_game_decide(farewell)
+
+    def _let_game_decide(self, farewell: Farewell) -> None:
+        """A client is gone, for whatever reason: its witness ends, and the game is told."""
+        self._cancel_alarm()
+        self._owner.set_lane()
+        self._owner.row.shown = Shown()
+        if self._owner.life is not Life.ALIVE:
+            return
+        self._owner.end_witness()
+        if self._is_told:
+            self._is_told = False
+            loss = LOSSES.get(farewell, ClientLoss.CONNECTION)
+            if not self._owner.run("on_client_lost", loss):
+                self._owner.destroy()  # the game's code failed, so the game will not end it
+        elif not self._was_played:
+            self._owner.destroy()
+
+    def _discard(self, *_: Any) -> None:
+        self._owner.is_worth_saving = False
+
+    def _stop_reading(self, farewell: Farewell, text: str) -> None:
+        self._owner.set_lane()
+        self._farewell = (farewell, text)
+
+    def _say_farewell(self) -> None:
+        self._end_session(*self._farewell)
+
+    def _end_session(self, farewell: Farewell, text: str) -> None:
+        self._owner.set_lane()
+        row = self._owner.row
+        session, row.session = row.session, None
+        if session is not None:
+            session.send(encode_logged_off(farewell, printable(text[:REASON_MAX])))
+            session.close(self._services.host.now)
+            self._clients.forget_session(self.session_key)
+
+    def _forget_key(self) -> None:
+        self._clients.keys.forget(self._key)
+        self._key = b""
+
+    def _cancel_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _cancel_keeping(self) -> None:
+        if self._keeping is not None:
+            self._keeping.cancel()
+            self._keeping = None
+
+
+def _nothing(presence: ClientPresence, *_: Any) -> None:
+    """The state changes, no more."""
+
+
+ACTIONS: dict[PresenceAction, Callable[..., None]] = {
+    PresenceAction.NOTHING: _nothing,
+    PresenceAction.AWAIT: ClientPresence._await,
+    PresenceAction.GREET: ClientPresence._greet,
+    PresenceAction.REPLACE: ClientPresence._replace,
+    PresenceAction.BEGIN: ClientPresence._begin,
+    PresenceAction.PART: ClientPresence._part,
+    PresenceAction.LOSE: ClientPresence._lose,
+    PresenceAction.DISMISS: ClientPresence._dismiss,
+    PresenceAction.DISCARD: ClientPresence._discard,
+    PresenceAction.STOP_READING: ClientPresence._stop_reading,
+    PresenceAction.FAREWELL: ClientPresence._say_farewell,
+}
+"""The code of each action of the table."""
