@@ -33,6 +33,7 @@ cdef class Channel:
     cdef public double due
     cdef public long attempts
     cdef public double touched_at
+    cdef public double received_at
     cdef public double waiting_since
     cdef public long long turn
     cdef public long long entry

@@ -53,7 +53,9 @@ implies that the older one is complete, since a sender only draws one when all w
 messages that were not delivered (race 19). A stream that comes when the part is ending is named in the
 acknowledgement, with nothing taken. Where the last frame names no stream, and neither of the two streams was begun by
 the other side, nothing follows from it: it may be a late copy, older than a call that is for the next life; so the call
-goes on, as a stranger's does. The peer of a pinned channel is notified last, when all others have noted the end: a base
+goes on, as a stranger's does. Its app may get the
+answer that there is no such part before that last frame comes; its end of the stream is kept for `stub_s` then
+(`may_repeat`). The peer of a pinned channel is notified last, when all others have noted the end: a base
 that waits for this before it makes another cell part can be sure that no message of the former one is on its way. A
 part that has received frames of a later life ignores the former, and only notes its end. A caller that has no channel
 with the part yet gets no answer from it, nor from the record of it: the part may be made again, so the caller's app
@@ -89,7 +91,7 @@ class Channel:
     __slots__ = (
         "ack_due", "acked", "attempts", "box", "closed", "confirmed", "due", "entry", "entry_at", "heard", "incoming",
         "is_hooked", "is_marked", "is_noted", "is_waited_for", "outgoing", "owes_frame", "peer", "peer_entity",
-        "peer_part", "pinned", "place", "refused", "renew", "touched_at", "turn", "waiting_since",
+        "peer_part", "pinned", "place", "received_at", "refused", "renew", "touched_at", "turn", "waiting_since",
     )  # fmt: skip
 
     place: Place
@@ -128,6 +130,8 @@ class Channel:
         self.ack_due = inf
         self.attempts = 0
         self.touched_at = now
+        self.received_at = now
+        """When the peer last sent a payload, or this end began or arrived here."""
         self.waiting_since = now
 
     # Sending.
@@ -291,6 +295,17 @@ class Channel:
             return False
         return self.outgoing is None and self.incoming is None and not self.pinned and not self.box.is_ending
 
+    def drop_outgoing(self) -> list[bytes]:
+        """The peer takes nothing more: returns the payloads that were not acknowledged, which are kept no longer."""
+        stream, self.outgoing = self.outgoing, None
+        return [] if stream is None else stream.buffer
+
+    def may_repeat(self, since: float) -> bool:
+        """Whether the peer, of which the app has learned that it ends, may still send a payload again that was taken
+        here: its last payload came after `since`. An ending part repeats what was not acknowledged, and its frame
+        must find the state of its stream, or the payload is taken twice. A part that ends takes nothing any more."""
+        return self.incoming is not None and not self.pinned and not self.box.is_ending and self.received_at > since
+
     def rest(self, now: float, limits: ChannelLimits) -> float | None:
         """For a channel that awaits no answer: when to look again; None where it was idle so long that it sends now."""
         if self.pinned:
@@ -358,7 +373,7 @@ class Channel:
             assert incoming is not None
             if row.number < incoming.expected:
                 self.owes_frame = True  # the peer repeats itself: the last acknowledgement may be lost
-            self.touched_at = now
+            self.touched_at = self.received_at = now
             self._admit(incoming, row.number, row.payloads, limits)
         return True
 
@@ -454,7 +469,7 @@ class Channel:
         elif stream.payloads:
             if stream.number < incoming.expected:
                 self.owes_frame = True  # the peer repeats itself: the last acknowledgement may be lost
-            self.touched_at = now
+            self.touched_at = self.received_at = now
             self._admit(incoming, stream.number, stream.payloads, limits)
 
     def _begin(self, stream: Outgoing) -> InStream | None:

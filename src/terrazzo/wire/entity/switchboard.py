@@ -313,7 +313,7 @@ class Switchboard:
     def gone(self, part: PartId, reason: str, asked_at: float = inf) -> None:
         """There is no such part any more: the messages for it are reported as undelivered. A channel that was used
         after `asked_at` is left out, since the part may have been made after the answer; the resolver is asked
-        again."""
+        again. A part that still ends may repeat its last messages: what was taken of them is kept for that long."""
         place = self.places.get(part)
         if place is None or part in self.boxes:
             return
@@ -324,8 +324,11 @@ class Switchboard:
                 place.locate_at = -inf
                 self.schedule.retry_at(channel, self._host.now)
                 continue
-            lost = channel.outgoing.buffer if channel.outgoing is not None else []
-            self._registry.forget(channel)
+            lost = channel.drop_outgoing()
+            if channel.may_repeat(asked_at - self._registry.limits.stub_s):
+                self.schedule.rest(channel, self._host.now, self._registry.limits)
+            else:
+                self._registry.forget(channel)
             if lost:
                 self._exchange.on_undelivered(channel.box.part, part, lost, reason)
             self.router.end_if_done(channel.box)
