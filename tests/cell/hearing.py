@@ -24,12 +24,12 @@ def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Ca
                 loose += sum(len(message) for update in ClientUpdates(part).read() for message in update.messages)
         hear(real.body.id, reliable, loose)
 
-    def told(real, payload):
+    def told(witness, payload):
         nonlocal reliable
         message = REGISTRY.decode_nested(payload)
         assert isinstance(message, ToClient)
         reliable += sum(map(len, message.messages))
-        tell(real, payload)
+        return tell(witness, payload)
 
     vars(feed).update(serve=served, tell=told)
 

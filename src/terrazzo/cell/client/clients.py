@@ -22,10 +22,20 @@ class Clients:
         self._core = core
         self._around = around
         self._moves = moves
+        self._witnesses: list[Witness] | None = None
+        """None: one has begun or ended since they were listed."""
+
+    def witnesses(self) -> list[Witness]:
+        """Those of all reals, in the order of the reals; the same list as long as they are the same."""
+        if self._witnesses is None:
+            found = (witness_of(real) for real in self._core.reals.values())
+            self._witnesses = [witness for witness in found if witness is not None]
+        return self._witnesses
 
     def set_witness(self, real: Real, number: int, is_on: bool) -> None:
         """The base of a real has attached a client, or detached the one of this number."""
         witness = witness_of(real)
+        self._witnesses = None
         if witness is not None and (is_on or witness.number <= number):
             self._moves.leave(real)
             witness.end()
@@ -53,6 +63,7 @@ class Clients:
         """The client of a real that has arrived goes on here, if it has one."""
         if packed is None:
             return
+        self._witnesses = None
         body, now = real.body, self._core.host.now
         aliases = Aliases((seen.alias for seen in packed.seen), packed.resting)
         sent = ClientRecord(body, aliases, Budget(now, packed.deficit, True), self._around.tombstones)
@@ -64,6 +75,7 @@ class Clients:
         """A real has ended here: its witness watches nothing any more."""
         witness = witness_of(real)
         if witness is not None:
+            self._witnesses = None
             witness.end()
 
 

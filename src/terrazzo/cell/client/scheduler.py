@@ -30,11 +30,11 @@ from math import ceil
 from msgspec.structs import replace
 
 from terrazzo._speed.updates import UpdateRows, Words
-from terrazzo.cell.client.clients import Clients
+from terrazzo.cell.client.ahead import Ahead
+from terrazzo.cell.client.clients import Clients, witness_of
 from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.services import WitnessLike
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.channel import Channel, ChannelFull
 from terrazzo.wire.ids import AppId
@@ -64,6 +64,7 @@ class ClientScheduler:
     def __init__(self, core: Core, clients: Clients, bits_s: float, cpu_s: Callable[[], float]) -> None:
         self.throttle = 1.0
         self._core = core
+        self._switchboard = core.switchboard
         self._clients = clients
         self.cpu_s = cpu_s
         self._tick_bytes = bits_s / 8 * core.tick_s
@@ -78,6 +79,7 @@ class ClientScheduler:
         self._turns = 0.0
         """The part of a client that the throttle has left over."""
         self._updates: dict[AppId, UpdateRows] = {}
+        self._ahead = Ahead()
         self._words = Words(TO_CLIENT_BYTES)
         """Of the client that is being served."""
         self._now = 0.0
@@ -88,36 +90,45 @@ class ClientScheduler:
 
     def serve_all(self) -> None:
         """As many clients as there is time for, from where the tick before has ended."""
-        cpu_s = self.cpu_s
-        clients = [real for real in self._core.reals.values() if real.witness is not None]
+        witnesses = self._clients.witnesses()
+        count = len(witnesses)
         is_late = self._is_late(self._core.host.now)
-        served, first, most = 0, self._first, self._most(len(clients))
-        least = ceil(most * THROTTLE_MIN / self.throttle - 1e-9)
+        most = self._most(count)
         until = self._done_cpu_s + FULL * self._core.tick_s
-        serve = vars(self).get("serve")  # the judges of the simulator put theirs there
         self._now, self._tick = self._core.host.now, self._core.tick
         for space in self._core.spaces.values():
             space.headlines.glance(space.area)
-        while served < most:
-            is_look = served >= least and (served - least) % LOOK_EVERY == 0
-            if is_look and cpu_s() + served * self._after_s >= until:
-                break
-            real = clients[(first + served) % len(clients)]
-            if serve is None:
-                self._serve(real, real.witness)
-            else:
-                serve(real)
-            served += 1
+        served = self._serve_in_turn(witnesses, most, until)
         for space in self._core.spaces.values():
             space.headlines.forget()
-        self._first = (first + served) % max(len(clients), 1)
-        self._served, self._served_cpu_s = served, cpu_s()
+        self._first = (self._first + served) % max(count, 1)
+        self._served, self._served_cpu_s = served, self.cpu_s()
         if is_late:
             self._set_throttle(THROTTLE_MIN)
         elif self._served_cpu_s + served * self._after_s < until:
             self._set_throttle(1.0)
         else:
-            self._set_throttle(served / max(len(clients), 1))
+            self._set_throttle(served / max(count, 1))
+
+    def _serve_in_turn(self, witnesses: list[Witness], most: int, until: float) -> int:
+        """Serves so many clients at most, and begins no more of them when the time is up; how many it served."""
+        count, served = len(witnesses), 0
+        at = self._first % max(count, 1)
+        least = ceil(most * THROTTLE_MIN / self.throttle - 1e-9)
+        serve = vars(self).get("serve")  # the judges of the simulator put theirs there
+        while served < most:
+            is_look = served >= least and (served - least) % LOOK_EVERY == 0
+            if is_look and self.cpu_s() + served * self._after_s >= until:
+                break
+            at = at if at < count else at - count
+            self._ahead.serve(witnesses, at)
+            if serve is None:
+                self._serve(witnesses[at])
+            else:
+                serve(witnesses[at].body.real)
+            at += 1
+            served += 1
+        return served
 
     def _is_late(self, now: float) -> bool:
         last, self._last_at = self._last_at, now
@@ -138,22 +149,23 @@ class ClientScheduler:
     def serve(self, real: Real) -> None:
         """Sends the client of a real what it is to get now. If that fails, the client has missed something for good."""
         self._now, self._tick = self._core.host.now, self._core.tick
-        self._serve(real, real.witness)
+        witness = witness_of(real)
+        assert witness is not None
+        self._serve(witness)
 
-    def _serve(self, real: Real, witness: WitnessLike | None) -> None:
-        assert isinstance(witness, Witness)
+    def _serve(self, witness: Witness) -> None:
         try:
-            self._write(real, witness)
+            self._write(witness)
         except AssertionError:
             raise
         except Exception as problem:
             self._words.drop()
             for rows in self._updates.values():
                 rows.drop()
-            self._core.report(real.body, "what its client is told", problem)
-            self._send_away(real)
+            self._core.report(witness.body, "what its client is told", problem)
+            self._send_away(witness)
 
-    def _write(self, real: Real, witness: Witness) -> None:
+    def _write(self, witness: Witness) -> None:
         """Writes the messages of one client into the buffers, and the reliable ones into its channel."""
         words, channel = self._words, self._channel_of(witness)
         app = None if channel is None else channel.place.app
@@ -162,12 +174,10 @@ class ClientScheduler:
         witness.sent.update(self._now, self._tick, max(witness.radius, 1.0), words, rows)
         if words:
             for payload in words.take(witness.number):
-                self.tell(real, payload)
-                if real.witness is not witness:  # it was sent away
+                if not self.tell(witness, payload):
                     rows.drop()
                     return
-            if channel is None:
-                channel = self._channel_of(witness)
+            channel = self._channel_of(witness)
         if rows.is_begun():
             generation = number = 0
             stream = None if channel is None else channel.outgoing
@@ -178,24 +188,29 @@ class ClientScheduler:
                 self._core.count("more than a client can be told in a tick", entity=witness.entity, lost=lost)
 
     def _channel_of(self, witness: Witness) -> Channel | None:
-        """The channel of a cell part with its base part, as `Switchboard.said` finds it. The witness keeps the mailbox:
-        one that has left this app has no channels."""
-        box = witness.mailbox
-        channel = None if box is None else box.channels.get(witness.base_part)
-        if channel is None:
-            box = witness.mailbox = self._core.switchboard.boxes.get(witness.body.part)
-            channel = None if box is None else box.channels.get(witness.base_part)
+        """The channel of a cell part with its base part, which the witness keeps."""
+        channel = witness.channel
+        if channel is None or not channel.is_hooked:
+            channel = self._switchboard.channel_of(witness.body.part, witness.base_part)
+            witness.channel = channel
         return channel
 
-    def tell(self, real: Real, payload: bytes) -> None:
-        """Sends reliable messages, a ToClient, to the client of a real, after everything before."""
+    def tell(self, witness: Witness, payload: bytes) -> bool:
+        """Sends reliable messages, a ToClient, to a client, after everything before. False: that failed, and the
+        client was sent away."""
         try:
             if len(payload) > MESSAGE_MAX:
                 raise UsageError(f"ToClient of {len(payload)} bytes is over its limit of {MESSAGE_MAX}")
-            self._core.switchboard.send(real.body.part, real.body.base_part, payload)
+            channel = self._channel_of(witness)
+            if channel is None:
+                self._switchboard.send(witness.body.part, witness.base_part, payload)
+            else:
+                self._switchboard.send_in(channel, payload)
         except UsageError as problem:
-            self._core.count("base cannot be told", entity=real.body.id, problem=str(problem))
-            self._send_away(real)
+            self._core.count("base cannot be told", entity=witness.entity, problem=str(problem))
+            self._send_away(witness)
+            return False
+        return True
 
     def rows_for(self, base: AppId) -> UpdateRows:
         """The rows of this tick for a BaseApp."""
@@ -228,9 +243,9 @@ class ClientScheduler:
         body = real.body
         self._core.switchboard.send(body.part, body.base_part, REGISTRY.encode(message), is_urgent=is_urgent)
 
-    def _send_away(self, real: Real) -> None:
-        if real.witness is not None:
-            number = real.witness.number
+    def _send_away(self, witness: Witness) -> None:
+        real, number = witness.body.real, witness.number
+        if real is not None and real.witness is witness:
             self._clients.set_witness(real, number, is_on=False)
             reason = "what there is to see is too large to be sent, or too much"
             self._send(real, SendAway(number, reason), is_urgent=True)

@@ -3,7 +3,7 @@ import cython
 
 from terrazzo._speed.sight cimport Sight
 from terrazzo.cell.client.sent cimport ClientRecord
-from terrazzo.wire.entity.mailbox cimport Mailbox
+from terrazzo.wire.entity.channel cimport Channel
 
 cdef int DESCRIBED, WITHHELD, IN_AREA, MANUAL, GONE, PARTED
 
@@ -12,7 +12,7 @@ cdef class Witness:
     cdef public object body
     cdef public int entity
     cdef public object base_part
-    cdef public Mailbox mailbox
+    cdef public Channel channel
     cdef public long long number
     cdef public double radius
     cdef public double hysteresis

@@ -46,7 +46,7 @@ from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved, encode_space
-from terrazzo.wire.entity.mailbox import Mailbox
+from terrazzo.wire.entity.channel import Channel
 from terrazzo.wire.ids import life_of
 from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedWitness
@@ -81,9 +81,9 @@ class Witness:
         "_unjudged",
         "base_part",
         "body",
+        "channel",
         "entity",
         "hysteresis",
-        "mailbox",
         "number",
         "radius",
         "sent",
@@ -95,8 +95,8 @@ class Witness:
         self.body = body
         self.entity: int = body.id
         self.base_part = body.base_part
-        self.mailbox: Mailbox | None = None
-        """Of the cell part, once the client was served."""
+        self.channel: Channel | None = None
+        """From the cell part to the base part, once the client was served, as long as it is hooked."""
         self.number = number
         self.radius = radius
         self.hysteresis = hysteresis

@@ -23,8 +23,14 @@ cdef class Switchboard:
     cdef public object _host
     cdef public object _exchange
 
-    @cython.locals(box=Mailbox, channel=Channel, registry=PartRegistry)
+    @cython.locals(box=Mailbox, registry=PartRegistry)
     cpdef _send(self, object source, object to, bytes payload, bint is_urgent)
+    @cython.locals(registry=PartRegistry)
+    cdef _put(self, Channel channel, bytes payload, bint is_urgent)
+    @cython.locals(box=Mailbox)
+    cpdef Channel channel_of(self, object source, object to)
+    @cython.locals(box=Mailbox, registry=PartRegistry)
+    cpdef send_in(self, Channel channel, bytes payload)
     @cython.locals(channel=Channel, stream=OutStream)
     cpdef tuple said(self, object source, object to)
     @cython.locals(box=Mailbox, channel=Channel, stream=InStream)

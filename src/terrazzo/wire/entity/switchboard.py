@@ -241,11 +241,25 @@ class Switchboard:
         if len(payload) > self._registry.limits.payload_bytes_max:
             most = self._registry.limits.payload_bytes_max
             raise UsageError(f"a payload of {len(payload)} bytes; the most is {most}, send parts")
-        channel = self._registry.channel(box, to)
+        self._put(self._registry.channel(box, to), payload, is_urgent)
+
+    def _put(self, channel: Channel, payload: bytes, is_urgent: bool) -> None:
         if not is_urgent:
             channel.check_room(payload, self._registry.limits)
         channel.send(payload, self._host.now)
         self.schedule.mark(channel)
+
+    def channel_of(self, source: PartId, to: PartId) -> Channel | None:
+        """The channel between a part that lives here and `to`, if there is one. It is that as long as it
+        `is_hooked`."""
+        box = self.boxes.get(source)
+        return None if box is None else self._registry.find(box, to)
+
+    def send_in(self, channel: Channel, payload: bytes) -> None:
+        """The same as `send`, for a caller that has the channel, which must be hooked."""
+        if channel.box.is_ending or len(payload) > self._registry.limits.payload_bytes_max:
+            self._send(channel.box.part, channel.peer, payload, False)  # which raises
+        self._put(channel, payload, False)
 
     def say_now(self, source: PartId, to: PartId) -> None:
         """Sends at once what `source` has for `to`, so that a message that bypasses the channel does not overtake

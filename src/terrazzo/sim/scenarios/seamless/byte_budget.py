@@ -30,6 +30,7 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.budget import ADVANCE, CARRY_TICKS, STARVED_TICKS, WAITED_MAX
 from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.client.scheduler import UPDATES_BYTES, UPDATES_MAX
+from terrazzo.cell.client.witness import Witness
 from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken
@@ -108,11 +109,11 @@ class Budgets:
         feed, tell, serve = app.scheduler, app.scheduler.tell, app.scheduler.serve
         told: list[bytes] = []
 
-        def heard(real: Real, payload: bytes) -> None:
+        def heard(witness: Witness, payload: bytes) -> bool:
             message = REGISTRY.decode_nested(payload)
             assert isinstance(message, ToClient)
             told.extend(message.messages)
-            tell(real, payload)
+            return bool(tell(witness, payload))
 
         def served(real: Real) -> None:
             witness = witness_of(real)
