@@ -8,7 +8,15 @@ from terrazzo._speed.values import UserValue
 from terrazzo.base.api import Base, Proxy, Server
 from terrazzo.cell.api.cell import Cell
 from terrazzo.client.parts import Client
-from terrazzo.errors import CallFailed, CallRaised, CallTimeout, CallUndelivered, EntityGone, EntityMoved
+from terrazzo.errors import (
+    CallFailed,
+    CallRaised,
+    CallTimeout,
+    CallUndelivered,
+    CreationFailed,
+    EntityGone,
+    EntityMoved,
+)
 from terrazzo.game import Game, Space
 from terrazzo.schema.classes.build import build
 from terrazzo.schema.classes.declare import ComponentType, EntityType, Interface, component, level, prop
@@ -76,6 +84,7 @@ __all__ = [
     "Client",
     "ComponentType",
     "Compression",
+    "CreationFailed",
     "EntityGone",
     "EntityMoved",
     "EntityType",

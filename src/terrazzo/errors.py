@@ -12,6 +12,7 @@
     │   ├── CallTimeout         no answer in time (also a TimeoutError)
     │   ├── CallUndelivered     it was not and will not be delivered
     │   ├── CallRaised          the method that was called raised an exception; the text has it
+    │   ├── CreationFailed      an entity was not created; the text has the reason
     │   ├── EntityMoved         the entity of the waiting method leaves this cell: the method ends here
     │   └── EntityGone          the entity of the waiting method is being destroyed
     └── PeerError               the sender's fault: counted and refused, never passed on to the game
@@ -120,6 +121,10 @@ class CallUndelivered(CallFailed):
 
 class CallRaised(CallFailed):
     """The method that was called raised something, or gave back what it has not declared."""
+
+
+class CreationFailed(CallFailed):
+    """An entity that the game wanted to create does not exist; the text has the reason."""
 
 
 class EntityMoved(CallFailed):

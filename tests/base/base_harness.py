@@ -51,7 +51,7 @@ from terrazzo.wire.pairs.base_cell import CellData, CreateReal, RealCreated
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, LogOffRecorded, Save, Saved, WantIds
-from terrazzo.wire.pairs.basemgr_base import CreateProxy, Home, Locate, Located, ProxyCreated
+from terrazzo.wire.pairs.basemgr_base import BaseAppFound, CreateProxy, FindBaseApp, Home, Locate, Located, ProxyCreated
 from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
@@ -337,6 +337,7 @@ class Town:
         self.said: list[tuple[AppId, Message]] = []
         self.answers: dict[type[Message], Callable[[Any], Message | str | None]] = {
             WantIds: lambda request: Ids(2000, request.count),
+            FindBaseApp: lambda request: BaseAppFound(BASE_ID),
             FindEntry: lambda request: Entry(1, CELL_ID),
             Save: lambda request: Saved(request.dbid or 77),
             LoggedOff: lambda request: LogOffRecorded(),

@@ -21,24 +21,34 @@ the game is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
 from terrazzo.base.entity import BaseEntity
-from terrazzo.base.entity_data import EntityData, Location, checked_place, new_entity_data
+from terrazzo.base.entity_data import (
+    EntityData,
+    Location,
+    checked_place,
+    near_entity,
+    new_entity_data,
+    placed,
+    wanted_entity,
+)
 from terrazzo.base.farewells import ClientLoss, LogOnAnswer
 from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
-from terrazzo.errors import UsageError, shown
+from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.arguments import number as number_in
 from terrazzo.schema.arguments import text
 from terrazzo.schema.classes import parts
+from terrazzo.schema.classes.declare import EntityType
 from terrazzo.schema.model import Side
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync.awaiting import Sleep
-from terrazzo.sync.calls import Calls, called_part
+from terrazzo.sync.calls import Calls, called_part, entity_type
+from terrazzo.sync.creating import CREATE_S
 from terrazzo.sync.timers import given
 
 
@@ -107,6 +117,38 @@ class Base(parts.Base, engine=True):
     def destroy_cell(self) -> None:
         """Takes the body down; `on_cell_lost` follows when it is gone."""
         self._engine.cell.take_down()
+
+    def create(
+        self,
+        type: type[EntityType] | str,
+        *,
+        space: str | None = None,
+        position: Sequence[float] | None = None,
+        direction: Sequence[float] = (0.0, 0.0, 0.0),
+        near: Ref | None = None,
+        here: bool = False,
+        timeout: float = CREATE_S,
+        **properties: Any,
+    ) -> Awaitable[Ref]:
+        """Creates another entity with these properties, of either part; the others get defaults. Its base is made on
+        the least loaded BaseApp, or with `here` on this one.
+
+        It has a body if a space and a position are given, or an entity `near` which it is to be (a Ref of any of its
+        parts); then `position` is how far from that. In an `async def`, `await self.create(…)` gives a Ref of its base
+        part as soon as the base and the body exist, or raises CreationFailed, or CallTimeout after `timeout` seconds.
+        """
+        game = self._engine.game
+        schema = entity_type(game.schema, type, "create: type")
+        beside = near_entity(near, "create")
+        place = placed("create", space, position, direction, near, game)
+        wanted = wanted_entity(schema, new_entity_data(schema, properties), place)
+        return self._engine.create_entity(
+            schema,
+            wanted,
+            near=beside,
+            is_here=bool(here),
+            timeout_s=number_in(timeout, "create: timeout, in seconds,", above=0),
+        )
 
     def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
@@ -212,7 +254,7 @@ class Server:
 
     def create(
         self,
-        type_name: str,
+        type_name: type[EntityType] | str,
         *,
         space: str | None = None,
         position: Sequence[float] | None = None,
@@ -221,10 +263,7 @@ class Server:
     ) -> None:
         """Creates an entity: a base with these properties (of either part; the others get defaults), and its body if a
         space is given. The base may have to wait for an entity id; its own callbacks report the outcome."""
-        schema = self._game.schema.by_name.get(type_name) if isinstance(type_name, str) else None
-        if schema is None:
-            have = ", ".join(self._game.schema.by_name)
-            raise UsageError(f"create: there is no entity type {shown(type_name)}; the game has {have}")
+        schema = entity_type(self._game.schema, type_name, "create: type_name")
         if (space is None) != (position is None):
             raise UsageError("create takes both a space and a position, or neither")
         data = new_entity_data(schema, properties)

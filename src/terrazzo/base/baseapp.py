@@ -1,7 +1,8 @@
 """The BaseApp: home of bases and of the players' connections.
 
     receives                                         sends
-    BaseAppMgr  CreateProxy, Bootstrap, Locate       BaseAppReady, BaseAppLoad, ProxyCreated, Locate
+    BaseAppMgr  CreateProxy, Bootstrap, Locate       BaseAppReady, BaseAppLoad, ProxyCreated, Locate, FindBaseApp
+    BaseApps    CreateEntity, frames                 CreateEntity, frames (entity channel)
     CellAppMgr  Entry, SpacesReady                   FindEntry
     DBApp       Saved, LogOffRecorded, Ids, TakeOver Save, LoggedOff, WantIds, TakenOver
     CellApps    RealCreated, ClientUpdates, frames   CreateReal, Moves, frames (entity channel)
@@ -22,6 +23,7 @@ BaseAppMgr (`whereabouts.py`), then the two ends follow each other. Bases that m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from terrazzo._speed.updates import decode_updates
@@ -39,7 +41,9 @@ from terrazzo.base.idstock import IdStock
 from terrazzo.base.keys import Entropy, KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
+from terrazzo.base.making import Making
 from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.requested import Requested
 from terrazzo.base.saving import Unsaved
 from terrazzo.base.services import Address, ClientServices, EntityServices
 from terrazzo.base.sessions import ClientEndpoint, Sessions
@@ -52,6 +56,7 @@ from terrazzo.errors import DecodeError
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
+from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import run_game_code, try_game_code
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
@@ -62,6 +67,7 @@ from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate
+from terrazzo.wire.pairs.creation import CreateEntity
 from terrazzo.wire.pairs.login_db import is_bot_dbid
 from terrazzo.wire.sentences import tell_refusals
 
@@ -104,10 +110,13 @@ class BaseApp(ClusterApp):
         self.sessions = Sessions(
             host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch
         )  # fmt: skip
+        manager = partial(self.peers.get, AppKind.BASE_APP_MGR)
+        self.creator = Creator(me, host, self.requests, manager, lambda wanted, done: self.requested.make(wanted, done))
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(services)
         self.log_offs = LogOffs(services)
         self.factory = BaseFactory(services, clients, self.ids, self.log_offs, self.bases)
+        self.requested = Requested(self.requests, game.schema, self.factory)
         self._locator = Locator(self, self.switchboard)
         self._whereabouts = Whereabouts(me, self.requests, self.switchboard, self._locator, self.bases)
         self._updated: dict[EntityId, ProxyEntity] = {}
@@ -129,6 +138,7 @@ class BaseApp(ClusterApp):
             switchboard=self.switchboard,
             game=self.game,
             awaiting=self.awaiting,
+            making=Making(self.host, self.alarms, self.awaiting, self.switchboard, self.creator),
             callees=Callees(),
             counts=self.counts,
             refusals=self.refusals,
@@ -145,6 +155,7 @@ class BaseApp(ClusterApp):
 
     def _add_handlers(self, take_overs: TakeOvers) -> None:
         self.answers(CreateProxy, self.factory.on_create_proxy)
+        self.answers(CreateEntity, self.requested.on_create_entity)
         self.answers(TakeOver, take_overs.on_take_over)
         self.answers(Locate, self._whereabouts.on_locate)
         self.on(Bootstrap, self._on_bootstrap)
@@ -254,6 +265,7 @@ class BaseApp(ClusterApp):
         self._receive()
         super().on_tick()
         self.alarms.on_tick()
+        self.creator.on_tick()
         self.ids.serve()
         self._batch.on_tick()
         self._send_load()

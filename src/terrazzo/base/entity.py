@@ -31,12 +31,13 @@ from terrazzo.base.services import EntityServices
 from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
 from terrazzo.schema.classes.parts import Part as GamePart
 from terrazzo.schema.model import EntitySchema, Method, Side
-from terrazzo.sync.awaiting import Done, Reply, Sleep, answering, refusal
+from terrazzo.sync.awaiting import Done, Reply, Sleep, Wait, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
-from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal
+from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal, IAmHere, WhereAreYou
+from terrazzo.wire.pairs.creation import CreateEntity
 
 
 class Life(Enum):
@@ -69,6 +70,9 @@ class BaseEntity:
         self.life = Life.ALIVE
         self.is_worth_saving = data.dbid != 0
         self._is_going = False
+        self.on_settled: Callable[[str], None] | None = None
+        """Called once, when the cell part with which the entity was to be created exists, or with the reason why it
+        will not."""
         self.cell = CellPart(self, services)
         self.timers = BaseTimers(self, services.alarms, lambda: services.host.now, partial(self.run, "on_timer"))
         self.saver = Saver(self, services)
@@ -124,6 +128,16 @@ class BaseEntity:
         if self.life is not Life.ALIVE:
             raise UsageError(f"{self} is being destroyed: it gets no timer any more")
         return self.timers.set(self._services.host.now, seconds, repeat, number)
+
+    def create_entity(
+        self, schema: EntitySchema, wanted: CreateEntity, *, near: EntityId | None, is_here: bool, timeout_s: float
+    ) -> Wait:
+        """Creates another entity; an `async def` of the part can await its Ref."""
+        if self.life is not Life.ALIVE:
+            raise UsageError(f"{self} is being destroyed: it creates nothing any more")
+        return self._services.making.create(
+            self.part_id, str(self), schema, wanted, near=near, is_here=is_here, timeout_s=timeout_s
+        )
 
     def sleep(self, seconds: float) -> Sleep:
         """Something that an `async def` of the part can await."""
@@ -190,6 +204,7 @@ class BaseEntity:
         if self.life is Life.ALIVE:
             self.life = Life.LEAVING
             self.timers.clear()
+            self._settle("its own code destroyed it")
             self.cell.take_down()
             self._leave()
 
@@ -231,6 +246,7 @@ class BaseEntity:
 
     def on_cell_created(self) -> None:
         """The cell part exists."""
+        self._settle("")
         self.run("on_cell_created")
 
     def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
@@ -243,7 +259,15 @@ class BaseEntity:
                 self.run("on_cell_lost")
             else:
                 self.run("on_cell_failed", failure)
+        if self.on_settled is not None and self.cell.state is CellPartState.NONE:
+            self._settle(failure)
+            self.destroy()
         self._leave()
+
+    def _settle(self, why: str) -> None:
+        settled, self.on_settled = self.on_settled, None
+        if settled is not None:
+            settled(why)
 
     # Values and mail.
 
@@ -261,6 +285,8 @@ class BaseEntity:
         elif isinstance(message, Answer):
             if not self._services.awaiting.on_answer(self.part_id, source, message):
                 self._services.counts.late_answers += 1
+        elif isinstance(message, IAmHere) and self._services.making.on_here(message):
+            pass
         elif isinstance(message, CellData) and is_own:
             self.cell.on_data(message)
             self.saver.on_cell_data()
@@ -305,6 +331,8 @@ class BaseEntity:
             if isinstance(message, CallCell | CallBase):
                 name = self._services.callees.method_name(to, message.method, self.schema_of(to.entity))
             self._services.host.log("undelivered", entity=str(self), to=str(to), what=name, reason=reason)
+            if isinstance(message, WhereAreYou):
+                self._services.making.on_nowhere(message.question, reason)
             if isinstance(message, DestroyReal):
                 self.cell.on_destroy_undelivered()
             if isinstance(message, CallCell | CallBase) and message.question:

@@ -17,15 +17,20 @@ from typing import Any, NamedTuple
 
 from terrazzo.errors import DecodeError, UsageError, shown
 from terrazzo.game import NAME_MAX, LoadedGame
-from terrazzo.schema.arguments import text, vector
+from terrazzo.schema.arguments import entity_id, text, vector
 from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.record import decode_record, encode_record
+from terrazzo.schema.refs import Ref
 from terrazzo.schema.state import State
+from terrazzo.wire.ids import EntityId
 from terrazzo.wire.pairs.base_cell import Direction, Position
+from terrazzo.wire.pairs.creation import CreateEntity
 from terrazzo.world.place import PLACE_MAX
 
 SPACE = "@space"
 POSITION = "@position"
+WANTED_MAX = 896 * 1024
+"""Bytes of the properties of an entity that is created by another one."""
 
 _POSITION = struct.Struct("<6d")
 
@@ -122,3 +127,45 @@ def checked_place(
         if not (x0 <= point[0] <= x1 and z0 <= point[2] <= z1):
             raise UsageError(f"{method}: {tuple(point)} is not within {bounds[name]}, the bounds of {name}")
     return Location(name, point, looks)
+
+
+def placed(
+    method: str,
+    space: str | None,
+    position: Sequence[float] | None,
+    direction: Sequence[float],
+    near: object,
+    game: LoadedGame,
+) -> Location | None:
+    """Where a new entity shall be: in a space, or near another entity (then the position is relative to it, and the
+    space is unknown yet: empty); None: it has no place."""
+    if near is not None:
+        if space is not None:
+            raise UsageError(f"{method}: near takes the space of that entity: leave out space={shown(space)}")
+        offset = vector((0, 0, 0) if position is None else position, f"{method}: position (x, y, z)", most=PLACE_MAX)
+        looks = vector(direction, f"{method}: direction (yaw, pitch, roll)", most=PLACE_MAX)
+        return Location("", offset, looks)
+    if (space is None) != (position is None):
+        raise UsageError(f"{method} takes both a space and a position, or neither; or near, a Ref")
+    if space is None or position is None:
+        return None
+    return checked_place(method, space, position, direction, game)
+
+
+def near_entity(near: Ref | None, method: str) -> EntityId | None:
+    """The entity that a Ref names, near which another one shall be."""
+    if near is None:
+        return None
+    if not isinstance(near, Ref):
+        raise UsageError(f"{method}: near is a Ref, not {shown(near)}")
+    return EntityId(entity_id(near.id, f"{method}: near, the id of a Ref,"))
+
+
+def wanted_entity(schema: EntitySchema, data: EntityData, place: Location | None) -> CreateEntity:
+    """The request for an entity with this data."""
+    base, cell = data.base.encode(), data.cell.encode()
+    if len(base) + len(cell) > WANTED_MAX:
+        size = len(base) + len(cell)
+        raise UsageError(f"create: the properties have {size} bytes, more than {WANTED_MAX}: set some of them later")
+    where = place or Location("", (0.0, 0.0, 0.0))
+    return CreateEntity(0, schema.type_id, base, cell, where.space, where.position, where.direction)

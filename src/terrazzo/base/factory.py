@@ -11,7 +11,7 @@ Locate that follows its CreateProxy on the same link finds it. LoggedOff is repe
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Callable, Set
 from functools import partial
 
 from terrazzo.base.api import Base, Proxy
@@ -77,18 +77,21 @@ class BaseFactory:
         """The server stops: no more bases are created."""
         self._is_closed = True
 
-    def create(self, data: EntityData) -> None:
-        """Creates a base, and its cell part if the data has a location; waits for an id if there is none."""
+    def create(self, data: EntityData, then: Callable[[BaseEntity | None], None] = lambda entity: None) -> None:
+        """Creates a base, and its cell part if the data has a location; waits for an id if there is none. `then` is
+        called with the base, or with None when the server stops."""
         if self._ids.waiting >= WAITING_MAX:
             raise UsageError(f"{WAITING_MAX} entities wait for an id already: is the DBApp there?")
-        self._ids.create(partial(self._create, data))
+        self._ids.create(partial(self._create, data, then))
 
-    def _create(self, data: EntityData, id: EntityId) -> bool:
+    def _create(self, data: EntityData, then: Callable[[BaseEntity | None], None], id: EntityId) -> bool:
         if self._is_closed:
+            then(None)
             return False
         entity = self._register(id, data)
         if data.place is not None and entity.life is Life.ALIVE and entity.cell.state is CellPartState.NONE:
             entity.create_cell(None, {})
+        then(entity)
         return True
 
     def _register(self, id: EntityId, data: EntityData) -> BaseEntity:

@@ -16,6 +16,7 @@ from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
 from terrazzo.base.keys import KeyRing
+from terrazzo.base.making import Making
 from terrazzo.cluster.app import Host
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
@@ -56,6 +57,7 @@ class EntityServices(Services):
     switchboard: Switchboard
     game: LoadedGame
     awaiting: Awaiting
+    making: Making
     callees: Callees
     counts: Counts
     refusals: Refusals

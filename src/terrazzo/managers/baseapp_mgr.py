@@ -30,6 +30,7 @@ The rules:
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -41,7 +42,16 @@ from terrazzo.managers.searches import Searches
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
-from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate, ProxyCreated
+from terrazzo.wire.pairs.basemgr_base import (
+    BaseAppFound,
+    BaseAppLoad,
+    BaseAppReady,
+    Bootstrap,
+    CreateProxy,
+    FindBaseApp,
+    Locate,
+    ProxyCreated,
+)
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.requests import Failure, Question
 
@@ -90,6 +100,8 @@ class _BaseApp:
     """Proxies that were requested and not answered yet."""
     made: int = 0
     """Proxies that it has created since its last report."""
+    given: int = 0
+    """Entities that others were sent here to create, since its last report."""
 
     def take_in(self, report: BaseAppLoad) -> None:
         """Applies a report."""
@@ -99,6 +111,7 @@ class _BaseApp:
         self.bases, self.clients = report.bases, report.clients
         self.settled = smoothed(self.settled, float(self.counted))
         self.made = 0  # the answers came before the report on the same link, so it contains them
+        self.given = 0
 
     @property
     def counted(self) -> int:
@@ -119,7 +132,7 @@ class _BaseApp:
         """An estimate: its load with everything that the smoothed load does not contain yet. `proxy_load` is the load
         of one player, if it cannot be measured here."""
         player_load = (self.load or 0.0) / self.clients if self.is_measured else proxy_load
-        unsettled = self.counted - (self.settled or 0.0) + self.asked + self.made
+        unsettled = self.counted - (self.settled or 0.0) + self.asked + self.made + self.given
         return (self.load or 0.0) + unsettled * player_load
 
 
@@ -157,6 +170,7 @@ class BaseAppMgr(ClusterApp):
         self.on(SpacesReady, self._on_spaces_ready)
         self.answers(PlaceProxy, self._on_place_proxy)
         self.answers(Locate, self._on_locate)
+        self.answers(FindBaseApp, self._on_find_base_app)
 
     # App.
 
@@ -228,6 +242,20 @@ class BaseAppMgr(ClusterApp):
         else:
             self._searches.begin(question)
 
+    def _on_find_base_app(self, question: Question) -> None:
+        """A game creates an entity: the least loaded BaseApp makes it."""
+        app = self._least_loaded(self._apps)
+        if app is None:
+            self.requests.refuse(question, "no BaseApp is running")
+        else:
+            self._apps[app].given += 1
+            self.requests.answer(question, BaseAppFound(app))
+
+    def _least_loaded(self, apps: Iterable[AppId]) -> AppId | None:
+        """Equal loads are decided by the number of players, then by the order of joining: min keeps the first."""
+        proxy_load, known = self._mean_proxy_load(), self._apps
+        return min(apps, key=lambda app: (known[app].expected_load(proxy_load), known[app].players), default=None)
+
     # Placing.
 
     def _on_place_proxy(self, question: Question) -> None:
@@ -256,12 +284,9 @@ class BaseAppMgr(ClusterApp):
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
         else:
-            # Equal loads are decided by the number of players, then by the order of joining: min keeps the first.
-            left = [(app, known) for app, known in self._apps.items() if app not in placement.refused_by]
-            if left:
-                proxy_load = self._mean_proxy_load()
-                best = min(left, key=lambda each: (each[1].expected_load(proxy_load), each[1].players))
-                self._ask(placement, *best)
+            best = self._least_loaded(app for app in self._apps if app not in placement.refused_by)
+            if best is not None:
+                self._ask(placement, best, self._apps[best])
             else:
                 *_, newest = placement.refused_by.values()
                 self._give_up(placement, Why.REFUSED, newest)

@@ -219,22 +219,27 @@ class Awaiting:
         self._begin_wait(sleep)
         return sleep
 
-    def promise(self, part: PartId, what: str, timeout_s: float) -> Wait | None:
-        """Something to await that the engine settles with `keep`; None when no `async def` runs that
-        could await it."""
-        if not self.can_wait(part):
-            return None
-        wait = Wait(part, self._draw_other(part), what, self._host.now + timeout_s)
-        self._begin_wait(wait)
+    def promise(self, part: PartId, what: str, timeout_s: float) -> Wait:
+        """Something to await that the engine settles with `keep`. Where no `async def` runs that could await it, it is
+        settled at once, with an error for those who await it."""
+        if self.can_wait(part):
+            wait = Wait(part, self._draw_other(part), what, self._host.now + timeout_s)
+            self._begin_wait(wait)
+        else:
+            wait = Wait(part, 0, what, self._host.now)
+            wait.is_settled = True
+            wait.problem = UsageError(f"{what}: only the async def that asked for it can await it")
         return wait
 
-    def keep(self, wait: Wait | None, value: Any, problem: Exception | None = None) -> None:
-        """A promise is kept, or `problem` is raised where it is awaited, in the next tick; one that is over already, or
-        was never made, is passed over."""
-        if wait is not None and not wait.is_settled:
-            wait.value, wait.problem = value, problem
-            self._settle(wait)
-            self._settled.append(wait)
+    def keep(self, wait: Wait, value: Any, problem: Exception | None = None) -> bool:
+        """A promise is kept, or `problem` is raised where it is awaited, in the next tick. False: it is over already,
+        so that nothing waits for it."""
+        if wait.is_settled:
+            return False
+        wait.value, wait.problem = value, problem
+        self._settle(wait)
+        self._settled.append(wait)
+        return True
 
     def _room(self, part: PartId) -> dict[int, Wait]:
         waits = self._waits.get(part, {})

@@ -14,8 +14,10 @@ from typing import Any, NoReturn
 
 from terrazzo.errors import UsageError, shown
 from terrazzo.schema.arguments import entity_id, number
+from terrazzo.schema.classes.declare import EntityType
 from terrazzo.schema.model import EntitySchema, Method, Schema, Side
 from terrazzo.schema.refs import Component, Ref
+from terrazzo.schema.report import did_you_mean
 from terrazzo.wire.ids import EntityId, Part, PartId
 
 TIMEOUT_S = 5.0
@@ -102,6 +104,18 @@ def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side
     if target.component is Component.BASE:
         return PartId(entity, Part.BASE), entity_schema, Side.BASE
     raise UsageError(f"ref: cell and base parts can be called by a Ref, not {shown(target.component)}")
+
+
+def entity_type(schema: Schema, given: type[EntityType] | str, name: str) -> EntitySchema:
+    """The entity type that the game names, by its class or its name."""
+    if isinstance(given, type) and issubclass(given, EntityType):
+        given = given.__name__
+    found = schema.by_name.get(given) if isinstance(given, str) else None
+    if found is None:
+        have = ", ".join(schema.by_name)
+        near = did_you_mean(given, schema.by_name) if isinstance(given, str) else ""
+        raise UsageError(f"{name}: there is no entity type {shown(given)}{near}; the game has {have}")
+    return found
 
 
 class Callees:

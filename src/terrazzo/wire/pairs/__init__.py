@@ -6,6 +6,7 @@ The numbers are given once and for ever; each pair has a ten of its own (`wire/m
     db_basemgr    30    cellmgr_cell  70
     basemgr_base  40    base_cell     80
     base_db       50                              console_any  120
+                                                  creation     130
 """
 
 from terrazzo.wire.pairs import (
@@ -16,6 +17,7 @@ from terrazzo.wire.pairs import (
     cell_cell,
     cellmgr_cell,
     console_any,
+    creation,
     db_basemgr,
     login_db,
 )
@@ -29,6 +31,7 @@ __all__ = [
     "cell_cell",
     "cellmgr_cell",
     "console_any",
+    "creation",
     "db_basemgr",
     "login_db",
 ]

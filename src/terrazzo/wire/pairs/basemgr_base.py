@@ -51,6 +51,18 @@ class ProxyCreated(Message, frozen=True):
     key: bytes
 
 
+@message(47, max_size=256)
+class FindBaseApp(Message, frozen=True):
+    """Request, BaseApp or CellApp → BaseAppMgr: a BaseApp for a new entity. Answered by BaseAppFound."""
+
+
+@message(48, max_size=256)
+class BaseAppFound(Message, frozen=True):
+    """The least loaded BaseApp."""
+
+    app: AppId
+
+
 @message(44, max_size=256)
 class Bootstrap(Message, frozen=True):
     """BaseAppMgr → one BaseApp, once in the life of the cluster, when spaces are ready: run the game's `on_ready`."""
