@@ -94,7 +94,7 @@ def test_mail_for_a_client_and_the_update_after_it_leave_in_that_order_with_the_
     board, cell, base = town.cell.board, proxy.cell.part, proxy.part_id
     leave = protocol.encode_leave(9)
     town.cell.say(proxy.id, CellToClient(proxy.witness, (leave,)))
-    update = ClientUpdate(proxy.id, proxy.witness, (bytes([ToClient.PLACES, 0]),), board.said(cell, base))
+    update = ClientUpdate(proxy.id, proxy.witness, (bytes([ToClient.PLACES, 0]),), board.sent_up_to(cell, base))
     town.app.on_message(CELL_ID, ClientUpdates.of(update))
     turn(town)
     assert len(session.unreliable) == loose, "it has overtaken mail that was sent before it"
@@ -206,7 +206,7 @@ def test_view_has_measured_load_lateness_and_queues():
     proxy, _ = town.playing()
     board, cell, base = town.cell.board, proxy.cell.part, proxy.part_id
     town.cell.say(proxy.id, CellToClient(proxy.witness, (protocol.encode_leave(9),)))
-    update = ClientUpdate(proxy.id, proxy.witness, (bytes([ToClient.PLACES, 0]),), board.said(cell, base))
+    update = ClientUpdate(proxy.id, proxy.witness, (bytes([ToClient.PLACES, 0]),), board.sent_up_to(cell, base))
     town.app.on_message(CELL_ID, ClientUpdates.of(update))
     assert town.app.queues()["updates"] == 1
     town.cell.on_tick()

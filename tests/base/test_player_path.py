@@ -134,7 +134,7 @@ def test_what_is_unreliable_does_not_pass_mail_that_was_sent_before_it():
     proxy, session = town.playing()
     board = town.cell.board
     town.cell.say(proxy.id, CellToClient(1, (b"\x14a",)))
-    after = board.said(proxy.cell.part, proxy.part_id)
+    after = board.sent_up_to(proxy.cell.part, proxy.part_id)
     update = ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after))
     town.app.on_message(CELL_ID, update)
     town.app.on_tick()
@@ -171,13 +171,13 @@ def test_what_is_unreliable_and_what_is_not_stay_in_order():
     town.tell(proxy, protocol.encode_announce(70, 1, AVATAR))
 
     def update() -> None:
-        after = town.cell.board.said(proxy.cell.part, proxy.part_id)
+        after = town.cell.board.sent_up_to(proxy.cell.part, proxy.part_id)
         town.app.on_message(CELL_ID, ClientUpdates.of(ClientUpdate(proxy.id, 1, (b"\x15tplaces",), after)))
 
     for vehicle in (0, 9, 0):
         update()
         ride = Ride(vehicle, (1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-        rides = protocol.with_alias(1, protocol.Told(ToClient.RIDES, encode_ride(ride)))
+        rides = protocol.with_alias(1, protocol.EntityMessage(ToClient.RIDES, encode_ride(ride)))
         town.cell.say(proxy.id, CellToClient(1, (rides,)))
         town.cell.on_tick()
         for _, message in drain(town.cell.outbox):

@@ -9,7 +9,7 @@ from terrazzo.wire.pairs.base_cell import ClientUpdates, ToClient
 
 def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Callable[[], None]:
     """Each time that a client is served: `hear(entity, reliable bytes, bytes that may be lost)`. Gives its end."""
-    serve, tell = feed.serve, feed.tell
+    serve, tell = feed.serve, feed.send_reliable
     reliable = 0
 
     def served(real):
@@ -31,9 +31,9 @@ def overhear(feed: ClientScheduler, hear: Callable[[int, int, int], None]) -> Ca
         reliable += sum(map(len, message.messages))
         return tell(witness, payload)
 
-    vars(feed).update(serve=served, tell=told)
+    vars(feed).update(serve=served, send_reliable=told)
 
     def end():
-        del vars(feed)["serve"], vars(feed)["tell"]
+        del vars(feed)["serve"], vars(feed)["send_reliable"]
 
     return end

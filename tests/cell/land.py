@@ -277,7 +277,7 @@ class Land:
         must equal the truth of its step. The ghosts of the other apps have not changed, so only those with a new truth
         for their step are checked."""
         cells = [each for each in apps if isinstance(each, CellApp)]
-        told = [real.body for app in cells for real in app.reals.values() if self.is_single(real) and real.is_told]
+        told = [real.body for app in cells for real in app.reals.values() if self.is_single(real) and real.is_unchanged]
         fresh = {(body.id, body.number): body for body in told if (body.id, body.number) not in self.truth}
         self.truth.update({step: _facts(body) for step, body in fresh.items()})
         for app in cells:

@@ -179,8 +179,8 @@ class Scene:
 
     def _begin(self) -> None:
         self.run(3.0)
-        for name, hearer in (("subject", Receiver.OWN), ("near", Receiver.NEAR), ("far", Receiver.BEYOND)):
-            self.seats[name] = self.cluster.client(name, "secret", listener=self._listener(hearer))
+        for name, listener in (("subject", Receiver.OWN), ("near", Receiver.NEAR), ("far", Receiver.BEYOND)):
+            self.seats[name] = self.cluster.client(name, "secret", listener=self._listener(listener))
             self.run(3.0)
         assert all(len(seat.app.view.others) == 2 for seat in self.seats.values())
         self.former = self.app_of("subject")

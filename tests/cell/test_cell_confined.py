@@ -127,7 +127,7 @@ PHASES = {
     "ghosts": lambda app: (type(app.placement), "_missing", lambda placement, real, *_: real.body.id),
     "offload": lambda app: (type(app.offloads), "_take_leave", lambda offloads, real, *_: real.body.id),
     "teleport": lambda app: (type(app.teleports), "_seek", lambda teleports, wish, *_: wish.real.body.id),
-    "what its client is told": lambda app: (app.scheduler, "tell", lambda real, *_: real.body.id),
+    "what its client is told": lambda app: (app.scheduler, "send_reliable", lambda real, *_: real.body.id),
     "end": lambda app: (Real, "data", lambda real, *_: real.body.id),
 }
 

@@ -157,7 +157,7 @@ def test_deletion_behind_a_gap_is_taken_in_the_end(has_words):
     assert 1 in land[0].bodies
     if has_words:
         call = land[0].bodies[1].kind.event_of_call(*CALL)
-        past = Past(3, (Step(5, (PackedEvent(-1, *call.told),)),), ())
+        past = Past(3, (Step(5, (PackedEvent(-1, *call.message),)),), ())
         land[0].on_message(A, DeleteGhost(1, 0, 5, True, past))
     else:
         land.host.now += GAP_S

@@ -10,16 +10,16 @@ import pytest
 
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE, Event
-from terrazzo.sync.protocol import ToClient, Told
+from terrazzo.sync.protocol import EntityMessage, ToClient
 from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR
 
 SHIVER = AVATAR.cell_layout.index["shiver"]
 
 
-def words(events: list[Event]) -> list[tuple[int, Told]]:
+def words(events: list[Event]) -> list[tuple[int, EntityMessage]]:
     """The entity and content of events; the rows in which they are counted differ from app to app."""
-    return [(each.subject, each.told) for each in events]
+    return [(each.subject, each.message) for each in events]
 
 
 class Meeting:

@@ -152,7 +152,7 @@ def test_client_that_missed_too_much_gets_no_hidden_field(land):
     place = AVATAR.cell_layout.index["gems"]
     real, ghost = (body.kind.event_of_now(body, place) for body in bodies)
     assert real == ghost
-    assert real.told.body == b"\x01\x03"
+    assert real.message.body == b"\x01\x03"
 
 
 def test_whole_latest_only_value_is_sent_to_its_receivers(land):

@@ -5,7 +5,7 @@ import pytest
 from terrazzo._speed.values import Change
 from terrazzo.cell.client import scheduler
 from terrazzo.cell.core.parcels import Gauge
-from terrazzo.cell.core.real import STEP_BYTES, TOLD_MAX
+from terrazzo.cell.core.real import ITEM_BYTES_MAX, STEP_BYTES
 from terrazzo.cell.ghosts import placement
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
@@ -16,7 +16,7 @@ from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Jump, Offload
 from tests.cell.land import Land
 from tests.cell.plain import AVATAR, Gem
 
-HALF = TOLD_MAX // 2
+HALF = ITEM_BYTES_MAX // 2
 
 
 def refused(land, entity, work, match):
@@ -54,7 +54,12 @@ def overheard(monkeypatch, app):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("name", "x" * TOLD_MAX), ("guild", "x" * TOLD_MAX), ("purse", [0] * (TOLD_MAX // 4)), ("luck", None)],
+    [
+        ("name", "x" * ITEM_BYTES_MAX),
+        ("guild", "x" * ITEM_BYTES_MAX),
+        ("purse", [0] * (ITEM_BYTES_MAX // 4)),
+        ("luck", None),
+    ],
 )
 def test_a_change_that_is_too_large_is_refused_and_has_not_happened(name, value):
     land = Land(1)
@@ -73,10 +78,10 @@ def test_a_change_inside_a_value_is_refused_too():
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
     land.do(1, lambda part: part.gems.append(Gem(kind=1)))
-    much = [0] * (TOLD_MAX // 4 + 1)
-    refused(land, 1, lambda part: setattr(part.gems[0], "flaw", "x" * TOLD_MAX), "gems")
+    much = [0] * (ITEM_BYTES_MAX // 4 + 1)
+    refused(land, 1, lambda part: setattr(part.gems[0], "flaw", "x" * ITEM_BYTES_MAX), "gems")
     refused(land, 1, lambda part: part.purse.extend(much), "purse")
-    refused(land, 1, lambda part: part.gems.__setitem__(0, Gem(kind=1, flaw="x" * TOLD_MAX)), "gems")
+    refused(land, 1, lambda part: part.gems.__setitem__(0, Gem(kind=1, flaw="x" * ITEM_BYTES_MAX)), "gems")
     part = land.part(1)
     assert (part.gems[0].flaw, part.purse) == ("?", [])
     land.settle()
@@ -85,10 +90,10 @@ def test_a_change_inside_a_value_is_refused_too():
 def test_value_without_receivers_has_no_limit():
     """A base keeps what it likes; what it sends has limits of its own."""
     state = State(AVATAR.cell_layout)
-    state["name"] = "x" * (TOLD_MAX + 1)
+    state["name"] = "x" * (ITEM_BYTES_MAX + 1)
     heard: list[Change] = []
     state = State(AVATAR.cell_layout, heard.append)
-    state["name"] = "x" * (TOLD_MAX + 1)
+    state["name"] = "x" * (ITEM_BYTES_MAX + 1)
     assert len(heard) == 1
 
 
@@ -96,7 +101,7 @@ def test_value_without_receivers_has_no_limit():
 def test_a_call_that_is_too_large_is_refused(to):
     land = Land(1)
     land.create(1, 0.0, is_seen=True)
-    refused(land, 1, lambda part: getattr(part, to).on_said("x" * TOLD_MAX), "a call of on_said with .* parts")
+    refused(land, 1, lambda part: getattr(part, to).on_said("x" * ITEM_BYTES_MAX), "a call of on_said with .* parts")
     land.settle()
 
 
@@ -125,14 +130,14 @@ def test_a_step_that_grows_too_large_is_closed_early(monkeypatch):
 
     def work(part):
         for letter in "abcdefghi":
-            part.guild = letter * (TOLD_MAX - 10)
+            part.guild = letter * (ITEM_BYTES_MAX - 10)
 
     land.do(1, work)
     land.settle()
     steps = [size for _, message, size in heard if isinstance(message, UpdateGhost)]
     assert len(steps) == land.real(1).body.number - number >= 4
-    assert max(steps) <= STEP_BYTES + TOLD_MAX
-    assert land[1].bodies[1].state["guild"] == "i" * (TOLD_MAX - 10)
+    assert max(steps) <= STEP_BYTES + ITEM_BYTES_MAX
+    assert land[1].bodies[1].state["guild"] == "i" * (ITEM_BYTES_MAX - 10)
 
 
 def test_a_client_that_floods_words_ends_nothing():
@@ -203,7 +208,7 @@ def test_entity_too_large_for_a_ghost_has_none_until_it_is_smaller(monkeypatch):
     land.settle()
     for letter in "abc":
         land.do(1, lambda part, letter=letter: part.bag.extend([{"kind": 1, "count": 2}] * (HALF // 5)))
-    monkeypatch.setattr(REGISTRY._by_type[CreateGhost], "max_size", TOLD_MAX)
+    monkeypatch.setattr(REGISTRY._by_type[CreateGhost], "max_size", ITEM_BYTES_MAX)
     land.put(1, -20.0)
     land.step(20)
     assert land[0].counts["too large for a ghost: it is not seen there"] == 1

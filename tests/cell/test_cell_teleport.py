@@ -442,7 +442,7 @@ def test_nor_are_those_of_a_grave():
 
 
 def step_of(number, event):
-    return Step(number, (PackedEvent(event.subject, *event.told),))
+    return Step(number, (PackedEvent(event.subject, *event.message),))
 
 
 def test_client_gets_the_place_of_an_entity_back_from_another_space():

@@ -49,7 +49,7 @@ def test_method_that_ends_with_its_entity_destroys_another_whose_method_waits(la
     assert ends == {entity: ["EntityGone", "finally"] for entity in (1, 2, 4, 5)}
     assert set(land[0].reals) == set()
     assert len(land[0].core.awaiting) == 0
-    assert not land[0].core.awaiting._replies
+    assert not land[0].core.awaiting._waits
 
 
 def test_method_that_ends_with_its_entity_begins_another_of_the_same(land):

@@ -9,14 +9,14 @@ import pytest
 
 from terrazzo.cell.core import history
 from terrazzo.cell.core.history import Ageing, Event, History
-from terrazzo.sync.protocol import Told
+from terrazzo.sync.protocol import EntityMessage
 
 TICK_S = 0.1
 TICKS = round(history.AGE_S / TICK_S)
 
 
 def call(number: int) -> Event:
-    return Event(-1, Told(200, b"%d" % number))
+    return Event(-1, EntityMessage(200, b"%d" % number))
 
 
 def test_history_drops_the_steps_that_were_there_at_the_last_ageing():
@@ -24,10 +24,10 @@ def test_history_drops_the_steps_that_were_there_at_the_last_ageing():
     kept.add(1, [call(1)])
     kept.age()
     kept.add(2, [call(2)])
-    assert [each.told.body for each in kept.since(0) or ()] == [b"1", b"2"]
+    assert [each.message.body for each in kept.since(0) or ()] == [b"1", b"2"]
     kept.age()
     assert kept.since(0) is None
-    assert [each.told.body for each in kept.since(1) or ()] == [b"2"]
+    assert [each.message.body for each in kept.since(1) or ()] == [b"2"]
     kept.age()
     assert kept.since(2) == []
     assert kept.since(1) is None
@@ -36,7 +36,7 @@ def test_history_drops_the_steps_that_were_there_at_the_last_ageing():
 
 def test_aged_history_still_has_the_stamps():
     kept = History(0)
-    kept.add(1, [Event(0, Told(158, b"a"))])
+    kept.add(1, [Event(0, EntityMessage(158, b"a"))])
     kept.age()
     kept.age()
     assert kept.since(0) is None

@@ -208,12 +208,12 @@ def test_each_message_for_a_client_has_the_number_of_its_witness():
     land.create(1, 0.0, is_seen=True)
     land.create(2, 10.0)
     heard = []
-    tell = land[0].scheduler.tell
+    tell = land[0].scheduler.send_reliable
 
     def told(real, payload):
         heard.append(REGISTRY.decode_nested(payload))
         tell(real, payload)
 
-    vars(land[0].scheduler)["tell"] = told
+    vars(land[0].scheduler)["send_reliable"] = told
     land.settle()
     assert {message.witness for message in heard if isinstance(message, ToClient)} == {1}

@@ -232,7 +232,7 @@ def test_who_rides_does_not_move_itself_and_a_vehicle_moves_its_riders(play):
 
 def rides(alias: int, vehicle: int) -> bytes:
     ride = Ride(vehicle, HERE, (0.0, 0.0, 0.0))
-    return protocol.with_alias(alias, protocol.Told(protocol.ToClient.RIDES, encode_ride(ride)))
+    return protocol.with_alias(alias, protocol.EntityMessage(protocol.ToClient.RIDES, encode_ride(ride)))
 
 
 def test_another_space(play):

@@ -275,7 +275,7 @@ def test_rider_and_vehicle_move_together_though_no_code_asks_for_moves():
 
     def ride(vehicle, place):
         return protocol.with_alias(
-            BOBS, protocol.Told(protocol.ToClient.RIDES, encode_ride(Ride(vehicle, place, AHEAD)))
+            BOBS, protocol.EntityMessage(protocol.ToClient.RIDES, encode_ride(Ride(vehicle, place, AHEAD)))
         )
 
     view.apply(ride(RAT, (0.0, 1.0, 0.0)))
@@ -314,7 +314,7 @@ def test_loose_changes_and_calls():
     assert (event.entity.state["health"], event.applied.old) == (50, 60)
     index, count = AVATAR.client_layout.index["mood"], len(AVATAR.client_layout)
     whole = encode_external(Change(WHOLE, index, (), (), 0, 0, b"\x09"), index, count)
-    [event] = view.apply(loose(protocol.with_alias(BOBS, protocol.Told(56, whole))))
+    [event] = view.apply(loose(protocol.with_alias(BOBS, protocol.EntityMessage(56, whole))))
     assert event.entity.state["mood"] == 9
     [event] = view.apply(loose(protocol.with_alias(OWN, CALL)))
     assert isinstance(event, Called)

@@ -105,7 +105,7 @@ class Pair:
             ends.append(
                 (
                     tuple(end.app.heard),
-                    (links._dials, *links._heard.items()),
+                    (links._dials, *links._answered_dials.items()),
                     tuple((n, each.state, each.since) for n, each in links._connections.items()),
                     tuple(
                         (p, x.connection and x.connection.number, len(x.waiting), x.redial_at)

@@ -61,4 +61,4 @@ def test_a_file_that_cannot_be_read(tmp_path):
     ],
 )
 def test_address_for_clients_reaches_the_cluster(listen, told, near):
-    assert (listen.told_host, listen.near_host) == (told, near)
+    assert (listen.announced_host, listen.near_host) == (told, near)

@@ -10,7 +10,7 @@ from tests.runtime.support import on_both_loops, play
 PEER = AppId(AppKind.CELL_APP, 1, 1)
 
 
-class Hearer:
+class ConnectionListener:
     """Records what it receives."""
 
     def __init__(self):
@@ -42,15 +42,15 @@ class Hasty(LinkTransport):
 def test_a_dial_called_off_as_it_succeeds_leaves_nothing(loop, tmp_path):
     async def main():
         quiet: Any = {"log": lambda *_, **__: None, "rng": Random(1)}
-        other = LinkTransport(Hearer(), lambda _: None, **quiet)
+        other = LinkTransport(ConnectionListener(), lambda _: None, **quiet)
         places = [await other.listen(UnixPlace(str(tmp_path / "other"))), await other.listen(TcpPlace("127.0.0.1", 0))]
         for place in places:
-            hearer = Hearer()
-            hasty = Hasty(hearer, {PEER: place}.get, **quiet)
+            listener = ConnectionListener()
+            hasty = Hasty(listener, {PEER: place}.get, **quiet)
             hasty.dial(PEER)
             await hasty._gone.wait()
             await hasty.stop()
-            assert hearer.heard == [], "it was called off"
+            assert listener.heard == [], "it was called off"
         await other.stop()
 
     play(loop, main())

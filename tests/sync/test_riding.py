@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from terrazzo.errors import DecodeError
-from terrazzo.sync.protocol import ToClient, Told, encode_cell_lost, encode_leave, encode_moved, with_alias
+from terrazzo.sync.protocol import EntityMessage, ToClient, encode_cell_lost, encode_leave, encode_moved, with_alias
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
 from terrazzo.sync.view import View
 from terrazzo.sync.view_events import Fault, Moved, Seen, Violation
@@ -71,7 +71,7 @@ def test_a_vehicle_turns_its_riders(yaw, place):
 
 
 def rides(alias: int, vehicle: int, place=(1.0, 0.0, 0.0)) -> bytes:
-    return with_alias(alias, Told(ToClient.RIDES, encode_ride(Ride(vehicle, place, AHEAD))))
+    return with_alias(alias, EntityMessage(ToClient.RIDES, encode_ride(Ride(vehicle, place, AHEAD))))
 
 
 @pytest.fixture

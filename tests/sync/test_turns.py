@@ -67,7 +67,7 @@ def test_how_messages_are_marked():
 
 
 def change(prop: str, alias: int, value: bytes) -> bytes:
-    return protocol.with_alias(alias, protocol.Told(158 + CREATURE.client_layout.index[prop], value))
+    return protocol.with_alias(alias, protocol.EntityMessage(158 + CREATURE.client_layout.index[prop], value))
 
 
 class Story:

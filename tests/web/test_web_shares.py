@@ -162,7 +162,7 @@ def test_a_change_of_what_is_hidden_is_a_violation(node):
     own, other = Story(Receiver.OWN_CLIENT, protocol.OWN), Story(Receiver.OTHER_CLIENTS, ALIAS)
     messages = begin(own, other)
     own.edit(2, 9)  # `uses` of the first thing in the bag, sent to the wrong one
-    told = protocol.Told(own.messages[0][0], own.messages[0][2:])
+    told = protocol.EntityMessage(own.messages[0][0], own.messages[0][2:])
     messages.append(protocol.with_alias(ALIAS, told))
     ours = live(TABLE, messages)
     check(ask(node, messages), ours)

@@ -66,7 +66,7 @@ PACKED = REFERENCE + bytes(
 )
 RAT_PLACE = protocol.with_alias(RATS, protocol.encode_place(HERE, (0.5, 0.25, 0.125)))
 RIDES = [
-    protocol.with_alias(alias, protocol.Told(24, encode_ride(Ride(vehicle, HERE, (2.5, 0.1, 0.2)))))
+    protocol.with_alias(alias, protocol.EntityMessage(24, encode_ride(Ride(vehicle, HERE, (2.5, 0.1, 0.2)))))
     for alias, vehicle in ((RATS, BOB), (OWN, BOB), (BOBS, ME), (RATS, 0), (OWN, 0), (BOBS, 12345), (BOBS, BOB))
 ]
 SAID = protocol.with_alias(BOBS, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", b"\x02hi\x05"))

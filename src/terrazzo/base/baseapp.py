@@ -69,7 +69,7 @@ from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate
 from terrazzo.wire.pairs.creation import CreateEntity
 from terrazzo.wire.pairs.login_db import is_bot_dbid
-from terrazzo.wire.sentences import tell_refusals
+from terrazzo.wire.sentences import describe_refusals
 
 NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
 """The apps without which something does not work; each is joined again whenever its link is lost."""
@@ -233,7 +233,7 @@ class BaseApp(ClusterApp):
 
     def refused_clients(self) -> list[dict[str, Any]]:
         """See ClusterApp."""
-        return super().refused_clients() + tell_refusals("players", self.counts.refused)
+        return super().refused_clients() + describe_refusals("players", self.counts.refused)
 
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
         try:

@@ -45,7 +45,7 @@ from terrazzo.sync.protocol import (
 )
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.rates import Bucket
-from terrazzo.wire.sentences import is_told
+from terrazzo.wire.sentences import is_logged
 
 
 class Recipient(Protocol):
@@ -184,6 +184,6 @@ class ClientMail:
         self.dropped["rate"] += 1
         self._counts.refused[ClientRefusal.OVER_RATE] += 1
         count = self.dropped["rate"]
-        if is_told(count):
+        if is_logged(count):
             self._host.log("call over its rate", entity=str(self._proxy), method=call.method.name, count=count)
         return False

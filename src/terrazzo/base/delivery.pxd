@@ -23,7 +23,7 @@ cdef class Delivery:
     cpdef take_mail(self)
     @cython.locals(letters=Letters, letter=tuple)
     cdef _take_letters(self, ClientRow client, Mailbox box)
-    @cython.locals(told=tuple)
+    @cython.locals(to_client=tuple)
     cdef _take_letter(self, ClientRow client, object source, bytes payload)
     @cython.locals(client=ClientRow, update=tuple, table=dict)
     cpdef pass_updates(self, object source, list updates)

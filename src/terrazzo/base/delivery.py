@@ -81,11 +81,11 @@ class Delivery:
                 return  # the base has ended: its mailbox reports the rest as not delivered
 
     def _take_letter(self, client: ClientRow, source: PartId, payload: bytes) -> None:
-        told = None
+        to_client = None
         if client.is_ready and source[0] == client.entity and source[1] == _CELL:
-            told = read_to_client(payload)
-        if told is not None and client.is_present(told[0]):
-            client.pass_on(told[1])
+            to_client = read_to_client(payload)
+        if to_client is not None and client.is_present(to_client[0]):
+            client.pass_on(to_client[1])
         else:
             client.proxy.on_mail(source, payload)
 

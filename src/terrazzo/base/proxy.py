@@ -137,7 +137,7 @@ class ProxyEntity(BaseEntity):
         """The session has ended."""
         self.client.on_session_closed(reason)
 
-    def heard_since(self, since: float) -> bool:
+    def is_active_since(self, since: float) -> bool:
         """Whether a packet of the client has arrived since then."""
         return self.row.session is not None and self.row.session.heard_at > since
 
@@ -230,10 +230,10 @@ class ProxyEntity(BaseEntity):
     def call_client(self, index: int, method: Method, args: bytes) -> None:
         """Calls a method of the own client."""
         if self.has_client:
-            told = self._clients.methods.encode_call(
+            call = self._clients.methods.encode_call(
                 self.schema, Side.CLIENT, method.name, args, component=method.component
             )
-            message = protocol.with_alias(protocol.OWN, told)
+            message = protocol.with_alias(protocol.OWN, call)
             if method.is_reliable:
                 self._send(message)
             else:
@@ -246,8 +246,8 @@ class ProxyEntity(BaseEntity):
             layout = self.schema.client_layout
             shared = share_of(change, prop.codec, prop.codec_for(Receiver.OWN_CLIENT))
             if shared is not None:
-                told = protocol.encode_change(shared, layout.index[prop.name], len(layout))
-                self._send(protocol.with_alias(protocol.OWN, told))
+                change_message = protocol.encode_change(shared, layout.index[prop.name], len(layout))
+                self._send(protocol.with_alias(protocol.OWN, change_message))
 
     # From the cell part to the client.
 
@@ -280,12 +280,12 @@ class ProxyEntity(BaseEntity):
 
     def on_mail(self, source: PartId, payload: bytes) -> None:
         """See BaseEntity. By far the most of it is for the client."""
-        told = read_to_client(payload) if source == self.cell.part else None
-        if told is None:
+        to_client = read_to_client(payload) if source == self.cell.part else None
+        if to_client is None:
             super().on_mail(source, payload)
         else:
             self.cell.on_mail()
-            self._pass_on(*told)
+            self._pass_on(*to_client)
 
     def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
         """See BaseEntity."""

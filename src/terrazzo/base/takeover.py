@@ -89,7 +89,7 @@ class TakeOvers:
     def _probe(self, question: Question, proxy: ProxyEntity, since: float, left: int) -> None:
         if proxy.life is not Life.ALIVE:
             self._on_free(question, proxy)
-        elif not proxy.has_client or proxy.heard_since(since):
+        elif not proxy.has_client or proxy.is_active_since(since):
             self._answer(question, TakenOver(is_going=False))
         elif left:
             proxy.probe()

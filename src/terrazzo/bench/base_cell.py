@@ -40,7 +40,7 @@ from terrazzo.schema.indexes import PROPERTY_IDS
 from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import (
-    Told,
+    EntityMessage,
     encode_announce,
     encode_cell_player,
     encode_describe,
@@ -275,7 +275,7 @@ class StandIn(ClusterApp):
         self.totals.updates += 1
         self.totals.muted += 1
         places = _HEAD.pack(PLACES, 0, b"\0\0\0", b"\0\0\0", client.sequence) + self._tails[turn % TAILS]
-        after = self._switchboard.said(client.part, client.base_part)
+        after = self._switchboard.sent_up_to(client.part, client.base_part)
         return entity, client.witness, (places,), after
 
     def _come_and_go(self, client: Served) -> tuple[bytes, bytes]:
@@ -300,12 +300,12 @@ def _describing(schema: EntitySchema) -> bytes:
     return layout.encode_some(visible)
 
 
-def _changes(schema: EntitySchema) -> list[Told]:
+def _changes(schema: EntitySchema) -> list[EntityMessage]:
     """Changes of `health`, with several values."""
     layout = schema.client_layout
     index = layout.index["health"]
     codec = layout.properties[index].codec
-    return [Told(PROPERTY_IDS.first + index, codec.encode(100 + number)) for number in range(TAILS)]
+    return [EntityMessage(PROPERTY_IDS.first + index, codec.encode(100 + number)) for number in range(TAILS)]
 
 
 def _tail(number: int) -> bytes:

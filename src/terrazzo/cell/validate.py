@@ -102,7 +102,7 @@ def _kept(app: CellApp, id: int) -> Iterator[str]:
         yield f"is a real here, and a copy that left in epoch {epoch} is kept"
     if kept.message.entity != id:
         yield f"has the kept copy of entity {kept.message.entity}"
-    version = app.switchboard.version_heard(PartId(EntityId(id), Part.CELL))
+    version = app.switchboard.version_of_place(PartId(EntityId(id), Part.CELL))
     is_known = version != NEVER_HEARD  # a place is forgotten after a while, a kept copy never
     if (is_known and version < epoch) or (body is not None and body.epoch < epoch):
         yield f"left in epoch {epoch}, and its place is of version {version}"

@@ -53,8 +53,8 @@ def _show(report: dict[str, Any]) -> None:
     console.print("Seconds, in brackets how many times the undisturbed ones; MiB before and after.", highlight=False)
     for name, each in report["rounds"].items():
         if each["refused"]:
-            told = ", ".join(f"{count:,} {what}" for what, count in each["refused"].items())
-            console.print(f"{name}: refused {told}", highlight=False)
+            counts = ", ".join(f"{count:,} {what}" for what, count in each["refused"].items())
+            console.print(f"{name}: refused {counts}", highlight=False)
         files = {app: most for app, (_, most) in each["files"].items() if app.split("-")[0] in _WITH_DOORS}
         console.print(f"{name}: open files {files}; the attacker: {each['attacker']}", highlight=False)
     for failure in report["failures"]:

@@ -88,8 +88,8 @@ def _show_properties(console: Console, entity: dict[str, Any]) -> None:
     console.print(table)
     for each in entity["properties"]:
         for receiver, names in each.get("hidden", {}).items():
-            whom = receiver.replace("_", " ")
-            console.print(f"{each['name']} hides from {whom}: {', '.join(names)}", highlight=False)
+            reader = receiver.replace("_", " ")
+            console.print(f"{each['name']} hides from {reader}: {', '.join(names)}", highlight=False)
 
 
 def _show_methods(console: Console, title: str, methods: list[dict[str, Any]]) -> None:

@@ -87,8 +87,8 @@ def sim_command(
         covered = {"coverage": counts, "untaken": untaken(counts)} if coverage else {}
         click.echo(json.dumps({**_summary(scenario, outcomes, failed), **covered}))
     else:
-        _tell(scenario, outcomes, failed)
-        _tell_coverage(counts)
+        _print_outcomes(scenario, outcomes, failed)
+        _print_coverage(counts)
     is_covered = len(outcomes) < COVERED_SEEDS or not untaken(counts)
     sys.exit(0 if is_covered and not failed and all(outcome.events for outcome in outcomes) else 1)
 
@@ -107,7 +107,7 @@ def _summary(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> d
     }
 
 
-def _tell(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> None:
+def _print_outcomes(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> None:
     for outcome in failed[:_TOLD_MAX]:
         click.echo(explain(outcome.order))
         click.echo()
@@ -121,7 +121,7 @@ def _tell(scenario: str, outcomes: list[Outcome], failed: list[Outcome]) -> None
     click.echo(f"{scenario}: {len(outcomes)} seeds, {events} events, {virtual_s:.0f} virtual seconds: {verdict}")
 
 
-def _tell_coverage(counts: dict[str, dict[str, int]]) -> None:
+def _print_coverage(counts: dict[str, dict[str, int]]) -> None:
     for machine, paths in counts.items():
         click.echo(f"\n{machine}")
         for path, count in paths.items():

@@ -75,7 +75,7 @@ async def _soak(path: Path, config: Config, folder: DataFolder, plan: Plan, *, i
     def complain(line: str) -> None:
         click.echo(line, err=True)
 
-    def tell(minute: float, row: dict[str, int]) -> None:
+    def on_row(minute: float, row: dict[str, int]) -> None:
         complain(f"minute {minute:g}: {sum(row.values()):,} KiB in {len(row)} processes")
 
     folder.prepare()
@@ -85,7 +85,7 @@ async def _soak(path: Path, config: Config, folder: DataFolder, plan: Plan, *, i
         )
         for number in SIGNALS:
             asyncio.get_running_loop().add_signal_handler(number, cluster.stop)
-        return await soak_cluster(cluster, folder, plan, tell if not is_quiet else lambda minute, row: None)
+        return await soak_cluster(cluster, folder, plan, on_row if not is_quiet else lambda minute, row: None)
     finally:
         folder.release()
 

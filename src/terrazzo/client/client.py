@@ -104,8 +104,8 @@ class ClientApp(ClientLink):
             return False
         if self.view.find(entity.id) is not entity:
             return False
-        told = self._game.methods.encode_call(entity.schema, side, method.name, args, component=method.component)
-        return self._send(with_entity(entity.id, told), reliable=method.is_reliable)
+        message = self._game.methods.encode_call(entity.schema, side, method.name, args, component=method.component)
+        return self._send(with_entity(entity.id, message), reliable=method.is_reliable)
 
     # What a driver does with it.
 

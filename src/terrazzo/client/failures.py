@@ -38,17 +38,19 @@ def place(address: tuple[str, int]) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def explain(who: str, address: tuple[str, int], reason: Reason, *, was_open: bool, by_peer: bool) -> str:
+def explain(server: str, address: tuple[str, int], reason: Reason, *, was_open: bool, by_peer: bool) -> str:
     """Why a connection could not be opened, or is over."""
     if was_open and reason is Reason.PROTOCOL and not by_peer:
-        return f"The {who} at {place(address)} broke the protocol: use the client that belongs to it."
-    said = (_OPEN if was_open else _OPENING).get(reason, f"ended the attempt ({reason.name.lower()}): try again")
-    return f"The {who} at {place(address)} {said}."
+        return f"The {server} at {place(address)} broke the protocol: use the client that belongs to it."
+    sentence = (_OPEN if was_open else _OPENING).get(reason, f"ended the attempt ({reason.name.lower()}): try again")
+    return f"The {server} at {place(address)} {sentence}."
 
 
-def too_slow(who: str, address: tuple[str, int], seconds: float) -> str:
+def too_slow(server: str, address: tuple[str, int], seconds: float) -> str:
     """A server that was reached and does not go on."""
-    return f"The {who} at {place(address)} was reached but took longer than {seconds:g} s to answer: try again later."
+    return (
+        f"The {server} at {place(address)} was reached but took longer than {seconds:g} s to answer: try again later."
+    )
 
 
 def unreadable(address: tuple[str, int]) -> str:

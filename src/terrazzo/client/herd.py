@@ -199,11 +199,11 @@ class Herd:
             if member.stage is Stage.LEAVING:
                 self._set(member, Stage.OUT)
             elif member.stage is not Stage.OUT:
-                who, at = failures.GAME, member.base_at or self._entry.login
-                self._lose(member, failures.explain(who, at, event.reason, was_open=True, by_peer=event.by_peer))
+                server, at = failures.GAME, member.base_at or self._entry.login
+                self._lose(member, failures.explain(server, at, event.reason, was_open=True, by_peer=event.by_peer))
         elif member.stage is Stage.LOGGING_IN:
-            who, at = failures.LOGIN, self._entry.login
-            self._lose(member, failures.explain(who, at, event.reason, was_open=True, by_peer=event.by_peer))
+            server, at = failures.LOGIN, self._entry.login
+            self._lose(member, failures.explain(server, at, event.reason, was_open=True, by_peer=event.by_peer))
 
     def _end_late_ones(self, now: float) -> None:
         if not self.count(Stage.LOGGING_IN, Stage.JOINING):

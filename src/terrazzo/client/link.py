@@ -139,14 +139,14 @@ class ClientLink(ABC):
         endpoint = self._login if self._is_for_login(data) else self._base
         if endpoint is not None:
             endpoint.on_datagram(data, now)
-            self._hear(now)
+            self._take_events(now)
 
     def on_path_lost(self, address: Address, now: float) -> None:
         """The connection under an ordered transport has closed, or could not be opened."""
         for endpoint, place in self._connections():
             if place == address:
                 endpoint.on_path_lost()
-        self._hear(now)
+        self._take_events(now)
 
     @abstractmethod
     def tick(self, now: float) -> None:
@@ -155,14 +155,16 @@ class ClientLink(ABC):
     def poll(self, now: float) -> list[tuple[Address, bytes]]:
         """The packets to send now, and where."""
         if self._answer_by is not None and now >= self._answer_by:
-            who, address = (failures.LOGIN, self._login_at) if self._base_at is None else (failures.GAME, self._base_at)
-            self._finish(failures.too_slow(who, address, ANSWER_S), now)
+            server, address = (
+                (failures.LOGIN, self._login_at) if self._base_at is None else (failures.GAME, self._base_at)
+            )
+            self._finish(failures.too_slow(server, address, ANSWER_S), now)
         if self._leave_by is not None and now >= self._leave_by:
             self._finish(self._not_confirmed(), now)
         out: list[tuple[Address, bytes]] = []
         for endpoint, address in self._connections():
             out += [(address, data) for data in endpoint.poll(now)]
-        self._hear(now)
+        self._take_events(now)
         if self._login is not None and self._base is not None and self._login.reason is not None:
             self._login = None
         if self._over_at is not None and now >= self._over_at:
@@ -220,7 +222,7 @@ class ClientLink(ABC):
         session = self._login.session
         return session is not None and data[1:5] == session.id.to_bytes(4, "little")
 
-    def _hear(self, now: float) -> None:
+    def _take_events(self, now: float) -> None:
         if self._login is not None:
             for event in self._login.events():
                 self._on_login_event(event, now)
@@ -271,9 +273,9 @@ class ClientLink(ABC):
         assert self._base_at is not None
         return failures.not_confirmed(self._base_at)
 
-    def _explain(self, who: str, address: Address, closed: Closed) -> str:
+    def _explain(self, server: str, address: Address, closed: Closed) -> str:
         return failures.explain(
-            who, address, closed.reason, was_open=closed.session is not None, by_peer=closed.by_peer
+            server, address, closed.reason, was_open=closed.session is not None, by_peer=closed.by_peer
         )
 
     def _session_is_open(self, endpoint: ClientEndpoint | None) -> bool:

@@ -50,14 +50,14 @@ class ConnectionState(Enum):
 class Connection:
     """One connection, dialled by either side."""
 
-    __slots__ = ("dial", "heard_at", "number", "peer", "since", "state", "wrote_at")
+    __slots__ = ("dial", "number", "peer", "received_at", "since", "state", "wrote_at")
 
     def __init__(self, number: int, state: ConnectionState, peer: AppId | None, now: float, *, dial: int = 0) -> None:
         self.number = number
         self.state = state
         self.peer = peer
         self.dial = dial  # the number of this dial among our own; 0: the peer dialled
-        self.since = self.heard_at = self.wrote_at = now
+        self.since = self.received_at = self.wrote_at = now
 
 
 class Link:

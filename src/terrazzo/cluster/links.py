@@ -84,7 +84,7 @@ class Links:
         self._newest: dict[Slot, int] = {}
         self._fences: dict[Slot, int] = {}
         self._dials = 0
-        self._heard: dict[AppId, int] = {}  # the last dial of each peer that was answered or given up
+        self._answered_dials: dict[AppId, int] = {}  # the last dial of each peer that was answered or given up
         self._ticked_at = host.now
         self._watched_at = host.now
 
@@ -121,7 +121,7 @@ class Links:
         self._ticked_at = now
         if late > self._limits.late_tick_s:
             for connection in self._connections.values():
-                connection.heard_at += late
+                connection.received_at += late
                 connection.since += late
         self._app.on_tick()
         self._drain()
@@ -149,7 +149,9 @@ class Links:
         if connection is None or connection.state is not ConnectionState.DIALLING or connection.peer is None:
             return
         connection.state = ConnectionState.GREETING
-        self._say(connection, Hello(me=self.me, to=connection.peer, digest=self._digest, dial=connection.dial))
+        self._write_message(
+            connection, Hello(me=self.me, to=connection.peer, digest=self._digest, dial=connection.dial)
+        )
 
     def on_closed(self, number: int) -> None:
         """A connection ended, or a dial failed."""
@@ -168,7 +170,7 @@ class Links:
         connection = self._connections.get(number)
         if connection is None:
             return
-        connection.heard_at = self._host.now
+        connection.received_at = self._host.now
         try:
             items = self._registry.decode_bundle(data)
         except BadBundle as error:
@@ -209,7 +211,7 @@ class Links:
         reason = self._reason_against(hello)
         if reason is not None:
             self._host.log("link refused", peer=hello.me, reason=reason.name)
-            self._say(connection, Refused(reason))
+            self._write_message(connection, Refused(reason))
             self._forget(connection)
             return
         peer = hello.me
@@ -221,7 +223,7 @@ class Links:
             self._forget(link.connection)
         connection.peer = peer
         link.connection = connection
-        self._say(connection, Welcome(self.me, self._dials))
+        self._write_message(connection, Welcome(self.me, self._dials))
         self._stand(link, hello.dial)
 
     def _reason_against(self, hello: Hello) -> LinkRefusal | None:
@@ -239,7 +241,7 @@ class Links:
             return LinkRefusal.STALE
         link = self._links.get(peer)
         is_dialling = (link is None or not link.is_up) and self._is_dialling(peer)
-        if (is_dialling and self.me < peer) or hello.dial <= self._heard.get(peer, 0):
+        if (is_dialling and self.me < peer) or hello.dial <= self._answered_dials.get(peer, 0):
             return LinkRefusal.CROSSING
         return None
 
@@ -272,14 +274,16 @@ class Links:
             self.fenced = True
         self._lose(peer, refused.reason.name)
 
-    def _stand(self, link: Link, heard: int) -> None:
+    def _stand(self, link: Link, dial: int) -> None:
         """The greeting is done: links with older incarnations and other dials end, and waiting frames are sent."""
         connection = link.connection
         assert connection is not None
         peer = link.peer
         self._newest[peer.slot] = peer.incarnation
-        self._heard = {known: dial for known, dial in self._heard.items() if known.slot != peer.slot or known == peer}
-        self._heard[peer] = max(heard, self._heard.get(peer, 0))
+        self._answered_dials = {
+            known: dial for known, dial in self._answered_dials.items() if known.slot != peer.slot or known == peer
+        }
+        self._answered_dials[peer] = max(dial, self._answered_dials.get(peer, 0))
         for old in [old for old in self._links if old.slot == peer.slot and old != peer]:
             if old.incarnation != ANY_INCARNATION:
                 self._lose(old, "a newer incarnation is here")
@@ -347,7 +351,7 @@ class Links:
             if connection.number not in self._connections:
                 continue
             if connection.state is ConnectionState.UP:
-                if now - connection.heard_at > limits.silence_s:
+                if now - connection.received_at > limits.silence_s:
                     self._drop(connection, "silence")
                 elif now - connection.wrote_at >= limits.heartbeat_s:
                     self._write(connection, HEARTBEAT)
@@ -392,7 +396,7 @@ class Links:
         self.refusals.count(connection.peer, reason)
         self._host.log("refused", peer=connection.peer, reason=reason.value)
 
-    def _say(self, connection: Connection, message: Message) -> None:
+    def _write_message(self, connection: Connection, message: Message) -> None:
         self._write(connection, bundle_of([self._registry.encode(message)]))
 
     def _write(self, connection: Connection, data: bytes) -> None:

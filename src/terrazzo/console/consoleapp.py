@@ -48,13 +48,13 @@ class _State(Enum):
 class WatchedApp:
     """One app that the console looks at; see the module."""
 
-    __slots__ = ("ask_at", "heard", "name", "state")
+    __slots__ = ("ask_at", "name", "state", "view")
 
     def __init__(self, name: AppId) -> None:
         self.name = name
         self.state = _State.ABSENT
         self.ask_at = 0.0
-        self.heard: ReceivedView | None = None
+        self.view: ReceivedView | None = None
 
     @property
     def is_up(self) -> bool:
@@ -107,7 +107,7 @@ class ConsoleApp(ClusterApp):
         app = self._apps.get(peer.slot)
         if app is not None:
             if peer != app.name:
-                app.heard = None  # a view of an earlier incarnation is not shown for this one
+                app.view = None  # a view of an earlier incarnation is not shown for this one
             app.name = peer
             app.state = _State.RESTING
             app.ask_at = self.host.now
@@ -155,7 +155,7 @@ class ConsoleApp(ClusterApp):
         try:
             if not isinstance(answer, View):
                 raise msgspec.ValidationError(f"expected a View, got {type(answer).__name__}")
-            app.heard = read_view(peer.kind, answer.json, self.host.now)
+            app.view = read_view(peer.kind, answer.json, self.host.now)
         except msgspec.DecodeError as problem:
             count = self.refusals.count(peer, Refusal.MALFORMED)
             self.host.log("a view that does not fit", app=str(peer), problem=str(problem), count=count)

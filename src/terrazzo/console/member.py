@@ -15,7 +15,7 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import HttpServer, serve_http
 from terrazzo.runtime.members import AppMember
 from terrazzo.runtime.ports import candidates
-from terrazzo.wire.sentences import tell_refusals
+from terrazzo.wire.sentences import describe_refusals
 
 
 class ConsoleMember(AppMember):
@@ -43,7 +43,7 @@ class ConsoleMember(AppMember):
         usual = candidates(self.config.listen.console_port, ports.CONSOLE)
         self._runner, port = await serve_http(application, console.host, usual)
         refused = self._runner.gate.refused
-        self.app.refused_outside = lambda: tell_refusals("connections", refused)
+        self.app.refused_outside = lambda: describe_refusals("connections", refused)
         near = near_host(console.host)
         host = f"[{near}]" if ":" in near else near
         self._page = f"http://{host}:{port}/"

@@ -167,7 +167,7 @@ class Watched(Protocol):
         """Whether there is a link with it."""
 
     @property
-    def heard(self) -> ReceivedView | None:
+    def view(self) -> ReceivedView | None:
         """Its latest view."""
 
 
@@ -189,7 +189,7 @@ def make_snapshot(apps: Iterable[Watched], now: float, own: Iterable[RefusalSeen
 
 
 def _shapes(apps: Iterable[Watched], kind: type[V]) -> list[tuple[Watched, V]]:
-    return [(app, app.heard.shape) for app in apps if app.heard is not None and isinstance(app.heard.shape, kind)]
+    return [(app, app.view.shape) for app in apps if app.view is not None and isinstance(app.view.shape, kind)]
 
 
 def _space(space: SpaceSeen, bodies: dict[str, CellAppView]) -> dict[str, Any]:
@@ -238,9 +238,9 @@ def _bandwidth(views: Iterable[CellAppView]) -> list[dict[str, Any]]:
 
 def _refusals(apps: Iterable[Watched], own: Iterable[RefusalSeen]) -> list[dict[str, Any]]:
     """What every door has refused, most first; since the app started."""
-    told = [(str(app.name), each) for app in apps if app.heard is not None for each in app.heard.refused]
-    told += [("console", each) for each in own]
-    ranked = sorted(told, key=lambda line: (-line[1].count, line[0], line[1].door, line[1].reason))
+    lines = [(str(app.name), each) for app in apps if app.view is not None for each in app.view.refused]
+    lines += [("console", each) for each in own]
+    ranked = sorted(lines, key=lambda line: (-line[1].count, line[0], line[1].door, line[1].reason))
     return [{"app": app, **msgspec.structs.asdict(each)} for app, each in ranked]
 
 
@@ -250,7 +250,7 @@ def _app(app: Watched, now: float) -> dict[str, Any]:
         "kind": app.name.kind.name.lower(),
         "index": app.name.index,
         "is_up": app.is_up,
-        "age_s": round(now - app.heard.at, 3) if app.heard else None,
-        "load": app.heard.load if app.is_up and app.heard else None,
-        "facts": app.heard.facts if app.heard else {},
+        "age_s": round(now - app.view.at, 3) if app.view else None,
+        "load": app.view.load if app.is_up and app.view else None,
+        "facts": app.view.facts if app.view else {},
     }

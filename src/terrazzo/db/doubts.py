@@ -85,16 +85,16 @@ class Doubts:
         self._asked += 1
 
         def then(answer: Message) -> None:
-            if not self._is_settled(entity, doubt):
+            if not self._was_removed(entity, doubt):
                 self._on_answer(entity, doubt, answer)
 
         def failed(failure: Failure, why: str) -> None:
-            if not self._is_settled(entity, doubt):
+            if not self._was_removed(entity, doubt):
                 self._host.log("log-on in doubt", dbid=doubt.dbid, entity=entity, why=why or failure.value)
 
         self._requests.ask(manager, Locate(entity), timeout_s=ANSWER_S, then=then, failed=failed)
 
-    def _is_settled(self, entity: int, doubt: _Doubt) -> bool:
+    def _was_removed(self, entity: int, doubt: _Doubt) -> bool:
         """The request has ended; True when the doubt was settled before that."""
         self._asked -= 1
         doubt.is_asked = False

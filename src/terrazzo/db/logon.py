@@ -104,7 +104,7 @@ class LogOns:
         self.yielding: dict[int, Attempt] = {}
         """By dbid, the attempts in YIELDING."""
         self._list_at: float | None = None
-        self.doubts = Doubts(host, requests, self._clear, self._settle)
+        self.doubts = Doubts(host, requests, self._clear, self._keep_placed)
 
     def __len__(self) -> int:
         return len(self.in_work)
@@ -152,9 +152,9 @@ class LogOns:
             self._list_at = self._host.now + AGAIN_S
 
         self._list_at = None
-        self._store.submit(ListLogOns(), self._doubt, again)
+        self._store.submit(ListLogOns(), self._add_doubts, again)
 
-    def _doubt(self, records: list[LogOnRecord]) -> None:
+    def _add_doubts(self, records: list[LogOnRecord]) -> None:
         for dbid, entity, _ in records:
             self.doubts.add(dbid, entity)
 
@@ -411,7 +411,7 @@ class LogOns:
         """There is no such proxy: clears its record. If the store fails, the record is in doubt again."""
         self._submit_for(dbid, entity, ClearLogOn(dbid, entity), lambda _: self._cleared(dbid, entity))
 
-    def _settle(self, dbid: int, entity: int, base_app: AppId) -> None:
+    def _keep_placed(self, dbid: int, entity: int, base_app: AppId) -> None:
         """A BaseApp has the proxy, and will send its LoggedOff. If a later incarnation of that BaseApp is linked by
         now, the records of the earlier one are cleared already, and none may be added to them: the record stays in
         doubt."""

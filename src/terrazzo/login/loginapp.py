@@ -43,7 +43,7 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
-from terrazzo.wire.sentences import is_told
+from terrazzo.wire.sentences import is_logged
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
 CHEAP = frozenset(
@@ -279,7 +279,7 @@ class LoginApp(ClusterApp):
     def _refuse_login(self, session: Session, why: LoginRefusal, sentence: str = "") -> None:
         self.refused[why] += 1
         count, sentence = self.refused[why], sentence or why.value
-        if why not in CHEAP or is_told(count):
+        if why not in CHEAP or is_logged(count):
             host = self._host_of(session.address)
             self.host.log("login refused", address=host, why=why.name, sentence=sentence, count=count)
         self._reply(session, LoginReply(error=sentence))

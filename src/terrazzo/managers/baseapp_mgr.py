@@ -94,7 +94,7 @@ class _BaseApp:
     """The smoothed load."""
     bases: int = 0
     clients: int = 0
-    settled: float | None = None
+    smoothed_count: float | None = None
     """`counted`, smoothed as the load is: the number of players that the smoothed load already contains."""
     asked: int = 0
     """Proxies that were requested and not answered yet."""
@@ -106,10 +106,10 @@ class _BaseApp:
     def take_in(self, report: BaseAppLoad) -> None:
         """Applies a report."""
         if self.load is None and report.load is not None:
-            self.settled = None  # until now it was a number of entities
+            self.smoothed_count = None  # until now it was a number of entities
         self.load = smoothed(self.load, report.load)
         self.bases, self.clients = report.bases, report.clients
-        self.settled = smoothed(self.settled, float(self.counted))
+        self.smoothed_count = smoothed(self.smoothed_count, float(self.counted))
         self.made = 0  # the answers came before the report on the same link, so it contains them
         self.given = 0
 
@@ -132,8 +132,8 @@ class _BaseApp:
         """An estimate: its load with everything that the smoothed load does not contain yet. `proxy_load` is the load
         of one player, if it cannot be measured here."""
         player_load = (self.load or 0.0) / self.clients if self.is_measured else proxy_load
-        unsettled = self.counted - (self.settled or 0.0) + self.asked + self.made + self.given
-        return (self.load or 0.0) + unsettled * player_load
+        missing = self.counted - (self.smoothed_count or 0.0) + self.asked + self.made + self.given
+        return (self.load or 0.0) + missing * player_load
 
 
 @dataclass

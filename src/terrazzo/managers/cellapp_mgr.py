@@ -76,7 +76,7 @@ class CellAppMgr(ClusterApp):
         self._strays: dict[AppId, set[int]] = {}
         """CellApps that were lost in SPLITTING, and the spaces of which they may have a tree that no other CellApp
         uses."""
-        self._told: dict[AppId, None] = {}
+        self._listeners: dict[AppId, None] = {}
         """The linked BaseApps and the BaseAppMgr: they get SpacesReady."""
         self._is_joining = False
         self.on(CellAppReady, self._on_cellapp_ready)
@@ -91,7 +91,7 @@ class CellAppMgr(ClusterApp):
         """See App. A BaseApp or BaseAppMgr that links late gets SpacesReady at once."""
         if peer.kind not in (AppKind.BASE_APP, AppKind.BASE_APP_MGR):
             return
-        self._told[peer] = None
+        self._listeners[peer] = None
         if peer.kind is AppKind.BASE_APP_MGR:
             self._is_joining = False
         if self.state is ManagerState.READY:
@@ -100,7 +100,7 @@ class CellAppMgr(ClusterApp):
     def on_link_lost(self, peer: AppId) -> None:
         """See App."""
         super().on_link_lost(peer)
-        self._told.pop(peer, None)
+        self._listeners.pop(peer, None)
         if peer.kind is AppKind.BASE_APP_MGR:
             self._is_joining = False
         elif peer in self._apps:
@@ -109,7 +109,7 @@ class CellAppMgr(ClusterApp):
     def on_tick(self) -> None:
         """See App."""
         super().on_tick()
-        if not self._is_joining and not any(peer.kind is AppKind.BASE_APP_MGR for peer in self._told):
+        if not self._is_joining and not any(peer.kind is AppKind.BASE_APP_MGR for peer in self._listeners):
             self._is_joining = True
             self.host.join(BASE_APP_MGR)
 
@@ -233,7 +233,7 @@ class CellAppMgr(ClusterApp):
         if self.state is ManagerState.SPLITTING and all(space.is_known_to_all for space in self._spaces.values()):
             self.state = ManagerState.READY
             self.host.log("spaces ready", spaces=list(self._spaces), cells=self._cells)
-            for peer in self._told:
+            for peer in self._listeners:
                 self.send(peer, SpacesReady(len(self._spaces)))
 
     # Changes for a balancer or an operator. An impossible change raises a UsageError with the reason.

@@ -117,7 +117,7 @@ class Cells:
             del space.retiring[app]
             self._plant(space, space.tree, "cell empty", app)
             space.leaving[app] = Leaving(space.version)
-        elif leaving is not None and leaving.is_told and leaving.version == version:
+        elif leaving is not None and leaving.is_notified and leaving.version == version:
             del space.leaving[app], space.members[app]
             self._manager.host.log("cell removed", space=space.policy.name, app=str(app))
             self._remove(space)
@@ -133,7 +133,7 @@ class Cells:
         """A member is back: it gets the tree and CellRemoved again, since it may have missed them."""
         self._manager.send(app, space.as_message())
         leaving = space.leaving.get(app)
-        if leaving is not None and leaving.is_told:
+        if leaving is not None and leaving.is_notified:
             self._manager.send(app, CellRemoved(space.id, leaving.version))
 
     def _grow(self, space: SpaceState) -> None:
@@ -148,8 +148,8 @@ class Cells:
     def _remove(self, space: SpaceState) -> None:
         """Sends CellRemoved to each leaving CellApp, when all members use a tree without it."""
         for app, leaving in space.leaving.items():
-            if not leaving.is_told and all(known >= leaving.version for known in space.members.values()):
-                leaving.is_told = True
+            if not leaving.is_notified and all(known >= leaving.version for known in space.members.values()):
+                leaving.is_notified = True
                 self._manager.send(app, CellRemoved(space.id, leaving.version))
 
     # Choices.

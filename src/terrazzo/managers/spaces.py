@@ -59,7 +59,7 @@ class Leaving:
 
     version: int
     """The version that all members must use before this CellApp may drop the space."""
-    is_told: bool = False
+    is_notified: bool = False
 
 
 @dataclass

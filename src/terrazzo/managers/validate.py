@@ -57,5 +57,5 @@ def baseapp_mgr_violations(manager: BaseAppMgr, share: Share) -> Violations:
     asked = manager.asked_by_app()
     waiting = manager.unanswered
     if sum(asked.values()) > waiting or any(count < 0 for count in asked.values()):
-        told = ", ".join(f"{app}: {count}" for app, count in asked.items())
-        yield Violation(0, f"the BaseApps count as asked for proxies ({told}), and {waiting} placements wait")
+        counts = ", ".join(f"{app}: {count}" for app, count in asked.items())
+        yield Violation(0, f"the BaseApps count as asked for proxies ({counts}), and {waiting} placements wait")

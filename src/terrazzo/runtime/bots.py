@@ -23,8 +23,7 @@ from terrazzo.client import Bot, ClientApp, ClientGame, Phase
 from terrazzo.errors import UsageError
 from terrazzo.game import Bounds, LoadedGame
 from terrazzo.runtime.links import Log
-from terrazzo.runtime.members import Tell
-from terrazzo.runtime.orders import Bots, Order, Report, Step
+from terrazzo.runtime.orders import Bots, OnReport, Order, Report, Step
 from terrazzo.runtime.players import UdpPlayer
 
 LOGGING_IN_MAX = 8
@@ -172,16 +171,16 @@ class BotCrowd:
 class BotsMember:
     """The crowd as a member of a cluster; see `members.Member`."""
 
-    def __init__(self, order: Order, game: LoadedGame, log: Log, tell: Tell) -> None:
+    def __init__(self, order: Order, game: LoadedGame, log: Log, on_report: OnReport) -> None:
         assert order.bots is not None
         self._crowd = BotCrowd(order.bots, game, log, tick_s=order.config.tick_s)
         self._count = order.bots.count
-        self._tell = tell
+        self._on_report = on_report
 
     async def start(self) -> None:
         """See Member."""
-        self._tell(Report(Step.STARTED, f"{self._count} bots"))
-        self._tell(Report(Step.READY))
+        self._on_report(Report(Step.STARTED, f"{self._count} bots"))
+        self._on_report(Report(Step.READY))
 
     def stop(self) -> None:
         """See Member."""

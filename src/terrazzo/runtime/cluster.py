@@ -154,11 +154,11 @@ class Cluster:
     async def _launch(self, order: Order) -> None:
         member = _Running(order)
         self._members.append(member)
-        launched = member.launched = await self._launcher.launch(order, lambda report: self._hear(member, report))
+        launched = member.launched = await self._launcher.launch(order, lambda report: self._on_report(member, report))
         member.end = asyncio.create_task(launched.wait())
         member.end.add_done_callback(lambda _: self._changed.set())
 
-    def _hear(self, member: _Running, report: Report) -> None:
+    def _on_report(self, member: _Running, report: Report) -> None:
         member.step, member.text = report.step, report.text
         self._is_populated = self._is_populated or report.is_populated
         if report.step is Step.STARTED:

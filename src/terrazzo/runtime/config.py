@@ -95,7 +95,7 @@ class Listen(_Part, frozen=True, kw_only=True):
     udp_buffer_kib: Annotated[int, msgspec.Meta(ge=64, le=1 << 20)] = 32768
 
     @property
-    def told_host(self) -> str:
+    def announced_host(self) -> str:
         """The address that clients get; empty: the address of their login."""
         is_everywhere = self.host in ("0.0.0.0", "::", "")
         return self.public_host or ("" if is_everywhere else self.host)

@@ -35,7 +35,7 @@ from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, Event, ServerEndpoint, 
 from terrazzo.wire.client.limits import Drop, Drops
 from terrazzo.wire.client.session import Address
 from terrazzo.wire.client.strangers import KnownSources
-from terrazzo.wire.sentences import tell_refusals
+from terrazzo.wire.sentences import describe_refusals
 
 CLOSE_S = 0.5
 """How long sessions may take to end gracefully: the last messages get one round trip or two."""
@@ -171,13 +171,15 @@ class Doors:
 
     def refusals(self) -> list[dict[str, Any]]:
         """What was refused at both, by reason."""
-        told: list[dict[str, Any]] = []
+        refusals: list[dict[str, Any]] = []
         if self._udp is not None:
-            told += tell_refusals("udp", self._udp.endpoint.drops + Drops({Drop.OVERRUN: self._udp.datagrams.overruns}))
+            refusals += describe_refusals(
+                "udp", self._udp.endpoint.drops + Drops({Drop.OVERRUN: self._udp.datagrams.overruns})
+            )
         if self._ws is not None and self._runner is not None:
-            told += tell_refusals("websocket", self._ws.endpoint.drops)
-            told += tell_refusals("connections", self._runner.gate.refused + self._ws.refused)
-        return told
+            refusals += describe_refusals("websocket", self._ws.endpoint.drops)
+            refusals += describe_refusals("connections", self._runner.gate.refused + self._ws.refused)
+        return refusals
 
     async def close(self) -> None:
         """Ends sessions gracefully, if their clients are quick; then closes the sockets."""

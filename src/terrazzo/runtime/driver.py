@@ -109,7 +109,7 @@ class Driver:
 
     def call(self, act: Callable[[], None]) -> None:
         """Into the app from outside, as a message would come: with the present time, and only while it lives."""
-        self._hear(act)
+        self._hand_over(act)
 
     def turn_soon(self) -> None:
         """Something has come for the app, by a door or from a thread: it gets a turn."""
@@ -184,25 +184,25 @@ class Driver:
         """See Host."""
         self.links.fence(app)
 
-    # Hearer: what becomes of connections.
+    # ConnectionListener: what becomes of connections.
 
     def on_accepted(self, number: int) -> None:
-        """See Hearer."""
-        self._hear(self.links.on_accepted, number)
+        """See ConnectionListener."""
+        self._hand_over(self.links.on_accepted, number)
 
     def on_opened(self, number: int) -> None:
-        """See Hearer."""
-        self._hear(self.links.on_opened, number)
+        """See ConnectionListener."""
+        self._hand_over(self.links.on_opened, number)
 
     def on_closed(self, number: int) -> None:
-        """See Hearer."""
-        self._hear(self.links.on_closed, number)
+        """See ConnectionListener."""
+        self._hand_over(self.links.on_closed, number)
 
     def on_data(self, number: int, data: bytes) -> None:
-        """See Hearer."""
-        self._hear(self.links.on_data, number, data)
+        """See ConnectionListener."""
+        self._hand_over(self.links.on_data, number, data)
 
-    def _hear(self, act: Callable[..., None], *args: Any) -> None:
+    def _hand_over(self, act: Callable[..., None], *args: Any) -> None:
         """Something comes from outside: it is handed to the app, which gets a turn."""
         self._enter(act, *args)
         self.turn_soon()

@@ -93,7 +93,7 @@ class BaseMember(EntranceMember):
     def _make(self, host: Host) -> ClusterApp:
         assert self.doors is not None
         doors = self.doors
-        address = Address(self.config.listen.told_host, doors.udp_port, doors.ws_port)
+        address = Address(self.config.listen.announced_host, doors.udp_port, doors.ws_port)
         endpoints = [doors.by_udp, doors.by_ws]
         self.app = BaseApp(self.order.id, host, self.game, endpoints, entropy=os.urandom, address=address)
         self.app.refused_outside = doors.refusals
@@ -114,7 +114,7 @@ class BaseMember(EntranceMember):
             raise UsageError(f"the game's on_ready raised {error}. Where, is in {log}")
         if error is not None and self._waits_for == "" and not self._has_populated:
             self._has_populated = True
-            self._tell(Report(Step.READY, is_populated=True))
+            self._on_report(Report(Step.READY, is_populated=True))
 
     def _begin_end(self) -> None:
         self.app.stop()

@@ -12,7 +12,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -20,10 +20,8 @@ import msgspec
 from terrazzo.game import LoadedGame
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.logs import AppLog
-from terrazzo.runtime.orders import Order, Report
+from terrazzo.runtime.orders import OnReport, Order, Report
 from terrazzo.runtime.process import live, make_member
-
-Hear = Callable[[Report], None]
 
 
 class Launched(Protocol):
@@ -46,16 +44,16 @@ class Launched(Protocol):
 class Launcher(Protocol):
     """Starts members."""
 
-    async def launch(self, order: Order, hear: Hear) -> Launched:
-        """Starts a member; `hear` is called with its reports, all of them before `wait` returns."""
+    async def launch(self, order: Order, on_report: OnReport) -> Launched:
+        """Starts a member; `on_report` is called with its reports, all of them before `wait` returns."""
 
 
 class LocalProcess:
     """A member in a process of its own."""
 
-    def __init__(self, process: asyncio.subprocess.Process, hear: Hear) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, on_report: OnReport) -> None:
         self._process = process
-        self._reading = asyncio.create_task(self._read(hear))
+        self._reading = asyncio.create_task(self._read(on_report))
 
     @property
     def pid(self) -> int:
@@ -82,10 +80,10 @@ class LocalProcess:
             return f"ended with exit code {code}" if code else ""
         return f"was ended by {signal.Signals(-code).name}"
 
-    async def _read(self, hear: Hear) -> None:
+    async def _read(self, on_report: OnReport) -> None:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
-            hear(msgspec.json.decode(line, type=Report))
+            on_report(msgspec.json.decode(line, type=Report))
 
 
 class LocalLauncher:
@@ -95,7 +93,7 @@ class LocalLauncher:
         """`modules`: by kind, modules that run in place of `terrazzo.runtime.process` (stand-ins of benchmarks)."""
         self._modules = modules or {}
 
-    async def launch(self, order: Order, hear: Hear) -> Launched:
+    async def launch(self, order: Order, on_report: OnReport) -> Launched:
         """See Launcher."""
         module = self._modules.get(order.kind, "terrazzo.runtime.process")
         process = await asyncio.create_subprocess_exec(
@@ -104,16 +102,16 @@ class LocalLauncher:
         )  # fmt: skip
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(order) + b"\n")
-        return LocalProcess(process, hear)
+        return LocalProcess(process, on_report)
 
 
 class SharedMember:
     """A member in this process."""
 
-    def __init__(self, order: Order, game: LoadedGame, hear: Hear) -> None:
+    def __init__(self, order: Order, game: LoadedGame, on_report: OnReport) -> None:
         self._log = AppLog(order.name, DataFolder(order.data).logs, as_json=order.json_log)
-        self._member = make_member(order, game, self._log, hear)
-        self._task = asyncio.create_task(live(self._member, self._log, hear))
+        self._member = make_member(order, game, self._log, on_report)
+        self._task = asyncio.create_task(live(self._member, self._log, on_report))
 
     @property
     def pid(self) -> int:
@@ -143,6 +141,6 @@ class SingleLauncher:
     def __init__(self, game: LoadedGame) -> None:
         self._game = game
 
-    async def launch(self, order: Order, hear: Hear) -> Launched:
+    async def launch(self, order: Order, on_report: OnReport) -> Launched:
         """See Launcher."""
-        return SharedMember(order, self._game, hear)
+        return SharedMember(order, self._game, on_report)

@@ -63,7 +63,7 @@ class Log(Protocol):
     def __call__(self, event: str, /, **facts: object) -> None: ...
 
 
-class Hearer(Protocol):
+class ConnectionListener(Protocol):
     """Gets the events of connections: `Links`, or an object in front of it."""
 
     def on_accepted(self, number: int) -> None: ...
@@ -115,9 +115,9 @@ class LinkTransport:
     """All connections of one app; `cluster.links.Transport` on a running loop."""
 
     def __init__(
-        self, hearer: Hearer, places: Places, *, log: Log, rng: Rng, limits: TransportLimits | None = None
+        self, listener: ConnectionListener, places: Places, *, log: Log, rng: Rng, limits: TransportLimits | None = None
     ) -> None:
-        self.hearer = hearer
+        self.listener = listener
         self.cuts = 0
         self._places = places
         self._log = log
@@ -216,12 +216,12 @@ class LinkTransport:
             connection.is_closing = True
             self._abort(connection)
         else:
-            self.hearer.on_accepted(connection.number)
+            self.listener.on_accepted(connection.number)
 
     def on_frame(self, connection: _Connection, frame: bytes) -> None:
         """A frame has come; it is dropped if the connection is closing, also if the frame before it closed it."""
         if not connection.is_closing:
-            self.hearer.on_data(connection.number, frame)
+            self.listener.on_data(connection.number, frame)
 
     def on_lost(self, connection: _Connection) -> None:
         """A connection has ended; may be called twice."""
@@ -250,7 +250,7 @@ class LinkTransport:
             self._failures.pop(peer.slot, None)
             connection = self._connections.get(number)
             if connection is not None and not connection.is_closing:
-                self.hearer.on_opened(number)
+                self.listener.on_opened(number)
         else:
             self._failures[peer.slot] = self._failures.get(peer.slot, 0) + 1
             self._report_closed(number)
@@ -288,7 +288,7 @@ class LinkTransport:
 
     def _report_closed(self, number: int) -> None:
         if not self._stopped:
-            self.hearer.on_closed(number)
+            self.listener.on_closed(number)
 
     def _check_gone(self) -> None:
         if not self._dials and not self._connections:

@@ -25,7 +25,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -46,7 +45,7 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.leftovers import set_reserve_aside, take_in
 from terrazzo.runtime.links import Log
-from terrazzo.runtime.orders import Order, Report, Step
+from terrazzo.runtime.orders import OnReport, Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
 from terrazzo.wire.ids import AppId, AppKind
 
@@ -59,8 +58,6 @@ GONE_S = 10.0
 """How long a member may take in all until its process is gone, on a busy machine, too: END_S; then its links close, for
 which a busy peer may need their CLOSE_S, then its sessions, then its connections. A member that takes longer is killed.
 """
-
-Tell = Callable[[Report], None]
 
 
 class Member(Protocol):
@@ -79,14 +76,14 @@ class Member(Protocol):
 class AppMember:
     """The common part of all apps."""
 
-    def __init__(self, order: Order, game: LoadedGame, log: Log, tell: Tell) -> None:
+    def __init__(self, order: Order, game: LoadedGame, log: Log, on_report: OnReport) -> None:
         self.order = order
         self.config = order.config
         self.game = game
         self.log = log
         self.doors: Doors | None = None
         self.driver: Driver | None = None
-        self._tell = tell
+        self._on_report = on_report
         self._waits_for: str | None = None
         self._has_started = False
         self._end_by: float | None = None
@@ -128,9 +125,9 @@ class AppMember:
         await self.driver.start([self.order.place_of(id)])
         await self._open_more()
         doors = self.doors
-        ports = (self.config.listen.told_host, doors.udp_port, doors.ws_port) if doors is not None else ("", 0, 0)
+        ports = (self.config.listen.announced_host, doors.udp_port, doors.ws_port) if doors is not None else ("", 0, 0)
         self._has_started = True
-        self._tell(Report(Step.STARTED, self._words(), *ports))
+        self._on_report(Report(Step.STARTED, self._words(), *ports))
 
     def stop(self) -> None:
         """See Member."""
@@ -147,7 +144,7 @@ class AppMember:
                 await self.driver.run()
         finally:
             if self.doors is not None:
-                self._tell_ending("its sessions and connections to close")
+                self._report_ending("its sessions and connections to close")
                 await self.doors.close()
             await self._close()
         if self._undone is not None:
@@ -167,7 +164,7 @@ class AppMember:
         if self._may_end():
             self._stop_driver()
         elif time.monotonic() < end_by:
-            self._tell_ending(self._waits_to_end_for())
+            self._report_ending(self._waits_to_end_for())
         elif self._undone is None:
             self._undone = self._left_undone()
             self.log("ended before everything was done", error=f"after {END_S:g} s: {self._undone}")
@@ -175,13 +172,13 @@ class AppMember:
 
     def _stop_driver(self) -> None:
         assert self.driver is not None
-        self._tell_ending(f"links to close: {', '.join(sorted(map(str, self.driver.links.peers)))}")
+        self._report_ending(f"links to close: {', '.join(sorted(map(str, self.driver.links.peers)))}")
         self.driver.stop()
 
-    def _tell_ending(self, text: str) -> None:
+    def _report_ending(self, text: str) -> None:
         if self._end_by is not None and text != self._ending:
             self._ending = text
-            self._tell(Report(Step.ENDING, text))
+            self._on_report(Report(Step.ENDING, text))
 
     def _on_turned(self) -> None:
         if self.doors is not None:
@@ -193,7 +190,7 @@ class AppMember:
         waits_for = self._missing()
         if waits_for != self._waits_for:
             self._waits_for = waits_for
-            self._tell(Report(Step.WAITING, waits_for) if waits_for else Report(Step.READY))
+            self._on_report(Report(Step.WAITING, waits_for) if waits_for else Report(Step.READY))
 
     def _base_apps(self) -> list[AppId]:
         """The BaseApps that it is linked with."""

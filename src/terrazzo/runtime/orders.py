@@ -7,6 +7,7 @@ launcher ── ClusterFile ──▶ run/cluster.json in the data folder, for t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 
 import msgspec
@@ -92,6 +93,9 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     ws_port: int = 0
     is_populated: bool = False
     """READY, of a BaseApp: it has run the game's `on_ready`."""
+
+
+OnReport = Callable[[Report], None]
 
 
 class RunningApp(msgspec.Struct, frozen=True):

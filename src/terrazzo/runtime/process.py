@@ -28,8 +28,8 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.links import Log
 from terrazzo.runtime.logs import AppLog
 from terrazzo.runtime.loop import run
-from terrazzo.runtime.members import GONE_S, Member, Tell
-from terrazzo.runtime.orders import Order, Report, Step
+from terrazzo.runtime.members import GONE_S, Member
+from terrazzo.runtime.orders import OnReport, Order, Report, Step
 
 MEMBERS = {
     "login_app": "terrazzo.runtime.entrances:LoginMember",
@@ -44,24 +44,24 @@ MEMBERS = {
 """Kind → module and class of its member; imported when needed."""
 
 
-def make_member(order: Order, game: LoadedGame, log: Log, tell: Tell) -> Member:
+def make_member(order: Order, game: LoadedGame, log: Log, on_report: OnReport) -> Member:
     """The member that an order asks for."""
     module, _, name = MEMBERS[order.kind].partition(":")
-    made: Callable[[Order, LoadedGame, Log, Tell], Member] = getattr(importlib.import_module(module), name)
-    return made(order, game, log, tell)
+    made: Callable[[Order, LoadedGame, Log, OnReport], Member] = getattr(importlib.import_module(module), name)
+    return made(order, game, log, on_report)
 
 
-async def live(member: Member, log: Log, tell: Tell) -> bool:
+async def live(member: Member, log: Log, on_report: OnReport) -> bool:
     """Runs a member from start to end; False, with a report, when it did not end in order."""
     try:
         await member.start()
         await member.run()
     except UsageError as problem:
-        tell(Report(Step.FAILED, str(problem)))
+        on_report(Report(Step.FAILED, str(problem)))
         log("failed", why=str(problem))
         return False
     except Exception as problem:
-        tell(Report(Step.FAILED, f"{type(problem).__name__}: {problem}"))
+        on_report(Report(Step.FAILED, f"{type(problem).__name__}: {problem}"))
         log("failed", error=repr(problem), trace=traceback.format_exc())
         return False
     return True
@@ -76,7 +76,7 @@ def main() -> int:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher gets it, and stops its members in order
 
-    def tell(report: Report) -> None:
+    def on_report(report: Report) -> None:
         with suppress(OSError):  # the launcher is gone: stdin ends as well
             os.write(reports, msgspec.json.encode(report) + b"\n")
 
@@ -84,10 +84,10 @@ def main() -> int:
     try:
         game = load_game(order.game)
     except UsageError as problem:
-        tell(Report(Step.FAILED, str(problem)))
+        on_report(Report(Step.FAILED, str(problem)))
         return 1
     calm_collector()
-    is_well = run(_live_until_told(order, game, log, tell))
+    is_well = run(_live_until_stopped(order, game, log, on_report))
     if os.getppid() != launcher:
         with suppress(OSError):  # without its launcher, the last process removes the folder, when it is empty
             DataFolder(order.data).forget_dead_cluster()
@@ -95,12 +95,12 @@ def main() -> int:
     return 0 if is_well else 1
 
 
-async def _live_until_told(order: Order, game: LoadedGame, log: Log, tell: Tell) -> bool:
-    member = make_member(order, game, log, tell)
+async def _live_until_stopped(order: Order, game: LoadedGame, log: Log, on_report: OnReport) -> bool:
+    member = make_member(order, game, log, on_report)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, member.stop)
     threading.Thread(target=_watch_launcher, args=(loop, member.stop), daemon=True, name="launcher").start()
-    return await live(member, log, tell)
+    return await live(member, log, on_report)
 
 
 def _watch_launcher(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:

@@ -74,7 +74,7 @@ class Shell(ABC, Generic[Out]):
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._flush_waits = False
-        self._hearing_waits = False
+        self._turn_waits = False
         self._closing = False
         self._released = False
         self._over = self._loop.create_future()
@@ -108,7 +108,7 @@ class Shell(ABC, Generic[Out]):
         self._closing = True
         self._end_now()
         self._exchange(self._clock(), None)
-        self._tell()
+        self._report_events()
         self._released = True
         if self._timer is not None:
             self._timer.cancel()
@@ -118,7 +118,7 @@ class Shell(ABC, Generic[Out]):
 
     # For the shells.
 
-    def _heard(self) -> None:
+    def _on_packets_read(self) -> None:
         """Packets have come and the endpoint has them."""
         if self._released:
             return
@@ -130,15 +130,15 @@ class Shell(ABC, Generic[Out]):
         else:
             self._ring_at(self._poll_from)
 
-    def _hear_soon(self) -> None:
-        """As `_heard`, at the end of this turn of the loop, once for all that comes in it."""
-        if not self._hearing_waits:
-            self._hearing_waits = True
-            self._loop.call_soon(self._hear)
+    def _take_turn_soon(self) -> None:
+        """As `_on_packets_read`, at the end of this turn of the loop, once for all that comes in it."""
+        if not self._turn_waits:
+            self._turn_waits = True
+            self._loop.call_soon(self._take_turn)
 
-    def _hear(self) -> None:
-        self._hearing_waits = False
-        self._heard()
+    def _take_turn(self) -> None:
+        self._turn_waits = False
+        self._on_packets_read()
 
     def _poll(self, now: float) -> None:
         if self._released or not self._may_send():
@@ -146,14 +146,14 @@ class Shell(ABC, Generic[Out]):
         self._exchange(now, self._pace.budget_bytes)
         if self._pace.tick_s is not None:
             self._poll_from = now + self._pace.tick_s
-        self._tell()
+        self._report_events()
         if self._closing and self._is_over() and not self._over.done():
             self._over.set_result(None)
         due_at = self._endpoint.next_timeout()
         if due_at is not None:
             self._ring_at(max(due_at, self._poll_from))
 
-    def _tell(self) -> None:
+    def _report_events(self) -> None:
         """What a poll has brought about (a session is over); what the owner answers leaves with the next one."""
         events = self._endpoint.events()
         if events:

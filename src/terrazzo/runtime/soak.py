@@ -79,9 +79,9 @@ def resident_kib(pid: int) -> int:
 
 
 async def soak(
-    cluster: Cluster, folder: DataFolder, plan: Plan, tell: Callable[[float, dict[str, int]], None]
+    cluster: Cluster, folder: DataFolder, plan: Plan, on_row: Callable[[float, dict[str, int]], None]
 ) -> Soaked:
-    """Runs a cluster that has not been started yet; `tell` is called with each row."""
+    """Runs a cluster that has not been started yet; `on_row` is called with each row."""
     soaked = Soaked()
     running = asyncio.create_task(cluster.run())
     try:
@@ -96,7 +96,7 @@ async def soak(
                 break
             row = {app.name: resident_kib(app.pid) for app in folder.read_cluster().apps}
             soaked.add(number * plan.every_s / 60, row)
-            tell(soaked.minutes[-1], row)
+            on_row(soaked.minutes[-1], row)
     finally:
         is_early = running.done()
         if not is_early:

@@ -187,7 +187,7 @@ class UdpServer(ServerShell):
     ) -> None:
         super().__init__(endpoint, on_turn, pace=pace)
         self.datagrams = BatchSocket(
-            host, port, on_batch=self._take, on_turn=self._heard, buffer_bytes=buffer_bytes
+            host, port, on_batch=self._take, on_turn=self._on_packets_read, buffer_bytes=buffer_bytes
         )  # fmt: skip
         self.address: Any = self.datagrams.socket.getsockname()
 
@@ -217,7 +217,7 @@ class UdpSwarm(Shell[tuple[Address, bytes]]):
     ) -> None:
         super().__init__(swarm, on_turn, pace=pace)
         self.swarm = swarm
-        self.datagrams = BatchSocket(host, port, on_batch=self._take, on_turn=self._heard)
+        self.datagrams = BatchSocket(host, port, on_batch=self._take, on_turn=self._on_packets_read)
         self.address: Any = self.datagrams.socket.getsockname()
 
     def _take(self, batch: Batch) -> None:
@@ -269,7 +269,7 @@ class UdpClient(ClientShell):
             made.close()
             raise
         self.datagrams: DatagramSocket[bytes] = DatagramSocket(
-            made, read=self._read, write=socket.socket.send, on_turn=self._heard
+            made, read=self._read, write=socket.socket.send, on_turn=self._on_packets_read
         )
         self.flush()
 

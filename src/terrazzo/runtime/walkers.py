@@ -132,10 +132,10 @@ class UdpWalkers:
             turn += 1
             if now >= sample_at:
                 sample_at = now + SAMPLE_S
-                tell(self._sample())
+                write_sample(self._sample())
             due_at = max(due_at + slice_s, now - order.tick_s)  # what was missed long ago is not made up for
             await asyncio.sleep(max(due_at - time.monotonic(), 0.0))
-        tell(self._sample())
+        write_sample(self._sample())
         for shell in self._shells:
             shell.abort()
 
@@ -188,7 +188,7 @@ class UdpWalkers:
         )
 
 
-def tell(sample: Sample) -> None:
+def write_sample(sample: Sample) -> None:
     """Writes a sample for the process that started this one."""
     with suppress(OSError):
         os.write(1, msgspec.json.encode(sample) + b"\n")

@@ -179,7 +179,7 @@ class WebSocketServer(ServerShell):
         self, endpoint: ServerEndpoint, on_turn: OnTurn, *, pace: Pace = AT_ONCE, connections_max: int = 10_000
     ) -> None:
         super().__init__(endpoint, self._watch, pace=pace)
-        self._tell_owner = on_turn
+        self._owner_turn = on_turn
         self._connections_max = connections_max
         self.refused: Counter[Cut] = Counter()
         self._pipes: dict[Address, Pipe] = {}
@@ -217,12 +217,12 @@ class WebSocketServer(ServerShell):
             if not self._pipes:
                 self._gone.set()
             self.endpoint.on_path_lost(address)
-            self._hear_soon()
+            self._take_turn_soon()
         return ws
 
     def _on_packet(self, address: Address, packet: bytes) -> None:
         self.endpoint.on_datagram(address, packet, self._clock())
-        self._hear_soon()
+        self._take_turn_soon()
 
     def _on_vouched(self, address: Address) -> None:
         request = self._requests.get(address)
@@ -237,7 +237,7 @@ class WebSocketServer(ServerShell):
                     pipe.spare()
                 elif pipe is not None:
                     pipe.finish()
-        self._tell_owner(events)
+        self._owner_turn(events)
 
     def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
         for address, packet in packets:
@@ -278,11 +278,11 @@ class WebSocketClient(ClientShell):
             await self._pipe.run()
         finally:
             self.endpoint.on_path_lost()
-            self._hear_soon()
+            self._take_turn_soon()
 
     def _on_packet(self, packet: bytes) -> None:
         self.endpoint.on_datagram(packet, self._clock())
-        self._hear_soon()
+        self._take_turn_soon()
 
     def _transmit(self, packets: list[bytes]) -> None:
         for packet in packets:

@@ -15,7 +15,7 @@ from terrazzo.client.link import Phase
 from terrazzo.client.sights import Sights
 from terrazzo.client.walker import Walker
 from terrazzo.runtime.players import WebSocketPlayer
-from terrazzo.runtime.walkers import LEAVE_S, LOGGING_IN_MAX, SAMPLE_S, Sample, WalkersOrder, tell
+from terrazzo.runtime.walkers import LEAVE_S, LOGGING_IN_MAX, SAMPLE_S, Sample, WalkersOrder, write_sample
 from terrazzo.wire.client import WEBSOCKET
 
 LOOK_S = 0.1
@@ -43,12 +43,12 @@ class WsWalkers:
                 await asyncio.sleep(LOOK_S)
                 if time.monotonic() >= sample_at:
                     sample_at += SAMPLE_S
-                    tell(self._sample())
+                    write_sample(self._sample())
             await asyncio.wait(tasks, timeout=LEAVE_S)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        tell(self._sample())
+        write_sample(self._sample())
 
     async def _live(self, number: int, http: ClientSession) -> None:
         await self._turns.acquire()

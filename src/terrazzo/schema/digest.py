@@ -55,16 +55,16 @@ def written_out(data_type: DataType) -> str:
 
 def _property_line(prop: Property) -> str:
     audience = prop.flags.value
-    hears = [word for word in ("base", "own_client", "other_clients") if getattr(audience, word)]
+    receivers = [word for word in ("base", "own_client", "other_clients") if getattr(audience, word)]
     forms = "|".join(map(written_out, client_shares(prop.type, prop.flags)))
-    return f"property {prop.name} {forms} {'+'.join(hears)} {prop.header_size}"
+    return f"property {prop.name} {forms} {'+'.join(receivers)} {prop.header_size}"
 
 
 def _method_line(side: Side, method: Method) -> str:
     args = ",".join(written_out(each.type) for each in method.args)
     returns = ",".join(written_out(each.type) for each in method.returns)
-    who = "" if side is Side.CLIENT else _callers(side, method.exposed)
-    return f"{side.value} method {method.name}({args})->({returns}) {method.header_size} {who}".rstrip()
+    callers = "" if side is Side.CLIENT else _callers(side, method.exposed)
+    return f"{side.value} method {method.name}({args})->({returns}) {method.header_size} {callers}".rstrip()
 
 
 def _callers(side: Side, exposed: Exposed) -> str:

@@ -352,8 +352,8 @@ class EntitySchema:
             return methods[component, name]
         except KeyError:
             have = ", ".join(each for of, each in methods if of == component) or "none"
-            whose = self.name if component is None else f"{component} of {self.name}"
-            raise UsageError(f"{whose} has no {side.value} method {name!r}; it has {have}") from None
+            owner = self.name if component is None else f"{component} of {self.name}"
+            raise UsageError(f"{owner} has no {side.value} method {name!r}; it has {have}") from None
 
     def exposed(self, side: Side) -> tuple[Method, ...]:
         """What crosses between client and server by exposed index: all client methods, else the exposed ones."""

@@ -20,7 +20,7 @@ class Report:
     def __init__(self) -> None:
         self._errors: list[Problem] = []
         self._warnings: list[Problem] = []
-        self._told: set[tuple[SourcePlace, str, str]] = set()
+        self._reported: set[tuple[SourcePlace, str, str]] = set()
 
     @property
     def errors(self) -> list[Problem]:
@@ -48,8 +48,8 @@ class Report:
         if subject is None:
             return True
         key = (place, kind, subject)
-        is_new = key not in self._told
-        self._told.add(key)
+        is_new = key not in self._reported
+        self._reported.add(key)
         return is_new
 
 

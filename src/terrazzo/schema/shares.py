@@ -69,8 +69,8 @@ def has_shares(data_type: DataType) -> bool:
 
 def client_shares(data_type: DataType, flags: Flags) -> Iterable[DataType]:
     """What clients get of a property of this type and these flags: one form, or two."""
-    heard = (each for each in (Receiver.OWN_CLIENT, Receiver.OTHER_CLIENTS) if each.gets(flags))
-    return {id(each): each for each in (share(data_type, receiver) for receiver in heard)}.values()
+    receivers = (each for each in (Receiver.OWN_CLIENT, Receiver.OTHER_CLIENTS) if each.gets(flags))
+    return {id(each): each for each in (share(data_type, receiver) for receiver in receivers)}.values()
 
 
 def sends(data_type: DataType, flags: Flags, wanted: type[DataType]) -> bool:

@@ -290,13 +290,13 @@ def _jumps_elsewhere(app: CellApp) -> None:
 def change_messages(app: CellApp, change: Callable[[Real, tuple[bytes, ...]], tuple[bytes, ...]]) -> None:
     """Messages to clients are changed when they are sent."""
 
-    def tell(before: Any, real: Real, payload: bytes) -> None:
+    def send_reliable(before: Any, real: Real, payload: bytes) -> None:
         message = REGISTRY.decode_nested(payload)
         assert isinstance(message, ToClient)
         message = msgspec.structs.replace(message, messages=change(real, message.messages))
         before(real, REGISTRY.encode(message))
 
-    instead(app.scheduler, "tell", tell)
+    instead(app.scheduler, "send_reliable", send_reliable)
 
 
 def is_kind(message: bytes, kind: int) -> bool:

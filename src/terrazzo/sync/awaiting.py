@@ -84,7 +84,7 @@ class Called(Protocol):
 class Wait:
     """What an `async def` of a part waits for: to be awaited once, in the method that got it."""
 
-    __slots__ = ("due", "is_settled", "is_taken", "number", "part", "problem", "task", "value", "what")
+    __slots__ = ("due", "is_done", "is_taken", "number", "part", "problem", "task", "value", "what")
 
     def __init__(self, part: PartId, number: int, what: str, due: float) -> None:
         self.part = part
@@ -92,7 +92,7 @@ class Wait:
         self.what = what
         self.due = due
         self.task: Task | None = None
-        self.is_settled = False
+        self.is_done = False
         self.is_taken = False
         self.value: Any = None
         self.problem: Exception | None = None
@@ -105,7 +105,7 @@ class Wait:
         if self.is_taken:
             raise UsageError(f"{self}: an answer can be awaited once; keep in a variable what it brings")
         self.is_taken = True
-        if not self.is_settled:
+        if not self.is_done:
             yield self
         value, problem = self.value, self.problem
         self.value = self.problem = None
@@ -183,8 +183,8 @@ class Awaiting:
         self._tasks: dict[PartId, dict[Task, None]] = {}
         self._waits: dict[PartId, dict[int, Wait]] = {}
         """By number: that of a question; what is no question has one below zero."""
-        self._timeouts: Schedule[Wait] = Schedule(lambda wait: wait.is_settled)
-        self._settled: list[Wait] = []
+        self._timeouts: Schedule[Wait] = Schedule(lambda wait: wait.is_done)
+        self._done: list[Wait] = []
         """What was settled without its task going on at once."""
         self._closing: PartId | None = None
         """The part with the methods that are being closed."""
@@ -227,18 +227,18 @@ class Awaiting:
             self._begin_wait(wait)
         else:
             wait = Wait(part, 0, what, self._host.now)
-            wait.is_settled = True
+            wait.is_done = True
             wait.problem = UsageError(f"{what}: only the async def that asked for it can await it")
         return wait
 
     def keep(self, wait: Wait, value: Any, problem: Exception | None = None) -> bool:
         """A promise is kept, or `problem` is raised where it is awaited, in the next tick. False: it is over already,
         so that nothing waits for it."""
-        if wait.is_settled:
+        if wait.is_done:
             return False
         wait.value, wait.problem = value, problem
-        self._settle(wait)
-        self._settled.append(wait)
+        self._finish(wait)
+        self._done.append(wait)
         return True
 
     def _room(self, part: PartId) -> dict[int, Wait]:
@@ -269,7 +269,7 @@ class Awaiting:
     def withdraw(self, reply: Reply | None) -> None:
         """The call could not be sent: drops the open question."""
         if reply is not None:
-            self._settle(reply)
+            self._finish(reply)
 
     def on_answer(self, part: PartId, source: PartId, answer: Answer) -> bool:
         """An answer has come: the waiting task goes on at once; False when no task waits for it."""
@@ -284,7 +284,7 @@ class Awaiting:
             reply.problem = problem
         except DecodeError as problem:
             reply.problem = CallRaised(f"{reply}: its answer does not decode: {problem}")
-        self._settle(reply)
+        self._finish(reply)
         self._go_on(reply)
         return True
 
@@ -294,22 +294,22 @@ class Awaiting:
         if not isinstance(reply, Reply):
             return False
         reply.problem = problem
-        self._settle(reply)
-        self._settled.append(reply)
+        self._finish(reply)
+        self._done.append(reply)
         return True
 
     def run(self) -> None:
         """Once a tick: goes on with tasks of failed questions, of kept promises, and of those with their time over."""
-        settled, self._settled = self._settled, []
+        settled, self._done = self._done, []
         for wait in self._timeouts.take(self._host.now):
             wait.time_out()
-            self._settle(wait)
+            self._finish(wait)
             settled.append(wait)
         for wait in settled:
             self._go_on(wait)
 
-    def _settle(self, wait: Wait) -> None:
-        wait.is_settled = True
+    def _finish(self, wait: Wait) -> None:
+        wait.is_done = True
         waits = self._waits[wait.part]
         del waits[wait.number]
         if not waits:
@@ -329,7 +329,7 @@ class Awaiting:
             try:
                 result = function(*args)
             except BaseException as problem:
-                done(None, _told(problem))
+                done(None, _to_raise(problem))
                 raise
             if type(result) is CoroutineType:
                 self.begin(part, what, result, done)
@@ -358,7 +358,7 @@ class Awaiting:
         except (EntityMoved, EntityGone) as end:  # the expected end
             self._end(task, None, end)
         except BaseException as end:
-            self._end(task, None, _told(end))
+            self._end(task, None, _to_raise(end))
             raise
         else:
             self._wait(task, awaited, problem)
@@ -405,10 +405,10 @@ class Awaiting:
             self._run(part, task.what, task.coroutine.close)
         self._closing = before
         for wait in list(self._waits.get(part, {}).values()):
-            self._settle(wait)
+            self._finish(wait)
 
 
-def _told(problem: BaseException) -> Exception:
+def _to_raise(problem: BaseException) -> Exception:
     """The exception of a method as its caller gets it: of `SystemExit` and the like only the text."""
     return problem if isinstance(problem, Exception) else UsageError(words_of(problem))
 

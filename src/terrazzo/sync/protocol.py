@@ -54,8 +54,8 @@ a change inside a value is never sent so, since its meaning depends on the chang
 A client may remember an entity that left: it wants it with the number of its last description, and then gets only the
 properties that may have changed since. With 0 it remembers nothing, and gets all. The server may always send all.
 
-A change or a call consists of a part that is the same for all clients (`Told`: message id and body) and of the entity,
-which is put between the two: `with_alias` for a client, `with_entity` for a server.
+A change or a call consists of a part that is the same for all clients (`EntityMessage`: message id and body) and of the
+entity, which is put between the two: `with_alias` for a client, `with_entity` for a server.
 
 The login exchange with a LoginApp is JSON, one message each way: `LoginRequest` and `LoginReply`.
 
@@ -169,7 +169,7 @@ _SHORT_LEAVES = [bytes([ToClient.LEAVE, alias]) for alias in range(SHORT_MAX + 1
 _ANNOUNCE, _DESCRIBE = int(ToClient.ANNOUNCE), int(ToClient.DESCRIBE)
 
 
-class Told(NamedTuple):
+class EntityMessage(NamedTuple):
     """A change or a call, without the entity: the same for every client."""
 
     message_id: int
@@ -193,14 +193,14 @@ def take_alias(data: bytes) -> tuple[int, bytes]:
     return alias, data[3:]
 
 
-def with_alias(alias: int, told: Told) -> bytes:
+def with_alias(alias: int, message: EntityMessage) -> bytes:
     """The message for a client at which the entity has this alias."""
-    return bytes([told.message_id]) + encode_alias(alias) + told.body
+    return bytes([message.message_id]) + encode_alias(alias) + message.body
 
 
-def with_entity(entity: int, told: Told) -> bytes:
+def with_entity(entity: int, message: EntityMessage) -> bytes:
     """The message for a server."""
-    return bytes([told.message_id]) + _ENTITY.pack(entity) + told.body
+    return bytes([message.message_id]) + _ENTITY.pack(entity) + message.body
 
 
 def encode_base_player(entity: int, schema: EntitySchema, values: list[Any]) -> bytes:
@@ -231,7 +231,9 @@ def encode_announce(entity: int, alias: int, schema: EntitySchema) -> bytes:
     """Another entity is in the area, by this alias."""
     if alias <= SHORT_MAX:
         return _SHORT_ANNOUNCE.pack(_ANNOUNCE, entity, alias, schema.type_id)
-    return with_entity(entity, Told(ToClient.ANNOUNCE, encode_alias(alias) + schema.type_id.to_bytes(2, "little")))
+    return with_entity(
+        entity, EntityMessage(ToClient.ANNOUNCE, encode_alias(alias) + schema.type_id.to_bytes(2, "little"))
+    )
 
 
 def encode_describe(alias: int, number: int, position: Position, direction: Direction, some: bytes) -> bytes:
@@ -239,17 +241,17 @@ def encode_describe(alias: int, number: int, position: Position, direction: Dire
     if alias <= SHORT_MAX:
         return _SHORT_DESCRIBE.pack(_DESCRIBE, alias, number, *position, *direction) + some
     body = _NUMBER.pack(number) + _PLACE.pack(*position, *direction) + some
-    return with_alias(alias, Told(ToClient.DESCRIBE, body))
+    return with_alias(alias, EntityMessage(ToClient.DESCRIBE, body))
 
 
 def encode_leave(alias: int) -> bytes:
     """An entity left the area."""
-    return _SHORT_LEAVES[alias] if alias <= SHORT_MAX else with_alias(alias, Told(ToClient.LEAVE, b""))
+    return _SHORT_LEAVES[alias] if alias <= SHORT_MAX else with_alias(alias, EntityMessage(ToClient.LEAVE, b""))
 
 
 def encode_renew(alias: int, turn: int) -> bytes:
     """Loose messages about an entity that bear an earlier turn are void from here on."""
-    return with_alias(alias, Told(ToClient.RENEW, bytes([turn])))
+    return with_alias(alias, EntityMessage(ToClient.RENEW, bytes([turn])))
 
 
 def encode_moved(position: Position, direction: Direction) -> bytes:
@@ -257,9 +259,9 @@ def encode_moved(position: Position, direction: Direction) -> bytes:
     return bytes([ToClient.MOVED]) + _PLACE.pack(*position, *direction)
 
 
-def encode_place(position: Position, direction: Direction) -> Told:
+def encode_place(position: Position, direction: Direction) -> EntityMessage:
     """The place of an entity without a volatile position."""
-    return Told(ToClient.PLACE, _PLACE.pack(*position, *direction))
+    return EntityMessage(ToClient.PLACE, _PLACE.pack(*position, *direction))
 
 
 def encode_logged_off(reason: int, text: str) -> bytes:
@@ -267,12 +269,12 @@ def encode_logged_off(reason: int, text: str) -> bytes:
     return bytes([ToClient.LOGGED_OFF, reason]) + text.encode()
 
 
-def encode_change(change: Change, index: int, count: int) -> Told:
+def encode_change(change: Change, index: int, count: int) -> EntityMessage:
     """A change of the client property `index` of `count`: plain where it can be, else by its path."""
     if change.kind == WHOLE and index < PROPERTY_IDS.slots:
-        return Told(PROPERTY_IDS.first + index, change.payload)
+        return EntityMessage(PROPERTY_IDS.first + index, change.payload)
     kind = ToClient.SLICE if change.kind == SLICE else ToClient.NESTED
-    return Told(kind, encode_external(change, index, count))
+    return EntityMessage(kind, encode_external(change, index, count))
 
 
 def encode_move(position: Position, direction: Direction) -> bytes:
@@ -327,11 +329,11 @@ class MethodTable:
 
     def encode_call(
         self, schema: EntitySchema, side: Side, name: str, args: bytes, *, component: str | None = None
-    ) -> Told:
+    ) -> EntityMessage:
         """A call of an exposed method (of a client's, for Side.CLIENT) with encoded arguments."""
         numbered = self._by_name[schema.name, side, component, name]
         sub = b"" if numbered.sub_id is None else bytes([numbered.sub_id])
-        return Told(numbered.message_id, sub + args)
+        return EntityMessage(numbered.message_id, sub + args)
 
     def find(self, schema: EntitySchema, side: Side, number: int, data: bytes) -> Call:
         """The call that a message of this number is; `data` is what follows its entity or alias."""

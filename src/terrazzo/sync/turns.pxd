@@ -11,12 +11,12 @@ cdef class Turns:
     cdef readonly bint has_ended
 
     @cython.locals(ahead=cython.longlong)
-    cpdef long long renew(self, long long told) except -1
+    cpdef long long renew(self, long long sent) except -1
     cpdef end(self)
     cpdef long long begin(self) except -1
     cpdef long long begin_again(self) except -1
     @cython.locals(ago=cython.longlong)
-    cpdef bint covers(self, long long told, long long begun) except -1
+    cpdef bint covers(self, long long sent, long long begun) except -1
     @cython.locals(turn=cython.int)
     cpdef bytes mark(self, bytes message)
 

@@ -49,11 +49,11 @@ class Turns:
         self.has_ended = False
         """Whether an alias has ended since the last one began."""
 
-    def renew(self, told: int) -> int:
+    def renew(self, sent: int) -> int:
         """An alias goes on in the turn of a renew message: the present one, or the next; returns the turn."""
-        ahead = told - self.now & 255
+        ahead = sent - self.now & 255
         if ahead > 1:
-            raise DecodeError(f"the turn {told} is told, but the present one is {self.now & 255}", 0)
+            raise DecodeError(f"the turn {sent} is sent, but the present one is {self.now & 255}", 0)
         self.now += ahead
         return self.now
 
@@ -73,9 +73,9 @@ class Turns:
         self.end()
         return self.begin()
 
-    def covers(self, told: int, begun: int) -> bool:
+    def covers(self, sent: int, begun: int) -> bool:
         """Whether a message with this turn is surely about the alias that began in the turn `begun`."""
-        ago = self.now - told & 255
+        ago = self.now - sent & 255
         return ago < 128 and self.now - ago >= begun
 
     def mark(self, message: bytes) -> bytes:

@@ -235,6 +235,6 @@ def check_audience(schema: EntitySchema, index: int, *, is_own: bool, entity: in
     prop = schema.client_layout.properties[index]
     audience = prop.flags.value
     if not (audience.own_client if is_own else audience.other_clients):
-        whose = "its own client" if is_own else "another client"
-        text = f"{schema.name}.{prop.name} of entity {entity} came to {whose}, which may not see it"
+        client = "its own client" if is_own else "another client"
+        text = f"{schema.name}.{prop.name} of entity {entity} came to {client}, which may not see it"
         raise Refused(Fault.NOT_FOR_THIS_CLIENT, text, entity)

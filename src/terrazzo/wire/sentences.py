@@ -23,12 +23,12 @@ class Sentence(Enum):
 S = TypeVar("S", bound=Sentence)
 
 
-def is_told(count: int) -> bool:
+def is_logged(count: int) -> bool:
     """Whether the refusal with this number is logged: 1, 2, 4, 8 …, so that clients cannot fill the disk with them."""
     return count & (count - 1) == 0
 
 
-def tell_refusals(door: str, counts: Mapping[S, int]) -> list[dict[str, Any]]:
+def describe_refusals(door: str, counts: Mapping[S, int]) -> list[dict[str, Any]]:
     """The refusals of a door, as plain data for a console."""
     return [
         {"door": door, "reason": why.value, "count": count, "sentence": why.sentence}

@@ -254,9 +254,9 @@ def test_a_parts_own_word_beats_a_rumour_of_the_same_version():
 def test_what_must_be_ahead_is_said_at_once_even_by_who_leaves():
     town = pair()
     town["A"].send(X, Y, b"first")
-    town["A"].say_now(X, Y)
-    town["A"].say_now(X, Y)
-    town["A"].say_now(X, Z)
+    town["A"].send_now(X, Y)
+    town["A"].send_now(X, Y)
+    town["A"].send_now(X, Z)
     town.move(X, "A", "C")
     town.tick("A")
     assert len(town.queues["A", "B"]) == 1

@@ -36,34 +36,32 @@ class Own:
         """The entity's number."""
         return self._body.id
 
-    def _own(self, wish: str) -> Real:
+    def _own(self, act: str) -> Real:
         """The real of this object, which only the entity's own code has."""
         part = self.__dict__.get("_owner", self)
         body: Body | None = part.__dict__.get("_body")
         if body is None:
             raise UsageError(f"this {type(self).__name__} is of no entity: parts are made by the engine")
         if part.__dict__.get("_is_starting"):
-            raise UsageError(f"in __init__ nothing can {wish} yet: do it in on_created, or in on_entered_cell")
+            raise UsageError(f"in __init__ nothing can {act} yet: do it in on_created, or in on_entered_cell")
         real = body.real
         if real is None or real.part is not part:
-            raise CopyRefused(
-                f"{body.label} can {wish} only in its own code: call one of its methods, which runs there"
-            )
+            raise CopyRefused(f"{body.label} can {act} only in its own code: call one of its methods, which runs there")
         return real
 
-    def _free(self, wish: str) -> Real:
+    def _free(self, act: str) -> Real:
         """The same, of one that goes where it wants."""
-        real = self._own(wish)
+        real = self._own(act)
         if real.body.ride is not None:
-            problem = f"on a vehicle ({real.body.ride.vehicle}) it cannot {wish}"
+            problem = f"on a vehicle ({real.body.ride.vehicle}) it cannot {act}"
             raise UsageError(f"{problem}: alight first, or board again at another place of it")
         return real
 
-    def _witness(self, wish: str) -> WitnessLike:
+    def _witness(self, act: str) -> WitnessLike:
         """The witness of the real."""
-        witness = self._own(wish).witness
+        witness = self._own(act).witness
         if witness is None:
-            raise UsageError(f"{self._body.label} has no client that could {wish}: do it in on_client_attached")
+            raise UsageError(f"{self._body.label} has no client that could {act}: do it in on_client_attached")
         return witness
 
     def _known(self, target: Any, name: str) -> int:

@@ -72,8 +72,8 @@ def _reader(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(view, *args, **named)
         except CopyRefused as problem:
-            wish = str(problem).partition(":")[0]
-            ran = f"{method.__qualname__} is not @remote, so it ran here, on a view ({wish})"
+            act = str(problem).partition(":")[0]
+            ran = f"{method.__qualname__} is not @remote, so it ran here, on a view ({act})"
             raise UsageError(f"{ran}: decorate it with @remote, then it runs where the entity is") from None
 
     return read

@@ -155,9 +155,9 @@ def state_of(alias: int, flags: int) -> EntryState:
     no entry can be so."""
     if flags < 0:
         return EntryState.ABSENT
-    told = EntryFlag(flags) & (EntryFlag.DESCRIBED | EntryFlag.WANTED)
-    assert alias or not told, f"an entry without an alias has {told!r}"
-    assert told != EntryFlag.DESCRIBED | EntryFlag.WANTED, "an entry is DESCRIBED and WANTED"
-    if told:
-        return EntryState.DESCRIBED if told == EntryFlag.DESCRIBED else EntryState.WANTED
+    flagged = EntryFlag(flags) & (EntryFlag.DESCRIBED | EntryFlag.WANTED)
+    assert alias or not flagged, f"an entry without an alias has {flagged!r}"
+    assert flagged != EntryFlag.DESCRIBED | EntryFlag.WANTED, "an entry is DESCRIBED and WANTED"
+    if flagged:
+        return EntryState.DESCRIBED if flagged == EntryFlag.DESCRIBED else EntryState.WANTED
     return EntryState.ANNOUNCED if alias else EntryState.UNANNOUNCED

@@ -45,5 +45,5 @@ cdef class ClientScheduler:
     @cython.locals(channel=Channel)
     cdef Channel _channel_of(self, Witness witness)
     @cython.locals(channel=Channel)
-    cpdef bint tell(self, Witness witness, bytes payload) except -1
+    cpdef bint send_reliable(self, Witness witness, bytes payload) except -1
     cpdef UpdateRows rows_for(self, object base)

@@ -174,7 +174,7 @@ class ClientScheduler:
         witness.sent.update(self._now, self._tick, max(witness.radius, 1.0), words, rows)
         if words:
             for payload in words.take(witness.number):
-                if not self.tell(witness, payload):
+                if not self.send_reliable(witness, payload):
                     rows.drop()
                     return
             channel = self._channel_of(witness)
@@ -195,7 +195,7 @@ class ClientScheduler:
             witness.channel = channel
         return channel
 
-    def tell(self, witness: Witness, payload: bytes) -> bool:
+    def send_reliable(self, witness: Witness, payload: bytes) -> bool:
         """Sends reliable messages, a ToClient, to a client, after everything before. False: that failed, and the
         client was sent away."""
         try:

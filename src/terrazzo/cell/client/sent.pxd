@@ -29,13 +29,13 @@ cdef class ClientRecord:
     cdef Tally _tally
     cdef double _forget_at
     cdef double _patient_until
-    cdef long long _said
+    cdef long long _queued_bytes
     cdef object _tombstones
 
     cpdef tuple get(self, int entity)
     cpdef tuple entry(self, int entity)
     @cython.locals(flags=cython.int)
-    cpdef bint knows(self, int entity) except -1
+    cpdef bint has_described(self, int entity) except -1
     cpdef bint may_enter(self, object other) except -1
     @cython.locals(number=cython.longlong)
     cpdef add(self, object other, int flag)
@@ -51,8 +51,8 @@ cdef class ClientRecord:
     cdef _stop_waiting(self, double now)
     cpdef add_own_event(self, object event)
     cpdef add_own_message(self, object subject, bytes message)
-    cdef _say(self, long row, bytes message)
-    cdef _tell(self, int alias, object event)
+    cdef _queue(self, long row, bytes message)
+    cdef _queue_event(self, int alias, object event)
     @cython.locals(room=cython.double, own=cython.longlong, used=cython.longlong, entity=cython.int, loose=list)
     cpdef update(self, double now, long tick, double radius, Words words, UpdateRows rows)
     @cython.locals(pending=list)
@@ -66,9 +66,9 @@ cdef class ClientRecord:
     @cython.locals(number=cython.longlong, level=cython.int, area=Area)
     cdef _describe(self, object other, int entity, int slot, int alias, int flags)
     @cython.locals(alias=cython.int, sent=cython.longlong, number=cython.longlong, level=cython.int, level_now=cython.int)
-    cdef _tell_news(self, int entity)
+    cdef _send_news(self, int entity)
     @cython.locals(slot=cython.int)
-    cdef _tell_since(self, object other, int alias, long long sent)
+    cdef _send_since(self, object other, int alias, long long sent)
     cdef bint _repeat(
         self, object history, int alias, long long sent, int level, double distance, bint is_here
     ) except -1

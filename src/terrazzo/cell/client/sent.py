@@ -77,8 +77,8 @@ class ClientRecord:
         "_forget_at",
         "_loose",
         "_patient_until",
+        "_queued_bytes",
         "_remembered",
-        "_said",
         "_tally",
         "_tombstones",
         "_undescribed",
@@ -104,7 +104,7 @@ class ClientRecord:
         self._body = body
         self._area = body.space.area
         self._bodies = body.space.bodies
-        self._said = 0
+        self._queued_bytes = 0
         """Bytes that are pending, or may be lost and wait."""
         self._awaited: deque[tuple[float, int, int]] = deque()
         """Announced, and not wanted yet: until when that is waited for, the entity, its alias."""
@@ -132,7 +132,7 @@ class ClientRecord:
         assert entry is not None
         return entry
 
-    def knows(self, entity: int) -> bool:
+    def has_described(self, entity: int) -> bool:
         """Whether the client has the description of an entity."""
         flags = self.sight.flags(entity)
         return flags >= 0 and bool(flags & DESCRIBED)
@@ -236,28 +236,28 @@ class ClientRecord:
 
     def add_own_event(self, event: Event) -> None:
         """Something about the own entity."""
-        message = with_alias(OWN, event.told)
+        message = with_alias(OWN, event.message)
         (self.pending if event.manner.is_reliable else self._loose).append(message)
-        self._said += len(message)
+        self._queued_bytes += len(message)
         self._tally.add(self._body.kind.page.own[event.subject], 1, len(message))
 
     def add_own_message(self, subject: int, message: bytes) -> None:
         """The same, of what is no event: a message about this subject of the account."""
-        self._say(self._body.kind.page.own[subject], message)
+        self._queue(self._body.kind.page.own[subject], message)
 
-    def _say(self, row: int, message: bytes) -> None:
+    def _queue(self, row: int, message: bytes) -> None:
         """Something that must not be lost, and where it is counted."""
         self.pending.append(message)
-        self._said += len(message)
+        self._queued_bytes += len(message)
         self._tally.add(row, 1, len(message))
 
-    def _tell(self, alias: int, event: Event) -> None:
-        self._say(event.row, with_alias(alias, event.told))
+    def _queue_event(self, alias: int, event: Event) -> None:
+        self._queue(event.row, with_alias(alias, event.message))
 
     def update(self, now: float, tick: int, radius: float, words: Words, rows: UpdateRows) -> None:
         """Writes what is to be sent now, within what the budget has granted: reliable messages into `words`, those
         that may be lost into the row that is begun."""
-        own, self._said = self._said, 0
+        own, self._queued_bytes = self._queued_bytes, 0
         room = self.budget.room(own)
         if self.left and now >= self._forget_at:
             self._forget_left(now)
@@ -273,15 +273,15 @@ class ClientRecord:
             loose, self._loose = self._loose, []
             for message in loose:
                 rows.put(message)
-        used = self.sight.serve(tick, room - self._said, radius, words, rows)
+        used = self.sight.serve(tick, room - self._queued_bytes, radius, words, rows)
         if self.sight.news is not None:
             for entity in self.sight.news:
-                self._tell_news(entity)
-                if self._said + used >= room:
+                self._send_news(entity)
+                if self._queued_bytes + used >= room:
                     break
             self._write_pending(words)
-        self.budget.spend(own + self._said + used)
-        self._said = 0
+        self.budget.spend(own + self._queued_bytes + used)
+        self._queued_bytes = 0
 
     def _write_pending(self, words: Words) -> None:
         pending, self.pending = self.pending, []
@@ -292,7 +292,7 @@ class ClientRecord:
         """Announces and describes as many as there is room for."""
         tried: dict[int, bool] = {}
         for entity in self._undescribed:
-            if self._said >= room:
+            if self._queued_bytes >= room:
                 break
             tried[entity] = self._bring_nearer(entity)
         for entity, is_granted in tried.items():
@@ -322,7 +322,7 @@ class ClientRecord:
             self._body.core.count("no alias left", entity=self._body.id)
             return False
         self.sight.rename(entity, alias)
-        self._say(kind.page.others[PRESENCE], encode_announce(entity, alias, kind.schema))
+        self._queue(kind.page.others[PRESENCE], encode_announce(entity, alias, kind.schema))
         self._await_want(entity, alias)
         return True
 
@@ -334,14 +334,14 @@ class ClientRecord:
         if row is None:
             row = kind.describe(other, level, remembered)
         described = encode_describe(alias, number, area.position(slot), area.direction(slot), row)
-        self._say(kind.page.others[DESCRIPTION], described)
+        self._queue(kind.page.others[DESCRIPTION], described)
         if other.ride is not None:
-            self._tell(alias, kind.event_of_ride(encode_ride(other.ride)))
+            self._queue_event(alias, kind.event_of_ride(encode_ride(other.ride)))
         self.sight.set_sent(entity, number)
         self.sight.set_level(entity, level)
         self.sight.set_flags(entity, flags & ~WANTED | DESCRIBED)
 
-    def _tell_news(self, entity: int) -> None:
+    def _send_news(self, entity: int) -> None:
         """The steps that the client has not got, and what it lacks at its new level."""
         other = self._bodies.get(entity)
         if other is None:
@@ -349,13 +349,13 @@ class ClientRecord:
         alias, sent, number = self.sight.alias(entity), self.sight.sent(entity), self._area.number(other.slot)
         if life_of(number) != life_of(sent) or number < sent:
             return  # its body was removed or replaced since the last look around: the next one sees to it
-        self._tell_since(other, alias, sent)
+        self._send_since(other, alias, sent)
         self.sight.set_sent(entity, number)
         level, level_now, _ = self.sight.levels(entity)
         if level_now != level:
             self._change_level(other, alias, level, level_now)
 
-    def _tell_since(self, other: Body, alias: int, sent: int) -> None:
+    def _send_since(self, other: Body, alias: int, sent: int) -> None:
         """The steps after `sent`, as far as they are sent to a client that is so far away; where history is gone, or
         was not kept, each property that has changed since, as it is."""
         history, kind, slot = other.history, other.kind, other.slot
@@ -375,12 +375,12 @@ class ClientRecord:
         for event in events or ():
             is_near = level <= event.manner.level and distance <= event.manner.distance
             if is_near and (is_here or event.subject not in (PLACE, RIDE)):
-                self._tell(alias, event)
+                self._queue_event(alias, event)
         return events is not None
 
     def _catch_up(self, other: Body, alias: int, subjects: list[int]) -> None:
         for subject in subjects:
-            self._tell(alias, other.kind.event_of_now(other, subject))
+            self._queue_event(alias, other.kind.event_of_now(other, subject))
 
     def _change_level(self, other: Body, alias: int, level: int, level_now: int) -> None:
         """It came nearer or went farther; the client has all of it that belongs to the level that was."""
@@ -413,7 +413,7 @@ class ClientRecord:
         """For the client it leaves; the entry stays."""
         other, alias, sent = self._bodies.get(entity), self.sight.alias(entity), self.sight.sent(entity)
         if other is not None and flags & DESCRIBED and life_of(other.number) == life_of(sent):
-            self._tell_since(other, alias, sent)
+            self._send_since(other, alias, sent)
             sent = max(sent, other.number)
         self._close(alias, entity, other)
         self._away.pop(entity, None)
@@ -427,7 +427,7 @@ class ClientRecord:
         other, alias, sent = self._bodies.get(entity), self.sight.alias(entity), self.sight.sent(entity)
         if other is not None and life_of(self._area.number(other.slot)) == life_of(sent):
             if flags & DESCRIBED:
-                self._tell_since(other, alias, sent)
+                self._send_since(other, alias, sent)
             number = max(sent, self._area.number(other.slot))
         else:
             number = self._repeat_tombstone(entity, alias, sent, flags)
@@ -456,7 +456,7 @@ class ClientRecord:
             row = self._body.core.account.leave_of_the_gone()
         else:
             row = other.kind.page.others[PRESENCE]
-        self._say(row, encode_leave(alias))
+        self._queue(row, encode_leave(alias))
         self.aliases.rest(alias)
         if riders := self._body.space.riders_of(entity):
             self._strand(riders)
@@ -468,7 +468,9 @@ class ClientRecord:
             if other is not None and flags >= 0 and flags & DESCRIBED:
                 self.sight.bind(rider, other.slot)
                 if other.kind.is_eventful and other.number >= self.sight.sent(rider):
-                    self._tell(self.sight.alias(rider), other.kind.event_of_place(other.position, other.direction))
+                    self._queue_event(
+                        self.sight.alias(rider), other.kind.event_of_place(other.position, other.direction)
+                    )
 
     def _forget(self, entity: int, number: int, now: float) -> None:
         self.sight.remove(entity)

@@ -30,7 +30,7 @@ cdef class Witness:
     cpdef enter(self, object other)
     @cython.locals(flags=cython.int)
     cpdef leave(self, int entity)
-    @cython.locals(doubts=dict, bodies=dict)
+    @cython.locals(unjudged=dict, bodies=dict)
     cpdef bint judge(self, double now) except -1
     cpdef _judge_later(self, int entity)
     @cython.locals(

@@ -282,9 +282,9 @@ class Witness:
 
     def judge(self, now: float) -> bool:
         """See Watcher."""
-        doubts, self._unjudged = self._unjudged, {}
+        unjudged, self._unjudged = self._unjudged, {}
         bodies = self.body.space.bodies
-        for entity in doubts:
+        for entity in unjudged:
             if self._judge_one(entity, bodies.get(entity), now):
                 self._unjudged[entity] = None
         return bool(self._unjudged)

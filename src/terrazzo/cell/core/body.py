@@ -145,8 +145,8 @@ class Body:
             self.history.add(number, events)
             self.space.area.set_news(self.slot, number)
             manners = None if all(each.manner.is_plain for each in events) else [each.manner for each in events]
-            told, rows = [each.told for each in events], [each.row for each in events]
-            self.space.headlines.set(self.slot, self.id, before, number, told, manners, rows)
+            messages, rows = [each.message for each in events], [each.row for each in events]
+            self.space.headlines.set(self.slot, self.id, before, number, messages, manners, rows)
 
     def adopt(self, past: Past) -> None:
         """This body is made, or made anew, from what another app sent: what was before. `number` is still the old one:

@@ -47,7 +47,7 @@ from math import inf
 from typing import NamedTuple, Protocol
 
 from terrazzo._speed.sight import OUTERMOST
-from terrazzo.sync.protocol import Told
+from terrazzo.sync.protocol import EntityMessage
 from terrazzo.wire.pairs.cell_cell import PackedEvent, Past, Step
 
 STEPS_MAX = 128
@@ -84,7 +84,7 @@ class Event(NamedTuple):
     """Something that other clients are sent."""
 
     subject: int
-    told: Told
+    message: EntityMessage
     manner: Manner = PLAIN
     row: int = 0
     """Where it is counted when it is sent to other clients (`cell/core/account.py`)."""
@@ -101,7 +101,7 @@ def without_places(past: Past) -> Past:
     return past._replace(steps=tuple(step for step in steps if step.events))
 
 
-EventOf = Callable[[int, Told], Event]
+EventOf = Callable[[int, EntityMessage], Event]
 """The event of a subject, in the manner of its type."""
 
 
@@ -155,7 +155,7 @@ class History:
         self._bytes -= self._steps.pop(self.floor).size
 
     def _put(self, number: int, events: tuple[Event, ...]) -> None:
-        step = self._steps[number] = _Step(events, sum(len(each.told.body) + 1 for each in events))
+        step = self._steps[number] = _Step(events, sum(len(each.message.body) + 1 for each in events))
         self._bytes += step.size
 
     def _take_out(self, subject: int) -> None:
@@ -195,7 +195,7 @@ class History:
                 floor, steps = steps[at][0], steps[at + 1 :]
                 break
         packed = (
-            Step(number, tuple(PackedEvent(subject, *told) for subject, told, *_ in step.events))
+            Step(number, tuple(PackedEvent(subject, *message) for subject, message, *_ in step.events))
             for number, step in steps
         )
         return Past(floor, tuple(packed), tuple(self._stamps.items()))
@@ -211,7 +211,9 @@ class History:
         """Learns what came after the step of this number, up to which it is complete."""
         for step, events in past.steps:
             if step > number:
-                self.add(step, [event(subject, Told(message_id, body)) for subject, message_id, body in events])
+                self.add(
+                    step, [event(subject, EntityMessage(message_id, body)) for subject, message_id, body in events]
+                )
         self._stamps = dict(past.stamps)
         self.rows.clear()
 

@@ -31,7 +31,15 @@ from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Property, Side
 from terrazzo.schema.shares import has_shares, is_for, share_of
 from terrazzo.schema.state import State
-from terrazzo.sync.protocol import Direction, MethodTable, Position, ToClient, Told, encode_change, encode_place
+from terrazzo.sync.protocol import (
+    Direction,
+    EntityMessage,
+    MethodTable,
+    Position,
+    ToClient,
+    encode_change,
+    encode_place,
+)
 from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.ids import life_of
 
@@ -196,12 +204,12 @@ class EntityKind:
             return self.reach[subject].manner if subject < len(self.reach) else PLAIN
         return self._call_manners[~subject] if ~subject < len(self._call_manners) else PLAIN
 
-    def event(self, subject: int, told: Told) -> Event:
+    def event(self, subject: int, message: EntityMessage) -> Event:
         """Something that clients are sent, in the manner of this type."""
         manner = self.manner_of(subject)
-        if not manner.is_reliable and len(told.body) > LOOSE_MAX:
+        if not manner.is_reliable and len(message.body) > LOOSE_MAX:
             manner = manner._replace(is_reliable=True)
-        return Event(subject, told, manner, self.page.others[subject])
+        return Event(subject, message, manner, self.page.others[subject])
 
     def event_of_change(self, change: Change) -> Event:
         """A change of a property, in the form that is for the client that gets it."""
@@ -213,8 +221,8 @@ class EntityKind:
         if not 0 <= index < len(methods):
             raise DecodeError(f"{self.name} has no client method {index}")
         name, component = methods[index].name, methods[index].component
-        told = self._methods.encode_call(self.schema, Side.CLIENT, name, args, component=component)
-        return self.event(~index, told)
+        message = self._methods.encode_call(self.schema, Side.CLIENT, name, args, component=component)
+        return self.event(~index, message)
 
     def event_of_place(self, position: Position, direction: Direction) -> Event:
         """The place of an entity, as an event: its position is not volatile."""
@@ -222,7 +230,7 @@ class EntityKind:
 
     def event_of_ride(self, data: bytes) -> Event:
         """What an entity stands on as clients are sent it (`sync.riding`)."""
-        return self.event(RIDE, Told(ToClient.RIDES, data))
+        return self.event(RIDE, EntityMessage(ToClient.RIDES, data))
 
     def event_of_now(self, body: Described, subject: int) -> Event:
         """A property, the ride or the place as it is now: for a client that missed too much."""

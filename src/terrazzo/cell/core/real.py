@@ -16,10 +16,10 @@ Of properties and calls of which only the **latest** matters, the last one of a 
 the step is closed; until then it is deferred. Such a property is then sent whole, as it is by that time, to ghosts and
 to all clients alike.
 
-A step is closed early when its items have STEP_BYTES: a tick may have several. One change or call has TOLD_MAX bytes at
-most: a larger one is refused where the game makes it, before anything has changed. A value that grows beyond that in
-small steps and is sent whole, or that changes inside a value of the game's own type, is found too late to be refused:
-it is counted, and not sent.
+A step is closed early when its items have STEP_BYTES: a tick may have several. One change or call has ITEM_BYTES_MAX
+at most: a larger one is refused where the game makes it, before anything has changed. A value that grows beyond that
+in small steps and is sent whole, or that changes inside a value of the game's own type, is found too late to be
+refused: it is counted, and not sent.
 
 Private properties are in no step: ghosts do not have them, and the own client is sent them at once. Between two
 closings of steps no ghost is made and no real leaves, so `state` and `number` fit each other wherever they are packed.
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from terrazzo.cell.core.body import Body
     from terrazzo.cell.core.services import TriggerLike, WitnessLike
 
-TOLD_MAX = 256 * 1024
+ITEM_BYTES_MAX = 256 * 1024
 """Bytes of one change of a property, or of the arguments of one call of a client method."""
 STEP_BYTES = 512 * 1024
 _ITEM_BYTES = 16
@@ -116,7 +116,7 @@ class Real:
         self._is_place_due = False
         self.part: Hooks = self._new_part(is_arriving)
         body.state.listener = self.note
-        body.state.limit(TOLD_MAX)
+        body.state.limit(ITEM_BYTES_MAX)
 
     def _new_part(self, is_arriving: bool) -> Hooks:
         """The game's object. `__init__` runs in each home of the entity, so it may read properties but not write; so
@@ -148,25 +148,25 @@ class Real:
         kind = self.body.kind
         manner = kind.reach[change.prop].manner
         if not manner.is_latest and (manner.is_reliable or change.kind == WHOLE):
-            self._tell(change, self.witness)
+            self._add_change(change, self.witness)
             return
         is_public, is_own = kind.concerns(change)
         witness = self.witness if is_own else None
         if manner.is_latest:
             self._put_off(change.prop, b"", witness, is_public=is_public)
         else:
-            self._tell(kind.whole(self.body.state, change.prop), witness, is_public=is_public)
+            self._add_change(kind.whole(self.body.state, change.prop), witness, is_public=is_public)
 
-    def _tell(self, change: Change, witness: WitnessLike | None, *, is_public: bool = True) -> None:
+    def _add_change(self, change: Change, witness: WitnessLike | None, *, is_public: bool = True) -> None:
         """A change becomes what each receiver gets of it."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
-        if len(change.payload) > TOLD_MAX:
+        if len(change.payload) > ITEM_BYTES_MAX:
             name, size = kind.schema.cell_layout.names[change.prop], len(change.payload)
             self.body.core.count("property too large to be told", entity=self.body.id, property=name, size=size)
             return
         if reach.forms is not None:
-            self._tell_shares(change, witness, is_public=is_public)
+            self._add_shares(change, witness, is_public=is_public)
             return
         if reach.to_ghosts:
             self._add_item(Item(CHANGE, encode_internal(change, change.prop)), change.prop)
@@ -177,7 +177,7 @@ class Real:
             if reach.to_own and witness is not None:
                 witness.sent.add_own_event(event)
 
-    def _tell_shares(self, change: Change, witness: WitnessLike | None, *, is_public: bool) -> None:
+    def _add_shares(self, change: Change, witness: WitnessLike | None, *, is_public: bool) -> None:
         """The same for a property with fields that are not for all receivers: each gets its share, or nothing."""
         kind = self.body.kind
         reach = kind.reach[change.prop]
@@ -204,14 +204,16 @@ class Real:
         if self.body.kind.manner_of(~index).is_latest:
             self._put_off(~index, args, self.witness)
         else:
-            self._tell_call(index, args)
+            self._add_call(index, args)
 
     def _check_size(self, index: int, args: bytes) -> None:
-        if len(args) > TOLD_MAX:
+        if len(args) > ITEM_BYTES_MAX:
             name, size = self.body.kind.schema.client_methods[index].name, len(args)
-            raise UsageError(f"a call of {name} with {size} bytes; the most is {TOLD_MAX}: call it with parts of that")
+            raise UsageError(
+                f"a call of {name} with {size} bytes; the most is {ITEM_BYTES_MAX}: call it with parts of that"
+            )
 
-    def _tell_call(self, index: int, args: bytes) -> None:
+    def _add_call(self, index: int, args: bytes) -> None:
         self._add_item(Item(index, args), ~index)
         self._events.append(self.body.kind.event_of_call(index, args))
 
@@ -249,31 +251,31 @@ class Real:
             witness, is_public = former if witness is None else witness, is_public or was_public
         self._latest[subject] = (args, witness, is_public)
 
-    def _tell_latest(self) -> None:
+    def _add_latest(self) -> None:
         latest, self._latest = self._latest, {}
         for subject, (args, witness, is_public) in latest.items():
             if subject < 0:
-                self._tell_call(~subject, args)
+                self._add_call(~subject, args)
             else:  # a client that was attached since has it from its first message
                 change = self.body.kind.whole(self.body.state, subject)
-                self._tell(change, witness if witness is self.witness else None, is_public=is_public)
+                self._add_change(change, witness if witness is self.witness else None, is_public=is_public)
 
     @property
-    def is_told(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether nothing has happened since the last step."""
         return not self._items and not self._latest and self.body.space.area.is_told(self.body.slot)
 
     def close_step(self) -> UpdateGhost | None:
         """What happened since the last step, under the next number; None when nothing did."""
         body = self.body
-        self._tell_latest()
+        self._add_latest()
         has_moved = body.ride is None and not body.space.area.is_told(body.slot)
         if body.kind.is_eventful and (has_moved or self._is_place_due):
             self._is_place_due = False
             self._items.append(Item(PLACE, b""))
             self._subjects.append(history.PLACE)
             self._events.append(body.kind.event_of_place(body.position, body.direction))
-        if self.is_told:
+        if self.is_unchanged:
             return None
         items, events = tuple(self._items), self._events
         if self.ghosts:

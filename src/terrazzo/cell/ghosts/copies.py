@@ -91,7 +91,7 @@ def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:
     body.follow(source, message.epoch)
     if HOOK in body.kind.hooks:
         pairs = zip(layout.names, before, body.state.values(), strict=True)
-        _tell_game(body, [(name, old) for name, old, new in pairs if old != new])
+        _call_hooks(body, [(name, old) for name, old, new in pairs if old != new])
 
 
 def apply_step(body: Body, message: UpdateGhost) -> None:
@@ -112,7 +112,7 @@ def apply_step(body: Body, message: UpdateGhost) -> None:
         body.space.place(body, message.position, message.direction)
     except UsageError as problem:
         body.core.count("step that does not decode", entity=body.id, problem=str(problem))
-    _tell_game(body, changed)
+    _call_hooks(body, changed)
 
 
 def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Changed]) -> None:
@@ -134,6 +134,6 @@ def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Chang
         changed.append((body.state.layout.names[applied.prop], old))
 
 
-def _tell_game(body: Body, changed: list[Changed]) -> None:
+def _call_hooks(body: Body, changed: list[Changed]) -> None:
     for name, old in changed:
         body.core.run(body, HOOK, body.view.on_ghost_changed, name, old)

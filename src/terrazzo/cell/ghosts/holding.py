@@ -16,7 +16,7 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import Offload
 
 HELD_ENTITIES_MAX = 4096
-NOBODY = -1
+NO_OWNER = -1
 """The owner of a ghost that is guarded."""
 
 
@@ -65,7 +65,7 @@ class Holding:
 
     def guard(self, body: Body) -> None:
         """Rows of places go straight into the arrays, but not past something that is held."""
-        owner = NOBODY if body.id in self.all else self._core.number_of(body.real_app)
+        owner = NO_OWNER if body.id in self.all else self._core.number_of(body.real_app)
         body.space.area.set_owner(body.slot, owner)
 
     def arrivals(self) -> list[Offload]:

@@ -168,7 +168,7 @@ class Seeking:
         for entity in message.entities:
             real = self._core.reals.get(entity)
             if real is None:
-                self._tell_of(source, entity)
+                self._answer_for(source, entity)
             elif source not in real.ghosts:
                 self._show(source, message, real)
             elif real.body.space.id != message.space:
@@ -183,7 +183,7 @@ class Seeking:
         else:
             core.send(source, DeleteGhost(body.id, body.epoch, body.number, is_destroyed=False))
 
-    def _tell_of(self, source: AppId, entity: int) -> None:
+    def _answer_for(self, source: AppId, entity: int) -> None:
         """Answers for an entity that has no real here: it is elsewhere, or ended."""
         core, body, tombstone = self._core, self._core.bodies.get(entity), self._tombstones.get(entity)
         place = core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))

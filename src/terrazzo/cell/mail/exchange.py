@@ -64,16 +64,16 @@ class CellExchange:
         self._core.count("undelivered", source=str(source), to=str(to), messages=len(payloads), reason=reason)
         real = self._core.reals.get(source.entity)
         if real is not None:
-            self._tell(real, to, payloads, reason)
+            self._report(real, to, payloads, reason)
         elif not self._core.switchboard.boxes[source].is_ending:
             self._kept.setdefault(source, []).append((to, payloads, reason))
 
     def on_arrived(self, real: Real) -> None:
         """A real has begun here: it gets the reports of the time between."""
         for to, payloads, reason in self._kept.pop(real.body.part, ()):
-            self._tell(real, to, payloads, reason)
+            self._report(real, to, payloads, reason)
 
-    def _tell(self, real: Real, to: PartId, payloads: list[bytes], reason: str) -> None:
+    def _report(self, real: Real, to: PartId, payloads: list[bytes], reason: str) -> None:
         """The game gets its calls back (a method that awaits one, as an error), a teleport its question. Messages of
         the engine to a base that is gone, and answers to a part that is gone, are dropped."""
         for payload in payloads:

@@ -119,7 +119,7 @@ class Offloads:
         self._teleports = teleports
         self._travelling = travelling
         self._arrivals = arrivals
-        self._on_landed = on_arrived
+        self._on_arrived = on_arrived
         self._last = 0
         """The last to leave, when not all could."""
 
@@ -160,7 +160,7 @@ class Offloads:
             self._scheduler.serve(real)
             if self._scheduler.is_parting(real):
                 return self._stay(real, jump, "its client was sent away")  # its hook runs first
-            self._switchboard.say_now(body.part, body.base_part)  # before the places of this tick, which go from here
+            self._switchboard.send_now(body.part, body.base_part)  # before the places of this tick, which go from here
         for each in [each for each in real.ghosts if self._former.has_left(body.space.id, each)]:
             self._placement.delete(real, each)  # where it goes they may not be known as those that have left
         ghosts = list(real.ghosts)
@@ -367,7 +367,7 @@ class Offloads:
         if message.jump is not None:
             self._interests.run_hooks_of(real.body)
             self._teleports.on_arrived(real)
-        self._on_landed(real)
+        self._on_arrived(real)
         return real
 
 

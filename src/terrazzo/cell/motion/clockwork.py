@@ -38,7 +38,7 @@ class Clockwork:
                 if outcome is not Outcome.GOES_ON:
                     ended.append((real, controller, outcome))
         for each in ended:
-            self._tell(*each)
+            self._run_hook(*each)
         for real in self._due(now):
             self._core.confine(real.body, "timers", self._fire, real, now)
 
@@ -76,7 +76,7 @@ class Clockwork:
             real.controllers.cancel(controller.category)
             return Outcome.GOES_ON
 
-    def _tell(self, real: Real, controller: Controller, outcome: Outcome) -> None:
+    def _run_hook(self, real: Real, controller: Controller, outcome: Outcome) -> None:
         if real.is_destroyed or not real.controllers.is_running(controller):
             return
         part, number, run = real.part, controller.number, self._core.run

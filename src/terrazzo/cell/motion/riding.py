@@ -26,7 +26,7 @@ While an entity has riders, its place and direction are sent at any distance, ev
 clients (`Space.seat`): its riders may be near when it is not.
 
 For a rider of a type without a volatile position, clients get the ride; clients that do not have the vehicle
-also get a place once in TOLD_S: otherwise each tick would be a reliable event, most of them for no client.
+also get a place once in PLACE_S: otherwise each tick would be a reliable event, most of them for no client.
 
 The client of a rider does not move it: its rows are ignored. The client works out its place from the vehicle, and is
 sent that place (MOVED) as long as it does not have the vehicle, first when it has lost sight of it. When the rider
@@ -53,7 +53,7 @@ from terrazzo.world.rect import Rect
 
 LOST_S = 2.0
 """So long a vehicle that has gone out of sight is waited for."""
-TOLD_S = 1.0
+PLACE_S = 1.0
 """The time between two places of a rider without a volatile position."""
 EDGE_M = 0.01
 """So far from the edge of the space it stays: places are rounded."""
@@ -84,7 +84,7 @@ class Riding:
         """In which life it was seen here last: the end of a former one means nothing."""
         self._guided: set[int] = set()
         """Riders with clients that get their places, since they do not have the vehicle."""
-        self._told: dict[int, tuple[float, Position, Direction]] = {}
+        self._sent_places: dict[int, tuple[float, Position, Direction]] = {}
         """When the place of a rider without a volatile position was sent, and that place."""
 
     # What the game asks for.
@@ -166,19 +166,19 @@ class Riding:
         position, direction = place_on(vehicle.position, vehicle.direction, body.ride)
         before = body.position, body.direction
         body.space.place(body, inside(body.space.bounds, position), direction)
-        if witness is None or witness.sent.knows(vehicle.id):
+        if witness is None or witness.sent.has_described(vehicle.id):
             self._guided.discard(body.id)
         elif body.id not in self._guided or before != (body.position, body.direction):
             self._guided.add(body.id)
             witness.sent.add_own_message(PLACE, encode_moved(body.position, body.direction))
         if body.kind.is_eventful:
-            self._tell_place(real)
+            self._mark_place(real)
 
-    def _tell_place(self, real: Real) -> None:
+    def _mark_place(self, real: Real) -> None:
         now, place = self._core.host.now, (real.body.position, real.body.direction)
-        told = self._told.get(real.body.id)
-        if told is None or (told[1:] != place and now >= told[0] + TOLD_S):
-            self._told[real.body.id] = (now, *place)
+        sent = self._sent_places.get(real.body.id)
+        if sent is None or (sent[1:] != place and now >= sent[0] + PLACE_S):
+            self._sent_places[real.body.id] = (now, *place)
             real.mark_place_due()
 
     def _forget(self, entity: int) -> None:
@@ -186,4 +186,4 @@ class Riding:
         self._lost_at.pop(entity, None)
         self._lives.pop(entity, None)
         self._guided.discard(entity)
-        self._told.pop(entity, None)
+        self._sent_places.pop(entity, None)

@@ -18,7 +18,7 @@ class Acks:
         self.received = packet.Window()
         self.due_at: float | None = None
         self.waiting = 0  # packets that want an acknowledgement and have not got it
-        self._told_newest = -1
+        self._acked_newest = -1
         self._newest_at = now
 
     def note(self, number: int, *, eliciting: bool, now: float) -> None:
@@ -43,7 +43,7 @@ class Acks:
         if not self.waiting:
             return None
         newest = self.received.newest
-        size = (newest - self._told_newest + limits.ACK_OVERLAP_PACKETS + 7) // 8
+        size = (newest - self._acked_newest + limits.ACK_OVERLAP_PACKETS + 7) // 8
         size = min(max(size, limits.ACK_BITS_BYTES_MIN), packet.ACK_BITS_BYTES_MAX)
         if room < packet.ACK_HEAD_BYTES + size:
             return None
@@ -54,4 +54,4 @@ class Acks:
         """The frame that `make` gave has gone out."""
         self.waiting = 0
         self.due_at = None
-        self._told_newest = self.received.newest
+        self._acked_newest = self.received.newest

@@ -191,8 +191,8 @@ def cookie_holds(secret: bytes, address: bytes, hello: Hello, cookie: bytes, now
 
 
 def _sign_cookie(secret: bytes, address: bytes, hello: Hello, stamp: bytes) -> bytes:
-    said = _HELLO.pack(HELLO, *hello)
-    return stamp + hmac.digest(secret, stamp + said + address, "sha256")[: COOKIE_BYTES - len(stamp)]
+    signed = _HELLO.pack(HELLO, *hello)
+    return stamp + hmac.digest(secret, stamp + signed + address, "sha256")[: COOKIE_BYTES - len(stamp)]
 
 
 def public_key(private_key: bytes) -> bytes:

@@ -58,7 +58,7 @@ class ServerEndpoint:
         self.drops = Drops()
         self._table = form.table(transport.packet_bytes_max, self._retire)
         self.sessions: dict[int, Session] = self._table.sessions
-        self.on_vouched: Callable[[Address], None] = _nobody
+        self.on_vouched: Callable[[Address], None] = _ignore
         """Called for each session that is no stranger any more."""
         self._admitted = 0
         self._known = KnownSources() if known is None else known
@@ -233,5 +233,5 @@ class ServerEndpoint:
         self._greeter.release(self._hellos.pop(session_id))
 
 
-def _nobody(address: Address) -> None:
+def _ignore(address: Address) -> None:
     """No owner has asked for it."""

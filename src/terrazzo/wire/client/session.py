@@ -59,9 +59,9 @@ class Session:
         self.source = source
         self.is_admitted = False
         self.channel = Channel(transport, settings, now, drops)
-        self.on_touched: Callable[[Session], None] = _nobody
-        self.on_vouched: Callable[[Session], None] = _nobody
-        self.on_admitted: Callable[[Session], None] = _nobody
+        self.on_touched: Callable[[Session], None] = _ignore
+        self.on_vouched: Callable[[Session], None] = _ignore
+        self.on_admitted: Callable[[Session], None] = _ignore
         self.rows: Rows | None = None
         """Of the endpoint, for the session's lane."""
         self._peer_id = peer_id
@@ -245,5 +245,5 @@ class Session:
         return allowance if budget_bytes is None else min(allowance, budget_bytes)
 
 
-def _nobody(session: Session) -> None:
+def _ignore(session: Session) -> None:
     """The listener of a session that is in no table."""

@@ -32,7 +32,7 @@ cdef class Router:
     @cython.locals(box=Mailbox, channel=Channel, place=Place, known=Place, registry=PartRegistry)
     cdef _on_frame(self, object frame, object via)
     @cython.locals(place=Place, awaits_answer=cython.bint, limits=ChannelLimits)
-    cdef _speak(self, Channel channel, double now)
+    cdef _send(self, Channel channel, double now)
     @cython.locals(box=Mailbox, channel=Channel, row=RowReader, registry=PartRegistry)
     cpdef bint on_rows(self, object via, bytes data, object otherwise) except -1
     @cython.locals(place=Place, box=Mailbox, registry=PartRegistry)

@@ -107,7 +107,7 @@ class Router:
             channels = self._schedule.take_marked()
             for at in range(len(channels)):
                 self._ahead.speak(channels, at)
-                self._speak(channels[at], now)
+                self._send(channels[at], now)
             for _ in range(len(self._local)):
                 self._on_frame(self._local.popleft(), self.me)
         self._flush()
@@ -284,7 +284,7 @@ class Router:
 
     # Frames out.
 
-    def _speak(self, channel: Channel, now: float) -> None:
+    def _send(self, channel: Channel, now: float) -> None:
         """One round of a channel: sends what there is to send, then sets the timer of the channel or removes it."""
         place = channel.place
         if not channel.is_hooked:
@@ -310,9 +310,9 @@ class Router:
         else:
             self._schedule.rest(channel, now, limits)
 
-    def speak_now(self, channel: Channel) -> None:
+    def send_now(self, channel: Channel) -> None:
         """One round of a channel, outside of the tick."""
-        self._speak(channel, self._host.now)
+        self._send(channel, self._host.now)
         self._flush()
 
     def pay(self, channel: Channel) -> None:

@@ -32,6 +32,6 @@ cdef class Switchboard:
     @cython.locals(box=Mailbox, registry=PartRegistry)
     cpdef send_in(self, Channel channel, bytes payload)
     @cython.locals(channel=Channel, stream=OutStream)
-    cpdef tuple said(self, object source, object to)
+    cpdef tuple sent_up_to(self, object source, object to)
     @cython.locals(box=Mailbox, channel=Channel, stream=InStream)
     cpdef bint has_taken(self, object part, object peer, tuple mark) except -1

@@ -108,7 +108,7 @@ class Switchboard:
         place = self.places.get(part)
         return None if place is None else place.app
 
-    def version_heard(self, part: PartId) -> int:
+    def version_of_place(self, part: PartId) -> int:
         """The version of the place that is known of a part; NEVER_HEARD where none is."""
         place = self.places.get(part)
         return NEVER_HEARD if place is None else place.version
@@ -261,13 +261,13 @@ class Switchboard:
             self._send(channel.box.part, channel.peer, payload, False)  # which raises
         self._put(channel, payload, False)
 
-    def say_now(self, source: PartId, to: PartId) -> None:
+    def send_now(self, source: PartId, to: PartId) -> None:
         """Sends at once what `source` has for `to`, so that a message that bypasses the channel does not overtake
         it."""
         box = self.boxes.get(source)
         channel = None if box is None else box.channels.get(to)
         if channel is not None and self.schedule.unmark(channel):
-            self.router.speak_now(channel)
+            self.router.send_now(channel)
 
     def with_mail(self) -> list[PartId]:
         """The parts with messages in their inbox, in the order of arrival."""
@@ -295,7 +295,7 @@ class Switchboard:
         """All that `taking` gives, as a list."""
         return list(self.taking(part))
 
-    def said(self, source: PartId, to: PartId) -> tuple[int, int]:
+    def sent_up_to(self, source: PartId, to: PartId) -> tuple[int, int]:
         """How much `source` has sent to `to` until now, as a mark for `has_taken` at the other end."""
         channel = self._registry.find(self.boxes[source], to)
         stream = None if channel is None else channel.outgoing

@@ -59,7 +59,7 @@ class Moves(Message, frozen=True):
 
 class ClientUpdate(NamedTuple):
     """Unreliable messages for one client, and the last reliable message that its cell part had sent to its base part
-    before (`Switchboard.said`): the client must get that one first."""
+    before (`Switchboard.sent_up_to`): the client must get that one first."""
 
     entity: Int32
     witness: Count

@@ -210,7 +210,7 @@ class HomeApp:
 
     def _move(self, part: PartId, to: AppId) -> None:
         packed = self.switchboard.depart(part, to)
-        version = self.switchboard.version_heard(part)
+        version = self.switchboard.version_of_place(part)
         moving = Moving(part, version, packed, self.ledgers.pop(part).encode())
         self._host.log("moves", part=part, to=to, version=version)
         self.in_air[part] = (moving, to)
@@ -331,5 +331,5 @@ class HomeApp:
 
     def on_ended(self, part: PartId) -> None:
         """See Exchange."""
-        self._ended[part] = self.switchboard.version_heard(part)
+        self._ended[part] = self.switchboard.version_of_place(part)
         self._unregistered = True

@@ -106,14 +106,14 @@ class Budgets:
         """Counts what a CellApp sends each time that it serves a client."""
         if not isinstance(app, CellApp):
             return
-        feed, tell, serve = app.scheduler, app.scheduler.tell, app.scheduler.serve
+        feed, send_reliable, serve = app.scheduler, app.scheduler.send_reliable, app.scheduler.serve
         told: list[bytes] = []
 
         def heard(witness: Witness, payload: bytes) -> bool:
             message = REGISTRY.decode_nested(payload)
             assert isinstance(message, ToClient)
             told.extend(message.messages)
-            return bool(tell(witness, payload))
+            return bool(send_reliable(witness, payload))
 
         def served(real: Real) -> None:
             witness = witness_of(real)
@@ -134,7 +134,7 @@ class Budgets:
             sent.add(loose)
             self._book(app, (real.body.id, witness.number), sent, max(1.0, min(waited, WAITED_MAX)), has_come=has_come)
 
-        patched: dict[str, Any] = {"tell": heard, "serve": served}
+        patched: dict[str, Any] = {"send_reliable": heard, "serve": served}
         vars(feed).update(patched)
 
     def _book(self, app: CellApp, key: tuple[int, int], sent: Served, waited: float, *, has_come: bool) -> None:

@@ -27,7 +27,7 @@ from terrazzo.schema.indexes import METHOD_IDS
 from terrazzo.schema.model import Side
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
-from terrazzo.sync.protocol import Call, Told, split_message, take_entity, with_entity
+from terrazzo.sync.protocol import Call, EntityMessage, split_message, take_entity, with_entity
 
 RATES = {"rush": 5.0, "ring": 0.7}
 """Calls a second of the own client: a method of the cell part, and one of the base part."""
@@ -245,7 +245,7 @@ class Pusher:
         what = rng.randrange(3)
         if what == 0:  # an index above those of the exposed methods
             unlisted = METHOD_IDS[Side.CELL].first + len(schema.exposed(Side.CELL))
-            return with_entity(player.id, Told(unlisted, number.to_bytes(4, "little")))
+            return with_entity(player.id, EntityMessage(unlisted, number.to_bytes(4, "little")))
         if not others:
             return None
         target, args = rng.choice(others), number.to_bytes(4, "little")

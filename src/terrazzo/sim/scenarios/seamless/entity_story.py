@@ -211,7 +211,7 @@ class Story:
 
 def alighted(told: list[Event]) -> list[Position]:
     """The places at which it alighted in a step; it may have moved on in the same step."""
-    rides = [decode_ride(each.told.body) for each in told if each.subject == RIDE]
+    rides = [decode_ride(each.message.body) for each in told if each.subject == RIDE]
     return [ride.position for ride in rides if not ride.vehicle]
 
 

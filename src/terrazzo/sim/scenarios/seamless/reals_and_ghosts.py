@@ -33,7 +33,7 @@ from terrazzo.sim.scenarios.seamless.holders import Holders
 from terrazzo.sim.scenarios.seamless.judge import Judge
 from terrazzo.sim.scenarios.seamless.liveness_bounds import Kind
 from terrazzo.sim.world import Process, World
-from terrazzo.sync.protocol import Told
+from terrazzo.sync.protocol import EntityMessage
 from terrazzo.wire.ids import life_of
 from terrazzo.world.rect import Rect
 
@@ -343,6 +343,6 @@ def wrong_of(ghost: Body, owner: Body) -> str | None:
     return None
 
 
-def words(events: list[Event]) -> list[tuple[int, Told]]:
+def words(events: list[Event]) -> list[tuple[int, EntityMessage]]:
     """The events without the rows of the account under which an app counts them."""
-    return [(each.subject, each.told) for each in events]
+    return [(each.subject, each.message) for each in events]
