@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from terrazzo.base.limits import WANTS_MAX
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError
+from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import encode_announce, encode_leave, encode_released, encode_want
+from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.pairs.base_cell import ClientWants, SetWitness
-from tests.base.base_harness import AVATAR, CREATURE, READY, Town
+from tests.base.base_harness import AVATAR, CREATURE, READY, Town, call
 
 CELL_PLAYER = protocol.encode_cell_player(AVATAR, 1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), ["Ann", 100])
 SPACE = protocol.encode_space(2, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -31,20 +33,21 @@ def test_wants_and_releases_of_a_tick_go_to_the_cell_part_together():
     assert proxy.bad == 0
 
 
-def test_what_a_full_channel_does_not_take_is_said_later(monkeypatch):
+def test_what_a_full_channel_does_not_take_is_said_later():
     town = Town()
     proxy, session = town.playing()
     town.tell(proxy, encode_announce(70, 1, AVATAR), encode_announce(71, 2, AVATAR), encode_announce(72, 3, AVATAR))
     town.tell(proxy, encode_leave(3))
-    with monkeypatch.context() as full:
-        full.setattr(proxy.cell, "send", lambda message: False)
-        town.hear(session, encode_want([(70, 0), (71, 5)]), encode_released([3]))
-        town.settle()
-        town.tell(proxy, encode_leave(2))
-        town.hear(session, encode_released([2]))
-        town.settle()
-    assert town.cell.got(ClientWants) == []
+    town.app.switchboard.limits = ChannelLimits(backlog_max=1)
+    town.cell.is_reachable = False
+    town.hear(session, call(proxy.id, Side.CELL, "say", "x"), encode_want([(70, 0), (71, 5)]), encode_released([3]))
     town.settle()
+    proxy.row.shown.note(encode_leave(2))
+    town.hear(session, encode_released([2]))
+    town.settle()
+    assert len(town.logs("cell part channel full")) > 1
+    town.cell.is_reachable = True
+    town.step(20)
     assert town.cell.got(ClientWants) == [ClientWants(1, ((70, 0),), (3, 2))]
 
 
@@ -148,7 +151,8 @@ def test_many_are_told_in_several_messages():
     for entity in range(1, WANTS_MAX + 2):
         shown.note(encode_announce(entity, entity, AVATAR))
         assert shown.want(entity, 0)
-    proxy.send_wants()
+    registry = town.app.switchboard._registry
+    assert proxy.row.send_wants(registry, town.app.host.now)
     town.settle()
     assert [len(each.wants) for each in town.cell.got(ClientWants)] == [WANTS_MAX, 1]
 

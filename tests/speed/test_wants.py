@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from terrazzo.errors import DecodeError
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientWants, SetWitness
 from tests.speed.forms import FORMS, form_of
@@ -26,6 +27,38 @@ def test_wants_are_read_without_an_object(witness, wants, released):
     payload = REGISTRY.encode(ClientWants(witness, tuple(wants), tuple(released)))
     for form in FORMS:
         assert read(form, payload) == (witness, wants, released)
+
+
+@given(
+    st.one_of(COUNTS, st.integers(-(1 << 40), -1)),
+    st.lists(st.tuples(st.one_of(ENTITIES, st.integers(-(1 << 31), -1)), COUNTS), max_size=20),
+    st.lists(ALIASES, max_size=20),
+)
+def test_wants_are_written_as_the_table_of_messages_writes_them(witness, wants, released):
+    for form in FORMS:
+        written = form_of(form, "wants").encode_wants(witness, wants, released)
+        assert written == REGISTRY.encode(ClientWants(witness, tuple(wants), tuple(released)))
+
+
+def test_very_many_wants_are_written():
+    wants, released = [(each, each) for each in range(70_000)], [7] * 70_000
+    for form in FORMS:
+        written = form_of(form, "wants").encode_wants(1, wants, released)
+        assert written == REGISTRY.encode(ClientWants(1, tuple(wants), tuple(released)))
+
+
+def outcome(decode, *args):
+    try:
+        return decode(*args)
+    except DecodeError as problem:
+        return str(problem)
+
+
+@given(st.binary(max_size=1000), st.integers(0, 2))
+def test_answers_of_clients_are_read_alike(data, at):
+    for name in ("decode_want", "decode_released"):
+        results = [outcome(getattr(form_of(form, "wants"), name), data, at) for form in FORMS]
+        assert all(each == results[0] for each in results)
 
 
 def test_more_wants_than_ever_before_are_read():

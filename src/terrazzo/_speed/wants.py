@@ -1,18 +1,61 @@
-"""Reads `ClientWants` payloads (`wire/pairs/base_cell.py`) without an object for each: with every client that walks one
-comes nearly every second tick.
+"""The answers of clients about the entities around them, on their way to the cell part: with every client that walks
+some come nearly every second tick.
 
-It reads msgpack as any encoder writes it: `[88, [witness, [[entity, number], …], [alias, …]]]`. Where it finds anything
-else, a number below zero for example, it reads nothing, and the table of messages (`wire/messages.py`) decides what the
-payload is, or why it is none. What it does read is what that table would.
+    client ──want, released (`sync/protocol.py`)──▶ `decode_want`, `decode_released` ──▶ BaseApp
+    BaseApp ──`encode_wants`: ClientWants (`wire/pairs/base_cell.py`)──▶ `WantsReader` ──▶ CellApp
+
+The reader makes no object for a payload. It reads msgpack as any encoder writes it:
+`[88, [witness, [[entity, number], …], [alias, …]]]`. Where it finds anything else, a number below zero for example, it
+reads nothing, and the table of messages (`wire/messages.py`) decides what the payload is, or why it is none. What it
+does read is what that table would.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct, iter_unpack
+
+import msgspec
+
+from terrazzo.errors import DecodeError
+
+WANTS_MAX = 80
+"""Entities in one `want` of a client."""
+RELEASED_MAX = 400
+"""Aliases in one `released` of a client."""
+STEP_MAX = (1 << 63) - 1
+"""The highest number of a step."""
 
 COUNT_MAX = 1 << 62
 ENTITY_MAX = 1 << 31
 ALIAS_MAX = 1 << 16
 
 _HEAD = b"\x92\x58\x93"
+_WANT = Struct("<iQ")
+
+
+def decode_want(message: bytes, at: int = 0) -> list[tuple[int, int]]:
+    """The (entity, number) pairs of a want, whose body begins at this place."""
+    data = message[at:]
+    if not data or len(data) % _WANT.size or len(data) > WANTS_MAX * _WANT.size:
+        raise DecodeError(f"a want has 1 to {WANTS_MAX} entries of twelve bytes", len(data))
+    wants = list(_WANT.iter_unpack(data))
+    if any(number > STEP_MAX for _, number in wants):
+        raise DecodeError("a number that no step has", 0)
+    return wants
+
+
+def decode_released(message: bytes, at: int = 0) -> list[int]:
+    """The aliases of a released, whose body begins at this place."""
+    data = message[at:]
+    if not data or len(data) % 2 or len(data) > RELEASED_MAX * 2:
+        raise DecodeError(f"a released has 1 to {RELEASED_MAX} aliases of two bytes", len(data))
+    return [alias for (alias,) in iter_unpack("<H", data)]
+
+
+def encode_wants(witness: int, wants: Sequence[tuple[int, int]], released: Sequence[int]) -> bytes:
+    """The ClientWants payload, as the table of messages encodes it."""
+    return msgspec.msgpack.encode((88, (witness, tuple(wants), tuple(released))))
 
 
 class _Other(Exception):

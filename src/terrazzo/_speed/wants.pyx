@@ -3,9 +3,16 @@
 Every read is checked against the length before it is made: the bytes come from outside.
 """
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
+
+from terrazzo.errors import DecodeError
+
+WANTS_MAX = 80
+RELEASED_MAX = 400
+STEP_MAX = (1 << 63) - 1
 
 COUNT_MAX = 1 << 62
 ENTITY_MAX = 1 << 31
@@ -16,6 +23,119 @@ cdef enum:
 
 cdef int64_t C_COUNT_MAX = 1LL << 62
 cdef int64_t C_ENTITY_MAX = 1LL << 31
+
+
+cdef enum:
+    C_WANTS_MAX = 80
+    C_RELEASED_MAX = 400
+    WANT_BYTES = 12
+
+
+def decode_want(bytes message not None, Py_ssize_t at=0):
+    """As the plain form."""
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(message) + at
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(message) - at
+    cdef const uint8_t* end = p + size
+    cdef int32_t entity
+    cdef uint64_t number
+    cdef list wants = []
+    if size <= 0 or size % WANT_BYTES or size > C_WANTS_MAX * WANT_BYTES:
+        raise DecodeError(f"a want has 1 to {WANTS_MAX} entries of twelve bytes", max(size, 0))
+    while p < end:
+        memcpy(&entity, p, 4)
+        memcpy(&number, p + 4, 8)
+        if number >> 63:
+            raise DecodeError("a number that no step has", 0)
+        wants.append((entity, number))
+        p += WANT_BYTES
+    return wants
+
+
+def decode_released(bytes message not None, Py_ssize_t at=0):
+    """As the plain form."""
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(message) + at
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(message) - at
+    cdef const uint8_t* end = p + size
+    cdef list released = []
+    if size <= 0 or size % 2 or size > 2 * C_RELEASED_MAX:
+        raise DecodeError(f"a released has 1 to {RELEASED_MAX} aliases of two bytes", max(size, 0))
+    while p < end:
+        released.append(p[0] | p[1] << 8)
+        p += 2
+    return released
+
+
+cdef uint8_t* _write_big(uint8_t* p, uint64_t value, int size) noexcept:
+    while size > 0:
+        size -= 1
+        p[0] = <uint8_t>(value >> (8 * size) & 0xFF)
+        p += 1
+    return p
+
+
+cdef uint8_t* _write_number(uint8_t* p, int64_t value) noexcept:
+    """As short as it can be; nine bytes at most."""
+    if value >= 0:
+        if value < 0x80:
+            p[0] = <uint8_t>value
+            return p + 1
+        if value < 0x100:
+            p[0] = 0xCC
+            return _write_big(p + 1, value, 1)
+        if value < 0x10000:
+            p[0] = 0xCD
+            return _write_big(p + 1, value, 2)
+        if value < 0x100000000:
+            p[0] = 0xCE
+            return _write_big(p + 1, value, 4)
+        p[0] = 0xCF
+        return _write_big(p + 1, value, 8)
+    if value >= -32:
+        p[0] = <uint8_t>(value & 0xFF)
+        return p + 1
+    if value >= -128:
+        p[0] = 0xD0
+        return _write_big(p + 1, <uint64_t>value, 1)
+    if value >= -32768:
+        p[0] = 0xD1
+        return _write_big(p + 1, <uint64_t>value, 2)
+    if value >= -2147483648:
+        p[0] = 0xD2
+        return _write_big(p + 1, <uint64_t>value, 4)
+    p[0] = 0xD3
+    return _write_big(p + 1, <uint64_t>value, 8)
+
+
+cdef uint8_t* _write_count(uint8_t* p, Py_ssize_t count) noexcept:
+    """The head of an array; five bytes at most."""
+    if count < 16:
+        p[0] = <uint8_t>(0x90 | count)
+        return p + 1
+    if count < 0x10000:
+        p[0] = 0xDC
+        return _write_big(p + 1, count, 2)
+    p[0] = 0xDD
+    return _write_big(p + 1, count, 4)
+
+
+def encode_wants(int64_t witness, wants, released):
+    """As the plain form."""
+    cdef tuple pairs = tuple(wants), aliases = tuple(released)
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, 32 + 19 * len(pairs) + 9 * len(aliases))
+    cdef uint8_t* start = <uint8_t*>PyBytes_AS_STRING(made)
+    cdef uint8_t* p = start
+    cdef int64_t entity, number, alias
+    p[0], p[1], p[2] = 0x92, 0x58, 0x93
+    p = _write_number(p + 3, witness)
+    p = _write_count(p, len(pairs))
+    for entity, number in pairs:
+        p[0] = 0x92
+        p = _write_number(p + 1, entity)
+        p = _write_number(p, number)
+    p = _write_count(p, len(aliases))
+    for alias in aliases:
+        p = _write_number(p, alias)
+    return PyBytes_FromStringAndSize(<char*>start, p - start)
 
 
 cdef int64_t* _grown(int64_t* block, Py_ssize_t room) except NULL:

@@ -38,6 +38,7 @@ from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.factory import BaseFactory
 from terrazzo.base.farewells import Farewell
 from terrazzo.base.idstock import IdStock
+from terrazzo.base.intake import Intake
 from terrazzo.base.keys import Entropy, KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
@@ -47,6 +48,7 @@ from terrazzo.base.requested import Requested
 from terrazzo.base.saving import Unsaved
 from terrazzo.base.services import Address, ClientServices, EntityServices
 from terrazzo.base.sessions import ClientEndpoint, Sessions
+from terrazzo.base.standstill import Standstill
 from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.cluster.app import Host
@@ -107,8 +109,10 @@ class BaseApp(ClusterApp):
             host, self.switchboard._registry, self.confinement, self._take_mail_of, self._keep_update
         )
         self._batch = ClientBatch(self.delivery.rows, self.switchboard._registry)
+        self.standstill = Standstill(host.now)
+        intake = Intake(self.confinement, self._batch, self.standstill)
         self.sessions = Sessions(
-            host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch
+            host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch, intake
         )  # fmt: skip
         manager = partial(self.peers.get, AppKind.BASE_APP_MGR)
         self.creator = Creator(me, host, self.requests, manager, lambda wanted, done: self.requested.make(wanted, done))
@@ -150,6 +154,7 @@ class BaseApp(ClusterApp):
             methods=MethodTable(self.game.schema),
             batch=self._batch,
             rows=self.delivery.rows,
+            standstill=self.standstill,
             forget_session=self.sessions.forget,
         )
 
@@ -272,12 +277,13 @@ class BaseApp(ClusterApp):
         self._send_all()
 
     def _receive(self) -> None:
+        self.standstill.note_turn(self.host.now)
         self.sessions.receive()
         self._deliver_mail()
         self.awaiting.run()
 
     def _send_all(self) -> None:
-        self._send_wants()
+        self._batch.send_wants(self.host.now)
         self._send_moves()
         self.switchboard.on_tick()
 
@@ -314,10 +320,6 @@ class BaseApp(ClusterApp):
         else:
             self.host.log("method of an entity that is not here", part=str(part), method=what)
             run_game_code(self.host, f"{part}, {what}", function, *args)
-
-    def _send_wants(self) -> None:
-        for send in self._batch.take_wants():
-            send()
 
     def _send_moves(self) -> None:
         for app, rows in self._batch.take_moves(self.host.now).items():

@@ -16,6 +16,8 @@ cdef class ClientBatch:
     cdef dict _later
 
     cpdef add_move(self, object entity, bytes row)
-    cpdef add_wants(self, object entity, object send)
+    cpdef add_wants(self, ClientRow client)
+    @cython.locals(client=ClientRow, wants=dict)
+    cpdef send_wants(self, double now)
     @cython.locals(client=ClientRow, table=dict, kept=dict, moves=dict, by_app=dict, rows=list)
     cpdef dict take_moves(self, double now)

@@ -7,8 +7,6 @@ are sent on with the turn as well (`shown.py` holds them).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from terrazzo._speed.lanes import MoveLanes
 from terrazzo.base.client_row import ClientRow
 from terrazzo.base.limits import MOVE_S
@@ -30,8 +28,8 @@ class ClientBatch:
         self._rows = rows
         self._registry = registry
         self._moves: dict[EntityId, bytes] = {}
-        self._wants: dict[EntityId, Callable[[], None]] = {}
-        self._later: dict[EntityId, Callable[[], None]] = {}
+        self._wants: dict[EntityId, ClientRow] = {}
+        self._later: dict[EntityId, ClientRow] = {}
 
     def add_move(self, entity: EntityId, row: bytes) -> None:
         """The client of this entity has moved; its earlier row that was not sent on is replaced."""
@@ -45,16 +43,12 @@ class ClientBatch:
         """The base of this entity has ended."""
         self._moves.pop(entity, None)
 
-    def add_wants(self, entity: EntityId, send: Callable[[], None]) -> None:
-        """The proxy of this entity has wants or releases for its cell part: `send` sends them."""
-        self._wants[entity] = send
-
-    def retry_wants(self, entity: EntityId, send: Callable[[], None]) -> None:
-        """They could not be sent: `send` is called again after the next tick."""
-        self._later[entity] = send
+    def add_wants(self, client: ClientRow) -> None:
+        """The client has wants or releases for its cell part."""
+        self._wants[client.entity] = client
 
     def on_tick(self) -> None:
-        """What could not be sent is tried again."""
+        """What could not be sent is sent again."""
         later, self._later = self._later, {}
         self._wants.update(later)
 
@@ -84,7 +78,11 @@ class ClientBatch:
             rows.append(row)
         return by_app
 
-    def take_wants(self) -> list[Callable[[], None]]:
-        """The calls that send the wants; what they add is for a later turn."""
+    def send_wants(self, now: float) -> None:
+        """Sends the wants to the cell parts; those that a full channel does not take, again after the next tick."""
+        if not self._wants:
+            return
         wants, self._wants = self._wants, {}
-        return list(wants.values())
+        for entity, client in wants.items():
+            if not client.send_wants(self._registry, now):
+                self._later[entity] = client

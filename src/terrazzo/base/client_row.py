@@ -3,6 +3,9 @@
 Each proxy has one `ClientRow`, from its registration to its end. The proxy and its cell part keep it up to date, and
 `delivery.py` goes by it without a look at the proxy. Whatever is rare is left to the proxy: messages that are refused,
 updates that wait for mail.
+
+The other way, the answers of a client about the entities around it (`want`, `released`) are read here (`read_answer`),
+and sent to the cell part with the turn (`send_wants`).
 """
 
 from __future__ import annotations
@@ -12,15 +15,21 @@ from collections.abc import Sequence
 from math import inf
 from typing import Protocol
 
-from terrazzo.base.limits import UPDATES_MAX
+from terrazzo._speed.wants import decode_released, decode_want, encode_wants
+from terrazzo.base.limits import MESSAGE_RATE, UPDATES_MAX, WANTS_MAX
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected
+from terrazzo.sync.protocol import ToServer
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.registry import PartRegistry
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import ClientUpdate
+from terrazzo.wire.rates import Bucket
 
 _CELL = int(Part.CELL)
+_WANT, _RELEASED = int(ToServer.WANT), int(ToServer.RELEASED)
+_WANTS_MAX = WANTS_MAX
 
 
 class ClientSession(Protocol):
@@ -49,6 +58,10 @@ class Addressee(Protocol):
     """The proxy of a row."""
 
     def on_mail(self, source: PartId, payload: bytes) -> None: ...
+    def on_messages(self, messages: list[bytes]) -> None: ...
+    def on_bad(self, problem: DecodeError) -> None: ...
+    def on_late(self) -> None: ...
+    def on_channel_full(self, problem: ChannelFull) -> None: ...
     def on_malformed(self, problem: DecodeError) -> None: ...
     def on_too_large(self, problem: ValueRejected, *, reliable: bool) -> None: ...
 
@@ -57,13 +70,15 @@ class ClientRow:
     """One proxy, as messages for its client need it."""
 
     __slots__ = (
-        "box", "entity", "has_cell", "is_direct", "is_ready", "moved_at", "proxy", "session", "shown", "updates",
-        "witness",
+        "box", "cell", "entity", "flood", "has_cell", "is_direct", "is_ready", "is_there", "moved_at", "proxy",
+        "session", "shown", "updates", "witness",
     )  # fmt: skip
 
     def __init__(self, entity: EntityId, proxy: Addressee, shown: Shown) -> None:
         self.entity = entity
         self.proxy = proxy
+        self.cell = PartId(entity, Part.CELL)
+        """The cell part."""
         self.box: Mailbox | None = None
         """The mailbox of the base part."""
         self.session: ClientSession | None = None
@@ -71,6 +86,10 @@ class ClientRow:
         """Whether the client may call and move."""
         self.has_cell = False
         """Whether the cell part exists (`cell_part_states.EXISTING`)."""
+        self.is_there = False
+        """Whether it may be sent to (`CellPartState.THERE`)."""
+        self.flood = Bucket(per_s=MESSAGE_RATE)
+        """Messages of the client, all kinds together, but for moves in the lane."""
         self.witness = 0
         """The number of the present witness, or of the last one."""
         self.shown = shown
@@ -88,8 +107,44 @@ class ClientRow:
         channel = registry.find_by_number(self.box, self.entity, _CELL)
         if channel is not None:
             return channel.place.app
-        place = registry.places.get(PartId(self.entity, Part.CELL))
+        place = registry.places.get(self.cell)
         return None if place is None else place.app
+
+    def read_answer(self, message: bytes) -> bool:
+        """Reads a `want` or a `released`; False: it is another message. Raises DecodeError for one that no honest
+        client sends."""
+        kind = message[0] if message else -1
+        if kind == _WANT:
+            for entity, number in decode_want(message, 1):
+                if not self.shown.want(entity, number):
+                    self.proxy.on_late()
+        elif kind == _RELEASED:
+            for alias in decode_released(message, 1):
+                self.shown.release(alias)
+        else:
+            return False
+        return True
+
+    def send_wants(self, registry: PartRegistry, now: float) -> bool:
+        """Sends the wants and releases of the client to the cell part. False: the channel is full, they still wait."""
+        wants, released = self.shown.take()
+        if not self.is_ready or not self.is_there or self.box is None:
+            return True
+        at, count = 0, max(len(wants), len(released))
+        while at < count:
+            stop = at + _WANTS_MAX
+            payload = encode_wants(self.witness, wants[at:stop], released[at:stop])
+            channel = registry.find_by_number(self.box, self.entity, _CELL) or registry.channel(self.box, self.cell)
+            try:
+                channel.check_room(payload, registry.limits)
+            except ChannelFull as problem:
+                self.proxy.on_channel_full(problem)
+                self.shown.put_back(wants[at:], released[at:])
+                return False
+            channel.send(payload, now)
+            registry.schedule.mark(channel)
+            at = stop
+        return True
 
     def is_present(self, witness: int) -> bool:
         """Whether messages for the client of this witness are passed on."""

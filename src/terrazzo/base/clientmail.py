@@ -1,7 +1,7 @@
 """The messages that a client may send to its proxy, and what becomes of each.
 
     2 move ──▶ the latest of a turn goes to the CellApp of the cell part     9 ready, 11 bye ──▶ the proxy
-    3 want, 4 released ──▶ those that fit what the client was sent (`shown.py`) go to the cell part, once per tick
+    3 want, 4 released ──▶ those that fit what the client was sent (`shown.py`) go to the cell part, with the turn
     12 … 133 cell method, 134 … 254 base method:
 
         which entity?      the client's own; another only on the cell side, and only one that the client was sent
@@ -12,6 +12,9 @@
 No message is trusted. A message that no honest client sends raises a DecodeError: the proxy counts it, and disconnects
 a client that continues. A message of an honest client may be late: it moves a body that is gone, or calls an entity
 that has just left its area. Such a message is dropped and counted, no more.
+
+A client that keeps to its rates keeps to them also when the BaseApp stood still and then reads the messages of seconds
+at once (`standstill.py`).
 
 While a client is ready and has a cell part, its moves come past here, in the lane of its session (`_speed/lanes.py`);
 the session holds it to a rate of its own.
@@ -26,9 +29,10 @@ from terrazzo._speed.movers import Row, pack_row
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.client_batch import ClientBatch
+from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
-from terrazzo.base.limits import CALL_RATE, MESSAGE_RATE, ClientRefusal
-from terrazzo.base.shown import Shown
+from terrazzo.base.limits import CALL_RATE, FLOOD, ClientRefusal
+from terrazzo.base.standstill import Standstill
 from terrazzo.cluster.app import Host
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.indexes import METHOD_IDS
@@ -37,8 +41,6 @@ from terrazzo.sync.protocol import (
     Call,
     MethodTable,
     ToServer,
-    decode_released,
-    decode_want,
     split_message,
     take_entity,
     take_place,
@@ -55,10 +57,7 @@ class Recipient(Protocol):
     schema: EntitySchema
     cell: CellPart
     lane: MoveLane
-
-    @property
-    def shown(self) -> Shown:
-        """What the client was sent."""
+    row: ClientRow
 
     @property
     def is_ready(self) -> bool:
@@ -66,7 +65,6 @@ class Recipient(Protocol):
 
     def on_ready(self) -> None: ...
     def on_bye(self) -> None: ...
-    def send_wants(self) -> None: ...
     def call(self, method: Method, args: list[Any]) -> None: ...
     def call_cell(self, to: PartId, method: int, args: bytes, *, caller: int = 0) -> None: ...
     def schema_of(self, entity: int) -> EntitySchema | None: ...
@@ -75,20 +73,28 @@ class Recipient(Protocol):
 class ClientMail:
     """Reads the messages of one client."""
 
-    def __init__(self, proxy: Recipient, host: Host, methods: MethodTable, batch: ClientBatch, counts: Counts) -> None:
+    def __init__(
+        self,
+        proxy: Recipient,
+        host: Host,
+        methods: MethodTable,
+        batch: ClientBatch,
+        counts: Counts,
+        standstill: Standstill,
+    ) -> None:
         self.dropped = {"rate": 0, "late": 0}
         self._proxy = proxy
         self._host = host
         self._methods = methods
         self._batch = batch
         self._counts = counts
-        self._flood = Bucket(per_s=MESSAGE_RATE)
+        self._standstill = standstill
         self._rates: dict[tuple[str, Side, int], Bucket] = {}
 
     def read(self, message: bytes) -> None:
         """Reads one message and acts on it. Raises DecodeError for a message that no honest client sends."""
-        if not self._flood.take(self._host.now):
-            raise DecodeError(f"more than {MESSAGE_RATE:.0f} messages a second", 0)
+        if not self._proxy.row.flood.take(self._host.now, self._standstill.spare_s(self._host.now)):
+            raise DecodeError(FLOOD, 0)
         number, body = split_message(message)
         if number == ToServer.READY:
             self._expect_end(body)
@@ -100,10 +106,9 @@ class ClientMail:
             raise DecodeError(f"message {number} before ready", 0)
         elif number == ToServer.MOVE:
             self._on_move(body)
-        elif number == ToServer.WANT:
-            self._on_want(body)
-        elif number == ToServer.RELEASED:
-            self._on_released(body)
+        elif number in (ToServer.WANT, ToServer.RELEASED):
+            self._batch.add_wants(self._proxy.row)
+            self._proxy.row.read_answer(message)
         elif number >= METHOD_IDS[Side.BASE].first:
             self._on_base_call(number, body)
         elif number >= METHOD_IDS[Side.CELL].first:
@@ -111,7 +116,8 @@ class ClientMail:
         else:
             raise DecodeError(f"there is no message {number}", 0)
 
-    def _count_late(self) -> None:
+    def count_late(self) -> None:
+        """Counts a message that an honest client sends too late."""
         self.dropped["late"] += 1
         self._counts.refused[ClientRefusal.LATE] += 1
 
@@ -128,19 +134,7 @@ class ClientMail:
             row = pack_row(Row(self._proxy.id, lane.number, position, direction))
             self._batch.add_move(self._proxy.id, row)
         else:
-            self._count_late()
-
-    def _on_want(self, body: bytes) -> None:
-        for entity, number in decode_want(body):
-            if self._proxy.shown.want(entity, number):
-                self._batch.add_wants(self._proxy.id, self._proxy.send_wants)
-            else:
-                self._count_late()
-
-    def _on_released(self, body: bytes) -> None:
-        for alias in decode_released(body):
-            if self._proxy.shown.release(alias):
-                self._batch.add_wants(self._proxy.id, self._proxy.send_wants)
+            self.count_late()
 
     def _on_base_call(self, number: int, body: bytes) -> None:
         entity, data = take_entity(body)
@@ -155,7 +149,7 @@ class ClientMail:
         entity, data = take_entity(body)
         schema = self._proxy.schema_of(entity)
         if schema is None:
-            self._count_late()
+            self.count_late()
             return
         call = self._methods.find(schema, Side.CELL, number, data)
         is_own = entity == self._proxy.id
@@ -165,13 +159,13 @@ class ClientMail:
         if not self._is_within_rate(schema, Side.CELL, call):
             return
         if self._proxy.cell.state is not CellPartState.THERE:
-            self._count_late()
+            self.count_late()
             return
         index = schema.methods(Side.CELL).index(call.method)
         try:
             self._proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, call.data, caller=self._proxy.id)
         except UsageError as problem:  # the channel is full
-            self._count_late()
+            self.count_late()
             self._host.log("call dropped", entity=str(self._proxy), method=call.method.name, problem=str(problem))
 
     def _is_within_rate(self, schema: EntitySchema, side: Side, call: Call) -> bool:
@@ -179,7 +173,7 @@ class ClientMail:
         rate = self._rates.get(key)
         if rate is None:
             rate = self._rates[key] = Bucket(per_s=call.method.rate or CALL_RATE)
-        if rate.take(self._host.now):
+        if rate.take(self._host.now, self._standstill.spare_s(self._host.now)):
             return True
         self.dropped["rate"] += 1
         self._counts.refused[ClientRefusal.OVER_RATE] += 1

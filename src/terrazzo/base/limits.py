@@ -23,6 +23,8 @@ CALL_RATE = 50.0
 MESSAGE_RATE = 400.0
 """Messages a second of one client, all kinds together. A message over this rate counts as a bad one."""
 
+FLOOD = f"more than {MESSAGE_RATE:.0f} messages a second"
+
 MOVE_S = 0.04
 """The shortest time between two moves of one client that its cell part receives; of those in between the latest counts.
 """

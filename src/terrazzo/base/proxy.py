@@ -26,7 +26,7 @@ from terrazzo.base.clientmail import ClientMail
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.entity_data import EntityData
 from terrazzo.base.farewells import Farewell
-from terrazzo.base.limits import BAD_MAX, WANTS_MAX, ClientRefusal
+from terrazzo.base.limits import BAD_MAX, ClientRefusal
 from terrazzo.base.presence import ClientPresence
 from terrazzo.base.presence_states import Presence
 from terrazzo.base.services import ClientServices, EntityServices, SessionKey
@@ -37,9 +37,10 @@ from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
+from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId, EntityId, PartId
 from terrazzo.wire.messages import Refusal
-from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientWants, SendAway, SetWitness
+from terrazzo.wire.pairs.base_cell import ClientUpdate, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 
 
@@ -64,7 +65,9 @@ class ProxyEntity(BaseEntity):
         super().__init__(services, id, data, part_class, unregister)
         self.row.box = services.switchboard.boxes[self.part_id]
         clients.rows[id] = self.row
-        self.mail = ClientMail(self, services.host, clients.methods, clients.batch, services.counts)
+        self.mail = ClientMail(
+            self, services.host, clients.methods, clients.batch, services.counts, clients.standstill
+        )  # fmt: skip
 
     @property
     def is_ready(self) -> bool:
@@ -193,7 +196,7 @@ class ProxyEntity(BaseEntity):
 
     def on_bad_move(self) -> None:
         """A move that came in the lane is no place."""
-        self._on_bad(DecodeError("a place that is not finite", 0))
+        self.on_bad(DecodeError("a place that is not finite", 0))
 
     def on_messages(self, messages: list[bytes]) -> None:
         """Reads the messages of the client, in order."""
@@ -203,9 +206,14 @@ class ProxyEntity(BaseEntity):
             try:
                 self.mail.read(message)
             except DecodeError as problem:
-                self._on_bad(problem)
+                self.on_bad(problem)
 
-    def _on_bad(self, problem: DecodeError) -> None:
+    def on_late(self) -> None:
+        """The client answered about an entity that has just left."""
+        self.mail.count_late()
+
+    def on_bad(self, problem: DecodeError) -> None:
+        """A message that no honest client sends; after BAD_MAX of them the client is sent away."""
         self.bad += 1
         self._services.counts.count_bad(ClientRefusal.BAD_MESSAGE)
         self._services.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
@@ -254,6 +262,7 @@ class ProxyEntity(BaseEntity):
     def on_cell_state(self, *, exists: bool) -> None:
         """See BaseEntity."""
         self.row.has_cell = exists
+        self.row.is_there = self.cell.state is CellPartState.THERE
 
     def on_cell_created(self) -> None:
         """See BaseEntity."""
@@ -309,16 +318,9 @@ class ProxyEntity(BaseEntity):
         self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
         self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
 
-    def send_wants(self) -> None:
-        """Sends the wants and releases of the client to the cell part."""
-        wants, released = self.shown.take()
-        if self.is_ready and self.cell.state is CellPartState.THERE:
-            for at in range(0, max(len(wants), len(released)), WANTS_MAX):
-                part = slice(at, at + WANTS_MAX)
-                if not self.cell.send(ClientWants(self.witness, wants[part], released[part])):
-                    self.shown.put_back(wants[at:], released[at:])
-                    self._clients.batch.retry_wants(self.id, self.send_wants)
-                    return
+    def on_channel_full(self, problem: ChannelFull) -> None:
+        """The cell part does not take the wants and releases of the client now; they are sent later."""
+        self._services.host.log("cell part channel full", entity=str(self), problem=str(problem))
 
     def keep_update(self, source: AppId, update: ClientUpdate) -> bool:
         """Queues unreliable positions, changes and calls of the cell part; False when they come from a former home of

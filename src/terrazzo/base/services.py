@@ -17,6 +17,7 @@ from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.making import Making
+from terrazzo.base.standstill import Standstill
 from terrazzo.cluster.app import Host
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
@@ -73,4 +74,5 @@ class ClientServices:
     batch: ClientBatch
     rows: dict[EntityId, ClientRow]
     """The client table."""
+    standstill: Standstill
     forget_session: Callable[[SessionKey], None]

@@ -1,7 +1,7 @@
 """The client sessions of one BaseApp: which proxy each session belongs to.
 
     Connected ──▶ its login key names the proxy ──▶ attached          a wrong key ──▶ LOGGED_OFF, closed
-    Received  ──▶ the proxy reads the messages
+    Received  ──▶ the intake (`intake.py`) reads what most of them are, the proxy the others
     rows      ──▶ the moves of clients that may move, past the proxies (`_speed/lanes.py`)
     Closed    ──▶ the proxy has lost its client
 
@@ -11,21 +11,23 @@ The driver moves the datagrams of the endpoints. What fails for one proxy is con
 from __future__ import annotations
 
 from collections.abc import ItemsView, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 from terrazzo.base.client_batch import ClientBatch
-from terrazzo.base.client_row import ClientSession
+from terrazzo.base.client_row import ClientRow, ClientSession
 from terrazzo.base.confinement import Confinement
 from terrazzo.base.counts import Counts
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.farewells import Farewell
+from terrazzo.base.intake import Intake
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import ClientRefusal
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.services import SessionKey
 from terrazzo.cluster.app import Host
 from terrazzo.sync.protocol import encode_logged_off
-from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.client.events import Closed, Connected, Event
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.sentences import is_logged
 
@@ -52,6 +54,7 @@ class Sessions:
         counts: Counts,
         confinement: Confinement,
         batch: ClientBatch,
+        intake: Intake,
     ) -> None:
         self._host = host
         self._endpoints = endpoints
@@ -60,7 +63,10 @@ class Sessions:
         self._counts = counts
         self._confinement = confinement
         self._batch = batch
+        self._intake = intake
         self._proxies: dict[SessionKey, ProxyEntity] = {}
+        self._rows: list[dict[int, ClientRow]] = [{} for _ in endpoints]
+        """The rows of the same proxies, by endpoint and session."""
 
     def __len__(self) -> int:
         return len(self._proxies)
@@ -75,16 +81,15 @@ class Sessions:
 
     def forget(self, key: SessionKey) -> None:
         """The proxy has ended its session."""
-        self._proxies.pop(key, None)
+        if self._proxies.pop(key, None) is not None:
+            del self._rows[key[0]][key[1]]
 
     def receive(self) -> None:
         """Passes on all events of the endpoints."""
         for number, endpoint in enumerate(self._endpoints):
-            for event in endpoint.events():
-                if isinstance(event, Connected):
-                    self._on_connected(number, event.session, event.app_data)
-                elif event.session is not None:
-                    self._on_event((number, event.session.id), event)
+            events = endpoint.events()
+            if events:
+                self._intake.take(events, self._rows[number], partial(self._on_other, number), self._host.now)
             rows = endpoint.take_rows()
             if rows:
                 self._on_rows(rows)
@@ -98,12 +103,17 @@ class Sessions:
             if isinstance(proxy, ProxyEntity):
                 self._confinement.run(proxy, "a move of its client", proxy.on_bad_move)
 
-    def _on_event(self, key: SessionKey, event: Event) -> None:
+    def _on_other(self, number: int, event: Event) -> None:
+        """A session has begun, or is over."""
+        if isinstance(event, Connected):
+            self._on_connected(number, event.session, event.app_data)
+        elif isinstance(event, Closed) and event.session is not None:
+            self._on_closed((number, event.session.id), event)
+
+    def _on_closed(self, key: SessionKey, event: Closed) -> None:
         proxy = self._proxies.get(key)
-        if proxy is not None and isinstance(event, Received):
-            self._confinement.run(proxy, "messages of its client", proxy.on_messages, event.messages)
-        elif proxy is not None and isinstance(event, Closed):
-            del self._proxies[key]
+        if proxy is not None:
+            self.forget(key)
             self._confinement.run(proxy, "end of its session", proxy.on_session_closed, event.reason.name)
 
     def _on_connected(self, number: int, session: ClientSession, login_key: bytes) -> None:
@@ -114,6 +124,7 @@ class Sessions:
             return
         key = (number, session.id)
         self._proxies[key] = proxy
+        self._rows[number][session.id] = proxy.row
         session.admit()
         self._confinement.run(proxy, "begin of its session", proxy.attach, session, key)
 

@@ -17,15 +17,14 @@ reliable change of a property that was sent unreliably before follows a `renew` 
 
 from __future__ import annotations
 
-from collections import Counter
-
 from terrazzo.errors import DecodeError
-from terrazzo.sync.protocol import ToClient, split_message, take_alias, take_entity
+from terrazzo.sync.protocol import SHORT_MAX, ToClient, take_alias, take_entity
 from terrazzo.sync.riding import decode_ride
 from terrazzo.sync.turns import LooseSent, Turns
 
 _ANNOUNCE, _LEAVE, _SPACE = int(ToClient.ANNOUNCE), int(ToClient.LEAVE), int(ToClient.SPACE)
 _CELL_PLAYER, _CELL_LOST, _RIDES = int(ToClient.CELL_PLAYER), int(ToClient.CELL_LOST), int(ToClient.RIDES)
+_SHORT_MAX = SHORT_MAX
 _IS_NOTED = bytes(number in (_ANNOUNCE, _LEAVE, _SPACE, _CELL_PLAYER, _CELL_LOST, _RIDES) for number in range(256))
 """By the number of a message: whether it carries more than a property or a call."""
 
@@ -45,7 +44,7 @@ class Shown:
         self._types: dict[int, int] = {}  # entity, type
         self._unwanted: set[int] = set()
         self._resting: set[int] = set()
-        self._owed: Counter[int] = Counter()
+        self._owed: dict[int, int] = {}  # alias, how often
         self._wants: dict[int, int] = {}
         self._released: list[int] = []
 
@@ -58,20 +57,30 @@ class Shown:
         """A reliable message of the cell part goes to the client; gives what must be sent before it, or nothing."""
         if message and not _IS_NOTED[message[0]]:
             return self._loose.before(message)
-        kind, body = split_message(message)
+        kind = message[0] if message else -1
         if kind == _ANNOUNCE:
-            entity, rest = take_entity(body)
-            alias, rest = take_alias(rest)
-            self._held[alias] = entity
-            self._types[entity] = int.from_bytes(rest[:2], "little")
-            self._unwanted.add(entity)
-            self.turns.begin()
+            self._note_announce(message)
         elif kind == _LEAVE:
-            self._rest(take_alias(body)[0])
+            alias = message[1] if len(message) > 1 else _SHORT_MAX + 1
+            self._rest(alias if alias <= _SHORT_MAX else take_alias(message[1:])[0])
             self.turns.end()
+        elif kind >= 0:
+            self._note_rare(kind, message[1:])
         else:
-            self._note_rare(kind, body)
+            raise DecodeError("an empty message", 0)
         return self._loose.before(message)
+
+    def _note_announce(self, message: bytes) -> None:
+        at, alias = 6, message[5] if len(message) > 5 else _SHORT_MAX + 1
+        if alias > _SHORT_MAX:
+            alias, rest = take_alias(take_entity(message[1:])[1])
+            at = len(message) - len(rest)
+        entity = message[1] | message[2] << 8 | message[3] << 16 | message[4] << 24
+        entity -= (entity & 1 << 31) << 1
+        self._held[alias] = entity
+        self._types[entity] = int.from_bytes(message[at : at + 2], "little")
+        self._unwanted.add(entity)
+        self.turns.begin()
 
     def _note_rare(self, kind: int, body: bytes) -> None:
         if kind == _SPACE:
@@ -102,7 +111,8 @@ class Shown:
         """The witness has ended: what the client still sends about its aliases is not passed on."""
         self.has_body = False
         self._loose.clear()
-        self._owed.update([*self._held, *self._resting])
+        for alias in (*self._held, *self._resting):
+            self._owed[alias] = self._owed.get(alias, 0) + 1
         for each in (self._held, self._types, self._unwanted, self._resting, self._wants, self._released):
             each.clear()
 
@@ -120,8 +130,10 @@ class Shown:
 
     def release(self, alias: int) -> bool:
         """The client has released an alias; False when that is not passed on."""
-        if self._owed[alias] > 0:
+        if alias in self._owed:
             self._owed[alias] -= 1
+            if not self._owed[alias]:
+                del self._owed[alias]
             return False
         if alias not in self._resting:
             raise DecodeError(f"alias {alias} is released, but did not end", 0)

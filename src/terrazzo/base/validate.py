@@ -77,7 +77,9 @@ def _proxy(app: BaseApp, proxy: ProxyEntity) -> Iterator[str]:
         return
     if row.box is not app.switchboard.boxes.get(proxy.part_id):
         yield "has a row in the client table without its mailbox"
-    if (row.is_ready, row.has_cell) != (proxy.is_ready, proxy.cell.state in EXISTING):
+    state = proxy.cell.state
+    told = (row.is_ready, row.has_cell, row.is_there)
+    if told != (proxy.is_ready, state in EXISTING, state is CellPartState.THERE):
         yield f"is {proxy.presence.value}, its cell part is {proxy.cell.state.value}, and its row tells otherwise"
     if (row.session is not None) != has_session:
         yield "has a row in the client table that tells otherwise of its session"

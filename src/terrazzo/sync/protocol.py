@@ -74,6 +74,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from terrazzo._speed import wants
 from terrazzo._speed.values import SLICE, WHOLE, Change
 from terrazzo.errors import DecodeError
 from terrazzo.schema.changes import encode_external
@@ -148,11 +149,11 @@ OWN = 0
 SHORT_MAX = 254
 """The highest alias of one byte."""
 ALIAS_MAX = 0xFFFF
-NUMBER_MAX = 2**63 - 1
+NUMBER_MAX = wants.STEP_MAX
 """The highest number of a step: numbers are stored as int64."""
-WANTS_MAX = 80
+WANTS_MAX = wants.WANTS_MAX
 """In one message, so that it fits into a packet."""
-RELEASED_MAX = 400
+RELEASED_MAX = wants.RELEASED_MAX
 """In one message."""
 
 _ENTITY = struct.Struct("<i")
@@ -282,9 +283,9 @@ def encode_move(position: Position, direction: Direction) -> bytes:
     return bytes([ToServer.MOVE]) + _PLACE.pack(*position, *direction)
 
 
-def encode_want(wants: Sequence[tuple[int, int]]) -> bytes:
+def encode_want(pairs: Sequence[tuple[int, int]]) -> bytes:
     """(entity, number) each, at most WANTS_MAX."""
-    return bytes([ToServer.WANT]) + b"".join(_WANT.pack(entity, number) for entity, number in wants)
+    return bytes([ToServer.WANT]) + b"".join(_WANT.pack(entity, number) for entity, number in pairs)
 
 
 def encode_released(aliases: Sequence[int]) -> bytes:
@@ -392,16 +393,9 @@ def take_place(data: bytes) -> tuple[Position, Direction, bytes]:
 
 def decode_want(data: bytes) -> list[tuple[int, int]]:
     """The (entity, number) pairs of a want."""
-    if not data or len(data) % _WANT.size or len(data) > WANTS_MAX * _WANT.size:
-        raise DecodeError(f"a want has 1 to {WANTS_MAX} entries of twelve bytes", len(data))
-    wants = list(_WANT.iter_unpack(data))
-    if any(number > NUMBER_MAX for _, number in wants):
-        raise DecodeError("a number that no step has", 0)
-    return wants
+    return wants.decode_want(data)
 
 
 def decode_released(data: bytes) -> list[int]:
     """The aliases of a released."""
-    if not data or len(data) % 2 or len(data) > RELEASED_MAX * 2:
-        raise DecodeError(f"a released has 1 to {RELEASED_MAX} aliases of two bytes", len(data))
-    return [alias for (alias,) in struct.iter_unpack("<H", data)]
+    return wants.decode_released(data)

@@ -1,6 +1,8 @@
 """Rates by time: a bucket of tokens, and a table of buckets by address that cannot grow without end.
 
-A bucket holds `burst` tokens and fills at `per_s`; an attempt takes one. The table has addresses in the order of their
+A bucket holds `burst` tokens and fills at `per_s`; an attempt takes one. After a time in which nothing could be taken,
+because the process stood still, attempts of that whole time come at once: then a bucket may hold more (`spare_s`). Over
+any time it gives at most `burst` tokens more than `per_s` allows. The table has addresses in the order of their
 last attempt, so a full table drops the bucket that had the longest time to fill: usually it is full, and dropping it
 changes nothing. An IPv6 address counts by its /64, which belongs to one subscriber.
 """
@@ -15,17 +17,20 @@ ADDRESSES_MAX = 10_000
 class Bucket:
     """One bucket; full at the start. Without a burst of its own it holds a second's worth, but always one."""
 
-    __slots__ = ("_burst", "_per_s", "_since", "_tokens")
+    __slots__ = ("_burst", "_has_begun", "_per_s", "_since", "_tokens")
 
     def __init__(self, *, per_s: float, burst: float | None = None) -> None:
         self._per_s = per_s
         self._burst = self._tokens = float(max(per_s, 1.0) if burst is None else burst)
-        self._since: float | None = None
+        self._has_begun = False
+        self._since = 0.0
 
-    def take(self, now: float) -> bool:
-        """Whether one more is within the rate; if so, it is counted."""
-        if self._since is not None:
-            self._tokens = min(self._tokens + (now - self._since) * self._per_s, self._burst)
+    def take(self, now: float, spare_s: float = 0.0) -> bool:
+        """Whether one more is within the rate; if so, it is counted. The bucket may hold its burst and what fills it in
+        `spare_s`."""
+        most = self._burst + spare_s * self._per_s
+        self._tokens = min(self._tokens + (now - self._since) * self._per_s, most) if self._has_begun else most
+        self._has_begun = True
         self._since = now
         if self._tokens < 1.0:
             return False

@@ -777,7 +777,7 @@ cdef class Channel:
             message = body + loose[i].at
             size = loose[i].size
             if self.has_lane and size == self.lane_size and message[0] == self.lane_first:
-                if self.lane_has_token(now):
+                if self.row_take == self.rows.take_number or self.lane_has_token(now):
                     self.rows.put(self, message)
                 else:
                     self.drops[D_LANE_RATE] += 1

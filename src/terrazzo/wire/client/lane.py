@@ -6,7 +6,9 @@ deliver such a message in an event. It becomes a row of the endpoint's `Rows`, a
     row    tag u32 | the message without its first byte
 
 The tag is the owner's number for the session. A session has one row at most between two takes, the newest: an older
-place of a player is worth nothing. A session may send so many a second; a message over that rate is dropped, counted.
+place of a player is worth nothing. A session may have so many rows a second; a message over that rate is dropped,
+counted. A message that replaces the row of its session is always taken: when the owner stood still, the messages of
+seconds come at once, and the newest of them must not be the one that is dropped.
 
 The other way, `parse_parcels` reads a buffer with messages for many sessions:
 
@@ -51,6 +53,10 @@ class Rows:
         """A row of a session, in place of the one that it has."""
         self._rows[session_id] = row
 
+    def has(self, session_id: int) -> bool:
+        """Whether the session has a row that was not taken yet."""
+        return session_id in self._rows
+
     def take(self) -> bytes:
         """All rows, in the order in which their sessions sent the first of them; none is left."""
         rows, self._rows = self._rows, {}
@@ -77,7 +83,7 @@ class Lane:
         for message in messages:
             if len(message) != self._size or message[:1] != self._first:
                 others.append(message)
-            elif self._bucket.take(now):
+            elif self._rows.has(self._session_id) or self._bucket.take(now):
                 self._rows.put(self._session_id, self._tag + message[1:])
             else:
                 drops[Drop.LANE_RATE] += 1

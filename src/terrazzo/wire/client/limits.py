@@ -180,7 +180,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     hellos_per_s: float = 5000.0
     answers_max: int = 4096
     lane_per_s: float = 100.0
-    """Messages that one session may send into its lane (`lane.py`); a second's worth at once."""
+    """Rows that one session may make in its lane (`lane.py`); a second's worth at once."""
 
 
 SERVER = Settings(receive_message_bytes_max=64 * 1024)

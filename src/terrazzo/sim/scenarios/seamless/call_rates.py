@@ -5,7 +5,8 @@ exposed to its own client only, of methods that are not exposed, of another play
 streams of their own. The judge sees the moment at which a BaseApp reads each message; from there on everything is
 exact:
 
-    rate        a bucket for each proxy and method, filled by the clock: the call runs if and only if there is one left
+    rate        a bucket for each proxy and method, filled by the clock: the call runs if and only if there is one left.
+                Soon after the BaseApp stood still a bucket holds as many more as fill it in that time
     base        the call has run when the message was read, or it never does
     cell        calls that were passed on run in that order, as long as the body lives; all others never run
     forged      the call is refused when it is read, and nothing runs
@@ -15,12 +16,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from random import Random
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.standstill import SPARE_MAX_S, SPARE_S, STANDSTILL_S
 from terrazzo.client import ClientApp
 from terrazzo.cluster.app import App
 from terrazzo.schema.indexes import METHOD_IDS
@@ -36,17 +39,41 @@ FORGED_MAX = 5
 EDGE = 1e-6
 
 
+class Turns:
+    """The times in which a BaseApp had no turn."""
+
+    def __init__(self, now: float) -> None:
+        self._at = now
+        self._still: list[tuple[float, float]] = []
+
+    def note(self, now: float) -> None:
+        """It has a turn."""
+        if now - self._at >= STANDSTILL_S:
+            self._still.append((self._at, now))
+        self._at = now
+
+    def spare_s(self, now: float) -> float:
+        """How long it stood still, in the last standstill and in those that ended shortly before the next began."""
+        total_s = 0.0
+        for began, ended in reversed(self._still):
+            if now >= ended + SPARE_S:
+                break
+            total_s += ended - began
+            now = began
+        return min(total_s, SPARE_MAX_S)
+
+
 class Bucket:
-    """The calls that are left: at most those of one second, but at least one."""
+    """The calls that are left: at most those of one second, but at least one, and those of a standstill."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate, self._most = rate, max(rate, 1.0)
-        self._left, self._at = self._most, now
+        self._left, self._at = inf, now
 
-    def take(self, now: float) -> bool | None:
+    def take(self, now: float, spare_s: float) -> bool | None:
         """Takes a call if there is one left, and returns whether; None: rounding decides, call `taken` if it has
         run."""
-        self._left = min(self._most, self._left + (now - self._at) * self._rate)
+        self._left = min(self._most + spare_s * self._rate, self._left + (now - self._at) * self._rate)
         self._at = now
         if abs(self._left - 1.0) < EDGE:
             return None
@@ -102,24 +129,31 @@ class Rates:
         """Watches each message that a BaseApp reads from a client."""
         if not isinstance(app, BaseApp):
             return
-        register = app.factory._register
+        register, receive = app.factory._register, app._receive
+        turns = Turns(app.host.now)
+
+        def received() -> None:
+            turns.note(app.host.now)
+            receive()
+
+        vars(app)["_receive"] = received
 
         def registered(*args: Any) -> Any:
             entity = register(*args)
             if isinstance(entity, ProxyEntity):
-                self._watch_proxy(entity)
+                self._watch_proxy(entity, turns)
             return entity
 
         vars(app.factory)["_register"] = registered
 
-    def _watch_proxy(self, proxy: ProxyEntity) -> None:
+    def _watch_proxy(self, proxy: ProxyEntity, turns: Turns) -> None:
         read = proxy.mail.read
 
         def seen(message: bytes) -> None:
             if message in self._forged.get(proxy.id, ()):
                 self._read_forged(proxy, message, read)
             else:
-                self._read(proxy, message, read)
+                self._read(proxy, message, read, turns)
 
         vars(proxy.mail)["read"] = seen
 
@@ -141,7 +175,7 @@ class Rates:
         self._count("forged")
         return True
 
-    def _read(self, proxy: ProxyEntity, message: bytes, read: Callable[[bytes], None]) -> None:
+    def _read(self, proxy: ProxyEntity, message: bytes, read: Callable[[bytes], None], turns: Turns) -> None:
         call = self._rated(proxy, message)
         if call is None:
             read(message)
@@ -150,7 +184,7 @@ class Rates:
         assert rate is not None
         number = call.method.decode_args(call.data)[0] if method in RATES else 0
         bucket = self._buckets.setdefault((proxy.id, method), Bucket(rate, now))
-        may_run, dropped = bucket.take(now), proxy.mail.dropped["rate"]
+        may_run, dropped = bucket.take(now, turns.spare_s(now)), proxy.mail.dropped["rate"]
         is_there = proxy.cell.state is CellPartState.THERE
         self._reading = (proxy.id, number) if may_run is not False and method == "ring" else None
         read(message)
