@@ -48,7 +48,7 @@ def test_a_game_that_holds(tmp_path: Path, part: str) -> None:
         ({"ghosts": 10}, 0, "ghost_distance_m must be at least area_radius_m"),
     ],
 )
-def test_what_is_wrong_is_told_when_it_is_loaded_and_checked(
+def test_wrong_game_is_refused_with_file_and_line(
     tmp_path: Path, said: dict[str, object], line: int, words: str
 ) -> None:
     with pytest.raises(DefinitionError) as caught:

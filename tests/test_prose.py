@@ -1,11 +1,13 @@
 """Docstrings, comments and pages keep to plain sentences: subjects have names, and machines send, store and drop.
 
 A bound is a number of words per thousand: of those that hide a subject ("who", "nobody"), and of verbs of speech and
-knowledge ("tells", "knows"). `python -m tests.tools.prose PACKAGE` lists them with their places.
+knowledge ("tells", "knows"). `python -m tests.tools.prose PACKAGE` lists them with their places. Names of tests have
+none of these words: a name has a subject and an outcome.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import math
 from pathlib import Path
@@ -39,6 +41,17 @@ def test_package_keeps_to_plain_sentences(package, kind):
         f"{package}: {len(places)} words of the kind {kind!r}, at most {most} of {row.words} may be. Name the subject, "
         f"and write what is sent, stored or dropped (`python -m tests.tools.prose {package}` has all):\n{shown}"
     )
+
+
+def test_name_of_each_test_has_a_subject_and_an_outcome():
+    named = [
+        f"{path.relative_to(prose.ROOT)}: {node.name}"
+        for path in sorted((prose.ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+        if any(pattern.search(node.name.replace("_", " ")) for pattern in prose.KINDS.values())
+    ]
+    assert not named, "name the subject, and what is sent, stored or dropped:\n" + "\n".join(named)
 
 
 def test_words_are_found_in_docstrings_and_comments(tmp_path):

@@ -147,7 +147,7 @@ def test_cell_to_base(office):
     assert office.errors == []
 
 
-def test_what_a_base_raises_is_told(office):
+def test_exception_of_a_base_method_reaches_its_caller(office):
     office.act(1, "ask", office.ref(2, Component.BASE), "shrug")
     office.wait(2.0)
     [(kind, text)] = office.heard
@@ -177,7 +177,7 @@ def test_a_base_that_ends_itself_may_be_a_coroutine(office, is_asked):
     assert base.life is Life.GONE
 
 
-def test_nobody_is_there(office):
+def test_call_of_a_base_that_does_not_exist_fails(office):
     gone = Ref(99, Component.BASE, office.base(1).schema.type_id)
     office.act(1, "ask", gone, "count", 1, timeout=30.0)
     office.base(1).guarded("plain", lambda: office.base(1).part.ref(gone).count(2), ())

@@ -91,7 +91,7 @@ def test_the_link_breaks_before_the_answer_comes(is_made):
     assert town.cell.board.boxes[proxy.cell.part].channels[proxy.part_id].confirmed == 0
 
 
-def test_no_answer_comes_in_time_but_the_cell_part_is_heard():
+def test_cell_part_that_sends_a_message_exists_without_an_answer_to_its_creation():
     town = Town()
     town.cell.answer = town.cell.make
     proxy, _ = town.ready()
@@ -116,7 +116,7 @@ def test_no_answer_comes_in_time_and_it_is_asked_again():
     assert town.logs("cell part asked for again")[0]["why"] == "timeout"
 
 
-def test_it_has_moved_on_and_is_heard_from_there():
+def test_cell_part_in_doubt_that_has_moved_is_found_by_its_messages():
     town = Town()
     proxy = in_doubt(town, is_made=True)
     other = offload(town, proxy)

@@ -177,7 +177,7 @@ def test_the_next_one_waits_for_the_last_word_however_long_that_takes():
     assert len(town.logs("next cell part waits")) == 3
 
 
-def test_what_is_said_to_the_next_one_too_early_does_not_hold_it_up():
+def test_early_call_to_the_next_cell_part_does_not_delay_its_creation():
     town = Town()
     proxy, _ = town.playing()
     town.cell.end(proxy.id)
@@ -204,7 +204,7 @@ def test_the_cell_part_ends_by_itself():
     assert proxy.data.cell["hp"] == 1
 
 
-def test_the_client_hears_once_that_its_body_is_gone():
+def test_client_gets_cell_lost_once():
     town = Town()
     proxy, session = town.playing()
     town.cell.say(proxy.id, CellToClient(1, (bytes([ToClient.CELL_LOST]),)))
@@ -236,7 +236,7 @@ def test_taken_down_while_it_is_being_made():
     assert ("on_cell_lost",) not in EVENTS
 
 
-def test_taken_down_while_it_is_being_made_and_somebody_here_looks_for_it():
+def test_cell_part_taken_down_while_being_made_is_unsettled_for_a_caller_here():
     """The cell part has no place yet, since it is being made; that does not mean that it does not exist."""
     town = Town()
     proxy, _ = town.attached()
@@ -340,7 +340,7 @@ def test_death_while_it_is_taken_down():
     assert EVENTS[-1] == ("on_cell_lost",)
 
 
-def test_a_lost_cell_part_may_be_heard_again():
+def test_lost_cell_part_that_sends_again_exists_again():
     town = Town()
     proxy, session = town.playing()
     town.app.on_app_dead(CELL_ID)
@@ -364,7 +364,7 @@ def test_a_new_cell_part_instead_of_a_lost_one():
     assert town.cell.created[-1].life == 1
 
 
-def test_wrong_use_says_what_to_do():
+def test_error_of_a_wrong_call_has_what_to_do():
     town = Town()
     proxy, _ = town.attached()
     part = proxy.part
@@ -400,7 +400,7 @@ def test_a_call_that_cannot_arrive_is_reported_to_the_game():
     assert ("on_call_failed", proxy.id, "heal", "destroyed") in EVENTS
 
 
-def test_mail_that_nobody_should_send():
+def test_wrong_messages_of_a_cell_part_are_refused():
     town = Town()
     proxy, session = town.playing()
     count, bad_data = len(session.sent), cell_data()
@@ -436,7 +436,7 @@ def test_a_new_cell_part_is_not_asked_for_before_the_former_has_ended():
     assert town.cell.got(SetWitness)[-1] == SetWitness(2, True)
 
 
-def test_nothing_is_said_to_a_cell_app_that_is_dead():
+def test_dead_cell_app_is_sent_nothing():
     town = Town()
     proxy, _ = town.playing()
     town.cell.is_reachable = False

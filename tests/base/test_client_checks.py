@@ -56,7 +56,7 @@ def test_a_key_expires_and_its_proxy_goes_unsaved():
     assert isinstance(town.log_on(), ProxyCreated)
 
 
-def test_a_save_under_way_ends_before_a_proxy_goes_whose_client_never_came():
+def test_save_under_way_ends_before_a_proxy_without_a_client_ends():
     town = Town()
     created = town.log_on()
     assert isinstance(created, ProxyCreated)
@@ -186,7 +186,7 @@ def test_calls_of_another_entity():
     assert proxy.mail.dropped["late"] == 2
 
 
-def test_a_call_of_an_entity_that_nobody_knows_is_reported():
+def test_call_of_an_entity_that_no_app_has_is_reported():
     town = Town()
     proxy, session = town.playing()
     town.show(proxy, 555, 1)
@@ -210,7 +210,7 @@ def test_each_method_has_its_rate():
     assert [each["count"] for each in town.logs("call over its rate")] == [1, 2]
 
 
-def test_a_flood_is_bad_whatever_it_says():
+def test_flood_counts_as_bad_whatever_its_messages_are():
     town = Town()
     proxy, session = town.playing()
     town.hear(session, *[protocol.encode_move((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))] * (int(MESSAGE_RATE) + 30))
@@ -239,7 +239,7 @@ def test_any_bytes_are_taken_without_a_crash(messages):
     assert proxy.bad <= BAD_MAX
 
 
-def test_messages_of_a_session_that_is_over_are_not_heard():
+def test_messages_of_a_session_that_is_over_are_dropped():
     town = Town()
     proxy, session = town.playing()
     town.hear(session, BYE, call(proxy.id, Side.BASE, "buy", 1))

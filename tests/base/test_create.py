@@ -154,7 +154,7 @@ def test_entity_without_the_body_that_was_wanted_is_destroyed(town, monkeypatch)
     assert town.bases("Guard") == []
 
 
-def test_creation_whose_answer_is_lost_makes_one_entity(town):
+def test_creation_with_a_lost_answer_makes_one_entity(town):
     requested = town.other.requested
     answer, lost = requested._answer, list[Any]()
 
@@ -183,7 +183,7 @@ def test_repeated_request_gets_the_first_outcome(town):
     assert len(town.other.bases) == 1
 
 
-def test_without_a_base_app_the_creator_is_told_in_time(town, monkeypatch):
+def test_creation_without_a_base_app_fails_in_time(town, monkeypatch):
     monkeypatch.setattr(town.cluster.base_mgr.app, "_least_loaded", lambda apps: None)
     town.act("make", Guard, timeout=2.0)
     town.act("make_plainly")

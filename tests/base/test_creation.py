@@ -221,7 +221,7 @@ def test_a_client_lost_callback_that_raises_does_not_keep_the_player_logged_on()
     assert town.app.bases == {}
 
 
-def test_a_stop_tells_clients_takes_bodies_down_and_saves():
+def test_stop_sends_clients_away_takes_bodies_down_and_saves():
     town = Town()
     proxy, session = town.playing()
     town.server.create("Creature", space="plaza", position=(0, 0, 0))

@@ -32,7 +32,7 @@ from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, ProxyCre
 from tests.base.base_harness import AVATAR, BYE, CELL_ID, DB, EVENTS, METHODS, READY, Stamp, Town, call, drain
 
 
-def test_it_joins_whom_it_needs_and_tells_where_clients_reach_it():
+def test_base_app_joins_its_peers_and_reports_its_ports():
     town = Town(linked=False)
     town.step()
     assert [(each.kind.name, each.incarnation) for each in town.host.joined] == [
@@ -79,7 +79,7 @@ def test_ready_leads_to_a_body_and_a_witness():
     assert town.cell.got(SetWitness) == [SetWitness(1, True)]
 
 
-def test_what_the_cell_says_for_the_client_reaches_it():
+def test_messages_of_the_cell_part_reach_the_client():
     town = Town()
     proxy, session = town.playing()
     town.cell.say(proxy.id, CellToClient(1, (b"\x14a", b"\x14b")))

@@ -50,7 +50,7 @@ def test_each_state_is_reached_from_absent_and_leads_back_to_absent():
 
 
 @pytest.mark.parametrize(("state", "event", "after", "action"), STEPS, ids=str)
-def test_client_that_is_let_go_is_told_or_gone(state, event, after, action):
+def test_client_that_is_let_go_gets_a_last_message_or_is_gone(state, event, after, action):
     """No transition forgets a connected client without a last message, a loss, or the wait for the save."""
     if state in CONNECTED and after not in CONNECTED:
         assert action in (A.PART, A.LOSE, A.DISMISS, A.STOP_READING)

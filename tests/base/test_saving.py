@@ -42,7 +42,7 @@ def test_a_cell_part_that_does_not_answer_does_not_stop_a_save():
     assert len(town.logs("cell part did not send its values")) == 1
 
 
-def test_a_first_save_that_is_tried_again_says_of_which_entity():
+def test_repeated_first_save_names_the_entity():
     town = Town()
     proxy, _ = town.attached()
     proxy.data.dbid = 0
@@ -92,7 +92,7 @@ def test_a_new_entity_gets_its_number_in_the_database():
 
 
 @pytest.mark.parametrize("way", ["refused", "silent", "no link", "nonsense"])
-def test_a_failed_save_is_tried_again_and_nobody_goes_before_it_succeeded(way):
+def test_failed_save_is_repeated_and_the_client_waits_for_it(way):
     town = Town()
     _, session = town.attached()
     answers: dict[str, Message | str] = {"refused": "the disk is full", "nonsense": LoggedOff(1, 2, 3)}
@@ -170,7 +170,7 @@ def test_a_log_off_is_repeated_until_it_is_confirmed_however_long_the_link_is_lo
     assert town.app.view()["logging_off"] == 0
 
 
-def test_a_log_off_whose_answer_was_lost_with_the_link_is_repeated():
+def test_log_off_without_an_answer_is_repeated_after_the_link_is_back():
     town = Town()
     town.answers[LoggedOff] = lambda request: None
     _, session = town.attached()

@@ -33,7 +33,7 @@ def test_wants_and_releases_of_a_tick_go_to_the_cell_part_together():
     assert proxy.bad == 0
 
 
-def test_what_a_full_channel_does_not_take_is_said_later():
+def test_wants_that_a_full_channel_refuses_are_sent_later():
     town = Town()
     proxy, session = town.playing()
     town.tell(proxy, encode_announce(70, 1, AVATAR), encode_announce(71, 2, AVATAR), encode_announce(72, 3, AVATAR))
@@ -51,7 +51,7 @@ def test_what_a_full_channel_does_not_take_is_said_later():
     assert town.cell.got(ClientWants) == [ClientWants(1, ((70, 0),), (3, 2))]
 
 
-def test_a_witness_that_a_full_channel_does_not_take_is_said_later(monkeypatch):
+def test_witness_that_a_full_channel_refuses_is_sent_later(monkeypatch):
     town = Town()
     proxy, session = town.attached()
     with monkeypatch.context() as full:
@@ -144,7 +144,7 @@ def test_another_client_owes_nothing(monkeypatch):
         proxy.shown.release(1)
 
 
-def test_many_are_told_in_several_messages():
+def test_many_wants_are_sent_in_several_messages():
     town = Town()
     proxy, _ = town.playing()
     shown = proxy.shown
@@ -180,7 +180,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_whatever_is_said_at_most_one_want_and_one_release_for_each_announcement(steps):
+def test_each_announcement_lets_one_want_and_one_release_through(steps):
     shown = Shown()
     announced = wanted = released = 0
     held: dict[int, int] = {}

@@ -45,7 +45,7 @@ def playing(town: Town, answer: object) -> tuple[ProxyEntity, FakeSession]:
     return proxy, session
 
 
-def test_new_client_gets_the_proxy_and_the_old_one_is_told_why():
+def test_new_client_gets_the_proxy_and_the_old_one_the_reason():
     town = Town()
     proxy, old = playing(town, LogOnAnswer.ACCEPT)
     answer = taken(town, proxy.id)
@@ -92,7 +92,7 @@ def test_old_client_that_is_let_go_can_do_nothing_any_more():
     assert not new.is_closed()
 
 
-def test_login_that_is_not_finished_disturbs_nobody_and_its_key_expires():
+def test_login_that_is_not_finished_changes_nothing_and_its_key_expires():
     town = Town()
     proxy, old = playing(town, LogOnAnswer.ACCEPT)
     key = taken(town, proxy.id).key
@@ -169,7 +169,7 @@ def test_client_that_answers_a_probe_stays_where_the_game_does_not_accept(answer
     assert session.probes < PROBES
 
 
-def test_game_whose_code_fails_has_refused():
+def test_failing_log_on_hook_counts_as_a_refusal():
     town = Town()
     proxy, session = playing(town, LogOnAnswer.ACCEPT)
     proxy.part.on_log_on_attempt = lambda: LogOnAnswer.ACCEPT
@@ -212,7 +212,7 @@ def test_second_login_that_waits_is_refused_in_the_end():
     assert proxy.is_ready
 
 
-def test_proxy_whose_first_client_never_came_goes_to_the_next_login():
+def test_proxy_without_a_first_client_goes_to_the_next_login():
     town = Town()
     created = town.log_on()
     assert not isinstance(created, str)

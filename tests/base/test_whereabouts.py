@@ -29,7 +29,7 @@ def test_the_base_is_here_and_its_cell_part_there():
     assert where(town, proxy.id) == Located(Home(0, BASE_ID), Home(0, CELL_ID))
 
 
-def test_the_last_that_was_heard_of_the_cell_part_counts():
+def test_latest_report_of_the_cell_part_counts():
     town = Town()
     proxy, _ = town.playing()
     town.app.switchboard.learn(proxy.cell.part, 3, FAR)
@@ -46,7 +46,7 @@ def test_a_base_without_a_cell_part():
     assert where(town, proxy.id) == Located(Home(0, BASE_ID))
 
 
-def test_of_a_cell_part_that_is_being_made_nothing_is_said():
+def test_cell_part_that_is_being_made_is_unsettled():
     town = Town()
     town.cell.answer = lambda request: None
     proxy, _ = town.ready()
@@ -55,14 +55,14 @@ def test_of_a_cell_part_that_is_being_made_nothing_is_said():
     assert where(town, proxy.id) == UNSETTLED
 
 
-def test_of_a_cell_part_that_nobody_has_heard_of_nothing_is_said():
+def test_cell_part_without_a_place_is_unsettled():
     town = Town()
     proxy, _ = town.playing()
     town.app.switchboard.places[proxy.cell.part].app = None
     assert where(town, proxy.id) == UNSETTLED
 
 
-def test_an_ended_entity_is_named_until_every_peer_knows():
+def test_ended_entity_is_named_until_every_peer_has_its_end():
     town = Town()
     proxy, session = town.playing()
     other = PartId(EntityId(77), Part.CELL)

@@ -25,7 +25,7 @@ def test_a_walk_stays_on_the_plane_and_goes_there_and_back():
 
 
 @pytest.mark.skipif(bool(os.environ.get("TERRAZZO_PURE")), reason="the rivals are the same in both runs")
-def test_everybody_tells_the_same_events():
+def test_rivals_and_our_kernel_give_the_same_events():
     walk = Walk(Size(400, 20, 30), 5)
     radius = 40.0
     rivals = {
@@ -61,7 +61,7 @@ def test_a_short_run_has_its_figures():
     assert all(table["ours_moves_per_cpu_s"] > 0 for table in tables)
 
 
-def test_what_is_missing_is_said(monkeypatch, tmp_path):
+def test_missing_rivals_are_named_with_the_reason(monkeypatch, tmp_path):
     limits.build_limit.cache_clear()
     monkeypatch.setattr(limits, "CLONE", tmp_path)
     monkeypatch.setattr(aoi_rivals, "find_spec", lambda name: None)
@@ -71,7 +71,7 @@ def test_what_is_missing_is_said(monkeypatch, tmp_path):
     assert "SciPy" in result["left_out"]["ckdtree"]
 
 
-def test_without_a_compiler_the_limit_is_left_out_and_said(monkeypatch, tmp_path):
+def test_limit_without_a_compiler_is_left_out_with_the_reason(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", str(tmp_path / "no-such-compiler"))
     limits.build_limit.cache_clear()
     problem = limits.build_limit("aoi_limit")

@@ -46,7 +46,7 @@ def test_scale_has_a_line_for_each_crowd_and_rate(monkeypatch):
     assert 0 < result["border"]["ghosts_share"] + result["border"]["offloads_share"] < 1
 
 
-def test_everybody_walks_sees_and_is_believed():
+def test_all_walkers_move_see_and_are_accepted():
     world = World(40)
     before = {entity: tuple(walker) for entity, walker in world.walkers.items()}
     world.run(30)

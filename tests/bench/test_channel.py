@@ -67,7 +67,7 @@ def test_a_short_run_has_its_figures():
         assert (figure is None) == (rival in result["not_installed"]), name
 
 
-def test_a_rival_that_is_not_there_is_left_out_and_said(monkeypatch):
+def test_rival_that_is_not_installed_is_left_out_and_named(monkeypatch):
     monkeypatch.setattr(channel, "find_spec", lambda name: None)
     result = channel.measure(rounds=1, messages=500, pings=5)
     assert result["not_installed"] == ["websockets", "aioquic", "pyenet"]
@@ -83,7 +83,7 @@ def test_only_those_that_are_asked_for():
         channel.measure(only=["postman"])
 
 
-def test_a_side_that_fails_is_said(capfd):
+def test_failing_side_of_the_benchmark_raises(capfd):
     with pytest.raises(RuntimeError, match="a side of nobody has ended"), channel._Pair("nobody"):
         pass
     assert "KeyError" in capfd.readouterr().err

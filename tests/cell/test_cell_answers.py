@@ -172,7 +172,7 @@ def test_answers_to_a_former_incarnation_are_dropped_when_its_successor_comes():
     assert len(land[1].offloads.answers) == 0
 
 
-def test_copy_is_not_restored_when_a_ghost_has_been_told_of_a_later_home():
+def test_copy_is_not_restored_when_a_ghost_has_a_later_home():
     """Cell 1 had taken the real in and sent it on to cell 2 before it died: there it lives."""
     land = jump_without_an_answer()
     kept, dead = land[0].offloads.kept[1], land[1].me

@@ -219,7 +219,7 @@ def test_announcement_waits_for_a_free_alias():
     assert set(screen.seen) == {3}
 
 
-def test_an_app_that_is_behind_tells_less_and_recovers():
+def test_cell_app_that_is_late_lowers_its_throttle_and_recovers():
     land = Land(1)
     land.step(20)
     feed = land[0].scheduler
@@ -246,7 +246,7 @@ def test_one_long_pause_starves_no_client():
     assert land[0].scheduler.throttle == 1.0
 
 
-def test_a_throttled_app_tells_its_clients_less():
+def test_throttled_cell_app_sends_its_clients_less():
     land, _ = crowd(40)
     totals = []
     for throttle in (1.0, THROTTLE_MIN):

@@ -67,7 +67,7 @@ def test_timers_repeat_across_borders(land):
     assert 10 <= land.part(1).gold <= 12, "six seconds, less what it was on its way"
 
 
-def test_walking_to_a_point_tells_when_it_is_there(land):
+def test_walk_to_a_point_runs_the_hook_on_arrival(land):
     number = land.do(1, lambda part: part.move_to((-14.0, 0.0, 8.0), speed=5.0))
     land.step()
     position = land.part(1).position
@@ -126,7 +126,7 @@ def test_following_over_a_border(land):
     assert isclose(land.part(1).position.distance_to(land.part(3).position), 2.0, abs_tol=1e-3)
 
 
-def test_following_ends_with_whom_it_follows(land):
+def test_following_ends_with_the_followed_entity(land):
     land.do(1, lambda part: part.follow(2, speed=1.0, number=6))
     land.step(3)
     land.do(2, lambda part: part.destroy())

@@ -76,7 +76,7 @@ def test_climbing_counts_as_way():
 
 
 @pytest.mark.parametrize(("faces", "is_turning"), [(False, False), (True, True)])
-def test_walker_faces_its_way_unless_told_not_to_or_turning(faces, is_turning):
+def test_walker_faces_its_way_unless_switched_off_or_turning(faces, is_turning):
     stage = Stage()
     if is_turning:
         stage.controllers.start(Turning(1, pi, 0.1))
@@ -94,7 +94,7 @@ def test_walk_follows_a_target_that_walks_away():
     assert same(stage.position, (2.0, 0.0, 1.0))
 
 
-def test_following_tells_each_time_it_has_caught_up_and_goes_on():
+def test_following_reports_each_arrival_and_goes_on():
     stage = Stage()
     goal = stage.other(9, (4.0, 0.0, 0.0))
     follow = walk(entity=9, speed=10.0, distance=1.0, is_lasting=True)

@@ -46,7 +46,7 @@ def test_hook_runs_for_each_change_of_a_ghost_in_order(watched):
     assert third[:3] == ("name", "nobody", "Ann")
 
 
-def test_a_state_that_is_taken_over_tells_what_differs(watched):
+def test_state_from_a_snapshot_runs_the_hook_for_what_differs(watched):
     land = Land(1)
     land[0].on_message(A, create(0, 3))
     land[0].on_message(A, update(0, 4))

@@ -259,7 +259,7 @@ def test_home_that_answers_at_last_is_asked_again():
     assert 1 in land[0].bodies
 
 
-def test_the_next_real_must_say_so_itself():
+def test_next_real_counts_only_after_its_own_message():
     """A message of the former home names it; its own messages may have been lost before, a deletion perhaps."""
     land = Land(1)
     land[0].on_message(A, create(0, 1))

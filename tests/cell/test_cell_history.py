@@ -32,7 +32,7 @@ def bodies(events: list[Event] | None) -> list[bytes] | None:
 KIND = SimpleNamespace(event=Event)
 
 
-def test_histories_are_bounded_and_know_what_they_lack():
+def test_history_is_bounded_and_refuses_what_it_has_dropped():
     kept = History(10)
     assert kept.since(9) is None
     assert kept.since(10) == []
@@ -59,7 +59,7 @@ def test_property_without_a_stamp_has_not_changed():
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(-1, 3), st.binary(max_size=4)), min_size=1, max_size=3), max_size=100))
-def test_a_copy_tells_the_same_as_far_as_it_reaches(steps):
+def test_copy_of_a_history_gives_the_same_as_far_as_it_reaches(steps):
     kept = History(0)
     for number, events in enumerate(steps, 1):
         kept.add(number, [event(place, body) for place, body in events])
@@ -106,7 +106,7 @@ def test_news_of_a_copy_without_steps_begin_at_its_floor():
     assert [body.history.has_changed(0, number) for number in (7, 8)] == [True, False]
 
 
-def test_a_copy_that_is_mended_keeps_what_it_knew_from_before(monkeypatch):
+def test_mended_copy_keeps_its_earlier_history(monkeypatch):
     monkeypatch.setattr(history, "PACKED_STEPS_MAX", 64)
     body = body_at(0)
     for number in (1, 2, 3):

@@ -86,14 +86,14 @@ def test_through_two_levels_at_once():
     assert Meeting(70.0, badge=7, crest=[1]).go(10.0) == [("crest", 2, [1]), ("badge", 2, 7)]
 
 
-def test_back_and_forth_without_changes_tells_nothing():
+def test_level_changes_without_other_changes_send_nothing():
     meeting = Meeting(10.0, badge=7, crest=[1])
     for z in (40.0, 70.0, 40.0, 10.0, 70.0, 10.0):
         assert meeting.go(z) == []
     assert meeting.reliable == []
 
 
-def test_closer_again_tells_exactly_what_changed_while_away():
+def test_coming_closer_sends_exactly_what_changed_while_away():
     meeting = Meeting(10.0, badge=7, crest=[1])
     meeting.go(40.0)
     assert meeting.set("badge", 8) == []

@@ -208,13 +208,13 @@ def test_denied_entity_leaves_when_patience_is_over():
     assert screen.count("leave", 2) == 1
 
 
-def test_ghost_tells_where_the_real_is_and_since_when():
+def test_ghost_answers_where_the_real_is_and_since_when():
     land = grounded()
     answers = asked(land, 2, of=1)
     assert answers == [NextReal(2, land.real(2).body.epoch, land[0].me)]
 
 
-def test_stub_tells_where_the_real_went():
+def test_stub_answers_where_the_real_went():
     """CellApp 1 has no ghost any more, but its switchboard has seen the entity leave."""
     land = Land(3, margin_m=0.0, ghost_distance_m=60.0)
     land.create(2, 100.0)
@@ -296,7 +296,7 @@ def test_questions_are_cut_to_what_a_message_may_hold():
     assert len(sizes) >= 2
 
 
-def test_entity_whose_real_is_here_in_another_space_is_not_sought():
+def test_entity_with_its_real_here_in_another_space_is_not_sought():
     land = Land(3, hall=2)
     land.create(1, 300.0)
     land.create(2, 10.0, space=2)

@@ -144,7 +144,7 @@ def test_teleport_beside_an_entity_that_moves_meanwhile(seed):
     assert land.part(1).events[-1] == "teleported"
 
 
-def test_a_wish_travels(land):
+def test_pending_teleport_travels_with_an_offload(land):
     """It is offloaded while the manager has not answered; the next home asks anew."""
     land.blocked.add((MANAGER, land[0].me))
     land.do(1, lambda part: part.teleport("hall", (5.0, 0.0, 0.0)))
@@ -171,7 +171,7 @@ def test_on_leaving_a_cell_one_may_teleport_elsewhere(land, monkeypatch):
     assert land.base.screens[1].count("space") == 1
 
 
-def test_the_second_wish_takes_the_place_of_the_first(land):
+def test_second_teleport_replaces_the_first(land):
     land.do(1, lambda part: part.teleport("hall", (5.0, 0.0, 0.0)))
     land.do(1, lambda part: part.teleport(ref(3)))
     land.do(1, lambda part: part.teleport("plain", (-300.0, 0.0, 0.0)))
@@ -197,7 +197,7 @@ def test_teleport_in_on_leaving_cell_replaces_the_former(land, monkeypatch):
     assert land.part(1).events == ["entered cell", "teleported"]
 
 
-def test_a_wish_ends_with_its_entity(land):
+def test_pending_teleport_ends_with_its_entity(land):
     land.do(1, lambda part: (part.teleport("hall", (5.0, 0.0, 0.0)), part.destroy()))
     land.settle()
     assert land.home(1) is None

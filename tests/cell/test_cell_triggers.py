@@ -16,7 +16,7 @@ def with_trigger(land: Land, radius: float, *places: float) -> int:
     return number
 
 
-def test_triggers_tell_each_crossing_once(hooks):
+def test_trigger_runs_one_hook_for_each_crossing(hooks):
     land = Land(1)
     number = with_trigger(land, 10.0, 0.0, 30.0)
     land.step()
@@ -78,7 +78,7 @@ def test_a_ghost_that_is_deleted_and_made_again_has_not_left_a_trigger(hooks):
     assert hooks[1] == [("near", number, 2)]
 
 
-def test_a_hook_may_end_the_trigger_whose_hooks_wait(hooks, monkeypatch):
+def test_hook_may_end_the_trigger_with_further_hooks_waiting(hooks, monkeypatch):
     def once(part, number, other):
         hooks.setdefault(part.id, []).append(other.id)
         part.cancel(number)

@@ -38,7 +38,7 @@ def wait(land: Land, entity: int, then=lambda part: None, on=BaseException) -> l
     return done
 
 
-def test_method_that_ends_with_its_entity_destroys_another_whose_method_waits(land):
+def test_method_that_ends_with_its_entity_destroys_another_with_a_waiting_method(land):
     others = {entity: land.part(entity) for entity in (2, 4, 5)}
     ends = {entity: wait(land, entity) for entity in (4, 5)}
     ends[2] = wait(land, 2, lambda part: (others[4].destroy(), others[5].destroy()))
@@ -157,7 +157,7 @@ def test_hook_that_destroys_and_moves_everything_ends_no_app(monkeypatch, hook):
     assert land.home(9) is not None or ran
 
 
-def test_game_error_whose_text_cannot_be_made_and_exit_of_the_game_end_no_app(land):
+def test_game_error_without_a_text_and_exit_of_the_game_end_no_app(land):
     class Mute(Exception):
         def __str__(self) -> str:
             raise ValueError("no text")

@@ -30,7 +30,7 @@ def test_defs_shows_tables():
     assert "digest " in result.output
 
 
-def test_defs_tells_what_is_hidden_from_whom(tmp_path):
+def test_defs_prints_which_fields_are_hidden_from_which_clients(tmp_path):
     (tmp_path / "game.py").write_text(
         "from terrazzo import *\n"
         "class Rune(Record):\n"

@@ -38,7 +38,7 @@ def test_walks_within_bounds_at_its_speed():
     assert moves(play.cluster.heard)
 
 
-def test_says_something_now_and_then():
+def test_bot_chats_now_and_then():
     play, _ = live(2)
     calls = [each for each in play.cluster.heard if each[0] != ToServer.MOVE]
     said = [GAME.methods.find(AVATAR, Side.CELL, each[0], each[5:]) for each in calls]

@@ -78,7 +78,7 @@ def test_changes_inside_a_property_reach_the_part(play):
     assert play.app.player.bag == [{"kind": 4, "count": 6}]
 
 
-def test_a_part_hears_everything_in_order(play):
+def test_part_gets_its_callbacks_in_order(play):
     play.enter()
     bob = play.app.parts[BOB]
     said = AVATAR.client_methods[0].encode_args("hello", 2)
@@ -105,7 +105,7 @@ def test_what_the_games_code_raises_is_reported_and_confined(play):
     assert "the game's own mistake" in facts["error"]
 
 
-def test_a_violation_is_told_and_play_goes_on(play):
+def test_violation_is_reported_and_play_goes_on(play):
     play.enter()
     play.say(protocol.encode_leave(99), protocol.encode_leave(RATS))
     assert len([each for each in play.events if isinstance(each, Violation)]) == 1
@@ -190,7 +190,7 @@ def test_an_unreliable_method_is_called_unreliably():
     assert len(outbox.unreliable) == 1
 
 
-def test_wrong_calls_say_what_is_wrong():
+def test_wrong_calls_raise_with_what_is_wrong():
     play = Play().enter()
     with pytest.raises(UsageError, match="no exposed cell method 'heal'; it has"):
         play.app.player.cell.heal()
@@ -215,7 +215,7 @@ def test_what_left_is_released(play):
     assert protocol.encode_released([BOBS]) in play.cluster.heard
 
 
-def test_who_rides_does_not_move_itself_and_a_vehicle_moves_its_riders(play):
+def test_rider_does_not_move_itself_and_a_vehicle_moves_its_riders(play):
     play.enter()
     play.say(rides(BOBS, ME))
     bob, count = play.app.parts[BOB], play.app.parts[BOB].heard.count("on_moved")
@@ -286,7 +286,7 @@ def test_a_client_that_leaves_waits_until_the_server_has_saved(play):
     assert play.app.error == ""
 
 
-def test_a_client_that_leaves_without_a_confirmation_says_so(play):
+def test_client_that_leaves_without_a_confirmation_has_an_error(play):
     play.enter()
     play.cluster.saves = False
     play.app.leave(play.now)
@@ -295,7 +295,7 @@ def test_a_client_that_leaves_without_a_confirmation_says_so(play):
     assert play.app.next_timeout() is not None
 
 
-def test_a_client_whose_connection_ends_before_the_confirmation_says_so(play):
+def test_client_with_a_connection_lost_before_the_confirmation_has_an_error(play):
     play.enter()
     play.cluster.saves = False
     play.app.leave(play.now)

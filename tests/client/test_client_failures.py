@@ -16,7 +16,7 @@ def fails(play, seconds=60.0):
     return play.app.error
 
 
-def test_what_the_login_server_says_is_passed_on():
+def test_sentence_of_the_login_server_is_passed_on():
     for sentence in ("The password is wrong.", "This client was made for another version of the game: update it."):
         play = Play(answer=lambda _, sentence=sentence: LoginReply(error=sentence))
         assert fails(play) == sentence
@@ -48,7 +48,7 @@ def test_no_door_for_this_transport():
     assert "takes WebSocket" in fails(play)
 
 
-def test_the_login_servers_host_is_the_games_where_none_is_said():
+def test_host_of_the_login_server_is_used_when_the_answer_has_none():
     play = Play(answer=lambda _: LoginReply(udp_port=7, key=KEY.hex()))
     play.cluster.is_reachable["login.test", 7] = False
     assert "game server at login.test:7 does not answer" in fails(play)

@@ -161,7 +161,7 @@ def test_all_walkers_leave_in_order():
     assert play.herd.count(Stage.OUT) == 3
 
 
-def test_walkers_that_are_on_their_way_give_up_when_told_to_leave():
+def test_walkers_that_are_logging_in_give_up_on_leave():
     play = HerdPlay(2, answer=lambda request: None)
     play.settle()
     play.herd.leave(play.now)

@@ -56,7 +56,7 @@ def example(start: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", ENCODED)
-def test_what_the_page_shows_is_what_we_say(name):
+def test_examples_of_the_page_are_our_bytes(name):
     assert example(name) == ENCODED[name]
 
 

@@ -238,7 +238,7 @@ def test_moved_puts_the_own_entity():
     assert (view.player.position, view.player.direction) == (THERE, (2.0, 0.5, 0.25))
 
 
-def test_places_move_who_is_there_and_pass_over_who_is_not():
+def test_places_move_present_entities_and_are_skipped_for_others():
     view = playing()
     view.apply(protocol.encode_announce(99, 2, AVATAR))
     places = [(BOBS, HERE, ()), (2, HERE, ()), (OWN, THERE, ()), (77, HERE, ()), (RATS, HERE, (0.25, 0.5))]
@@ -288,7 +288,7 @@ def test_rider_and_vehicle_move_together_though_no_code_asks_for_moves():
     assert (bob.position, rat.position) == (HERE, THERE)
 
 
-def test_places_of_an_earlier_turn_are_about_somebody_else():
+def test_places_of_an_earlier_turn_do_not_move_the_next_entity():
     view = playing()
     view.apply(protocol.encode_leave(BOBS))
     view.answers()
@@ -300,7 +300,7 @@ def test_places_of_an_earlier_turn_are_about_somebody_else():
     assert (view.others[99].position, view.late) == (HERE, 1)
 
 
-def test_the_place_of_one_whose_position_is_not_volatile():
+def test_place_event_moves_an_entity_without_a_volatile_position():
     view = playing()
     [event] = view.apply(protocol.with_alias(RATS, protocol.encode_place(HERE, (0.5, 0.25, 0.125))))
     assert event == Moved(view.others[RAT])
@@ -397,7 +397,7 @@ def test_logged_off_is_the_last_word():
 
 
 @pytest.mark.parametrize("name", VIOLATIONS)
-def test_what_does_not_fit_is_told_and_changes_nothing(name):
+def test_violation_is_counted_and_changes_nothing(name):
     make, message, fault = VIOLATIONS[name]
     view = make()
     before = picture(view)

@@ -134,7 +134,7 @@ def test_walker_leaves_in_order_and_walks_no_more():
     assert len(play.moves()) == moves
 
 
-def test_walker_tells_why_it_was_sent_away():
+def test_walker_keeps_the_reason_of_its_log_off():
     play = WalkerPlay().walk_in()
     play.cluster.say(protocol.encode_logged_off(7, "the server stops"))
     play.cluster.session.close(play.now)
@@ -150,7 +150,7 @@ def test_walker_survives_messages_that_are_cut_off(number):
     assert not play.app.is_over or number == 54
 
 
-def test_walker_knows_its_round_trip_after_a_while():
+def test_walker_has_its_round_trip_after_a_while():
     new, old = WalkerPlay(), WalkerPlay().walk_in()
     old.settle()
     assert new.walker.round_trip_s is None

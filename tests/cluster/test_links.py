@@ -142,7 +142,7 @@ def test_whichever_incarnation_is_there_can_be_joined(net):
     assert b.app.heard == [("up", A)]
 
 
-def test_joining_whoever_is_there_leaves_a_link_that_stands_alone(net):
+def test_join_of_any_incarnation_keeps_a_link_that_is_up(net):
     a, b = joined(net)
     a.links.join(B._replace(incarnation=0))
     a.tick()
@@ -151,7 +151,7 @@ def test_joining_whoever_is_there_leaves_a_link_that_stands_alone(net):
     assert b.app.heard == [("up", A), note(1)]
 
 
-def test_joining_whoever_is_there_and_speaking_to_it_by_name_is_one_dial(net):
+def test_join_of_any_incarnation_and_a_message_by_name_are_one_dial(net):
     a, b = End(net, A), End(net, B)
     a.links.join(B._replace(incarnation=0))
     a.app.outbox.send(B, note(1))
@@ -191,7 +191,7 @@ def test_a_fenced_app_is_cut_and_refused_and_finds_out(net):
     assert note(3) not in a.app.heard
 
 
-def test_nothing_of_a_bundle_is_heard_after_its_sender_was_fenced(net):
+def test_rest_of_a_bundle_is_dropped_after_its_sender_was_fenced(net):
     a, b = joined(net)
 
     def fence_at_once(source: AppId, message: Message) -> None:
@@ -229,7 +229,7 @@ def test_loss_is_one_event_and_sending_makes_a_new_link(net):
     assert b.app.heard == [("up", A), note(1), ("lost", A), ("up", A), note(2)]
 
 
-def test_who_cannot_be_joined_is_lost_in_the_end(net):
+def test_peer_that_cannot_be_joined_is_lost_in_the_end(net):
     a = End(net, A)
     a.app.outbox.send(B, note(1))
     for _ in range(int(LIMITS.join_s / 0.1) + 10):
@@ -286,7 +286,7 @@ def test_bad_bytes_from_a_peer_are_counted_and_reported(net, data, reason):
         says(Hello(A, B._replace(index=9), REGISTRY.digest(), 1)),
     ],
 )
-def test_who_does_not_greet_properly_gets_no_link(net, words):
+def test_peer_with_a_wrong_greeting_gets_no_link(net, words):
     a, b = End(net, A), End(net, B)
     net.far[7], net.far[8] = (a.links, 8), (b.links, 7)
     b.links.on_accepted(7)
@@ -295,7 +295,7 @@ def test_who_does_not_greet_properly_gets_no_link(net, words):
     assert b.links.peers == []
 
 
-def test_a_stranger_with_another_build_is_told_why(net):
+def test_peer_with_another_build_is_refused_with_the_reason(net):
     a, b = End(net, A), End(net, B)
     net.far[7] = (a.links, 8)
     b.links.on_accepted(7)

@@ -13,7 +13,7 @@ def app_of(bench, app):
     return next(each for each in bench.console.snapshot()["apps"] if each["app"] == str(app))
 
 
-def test_it_joins_everybody_it_was_told_of_once():
+def test_console_joins_every_listed_peer_once():
     bench = Bench()
     bench.tick()
     bench.tick()
@@ -68,7 +68,7 @@ def test_the_bandwidth_of_all_cells_is_one_account():
     assert app_of(bench, CELL_0)["facts"] == {}, "it has a place of its own"
 
 
-def test_before_anybody_is_heard_the_picture_is_empty():
+def test_snapshot_before_any_report_is_empty():
     snapshot = Bench().console.snapshot()
     assert (snapshot["spaces"], snapshot["players"], snapshot["state"]) == ([], 0, "")
     assert not any(each["is_up"] for each in snapshot["apps"])
@@ -85,7 +85,7 @@ def test_one_question_at_a_time_and_a_rest_after_each_answer():
     assert DB_APP in bench.tick(0.15)
 
 
-def test_who_refuses_or_never_answers_is_asked_again():
+def test_peer_that_refuses_or_never_answers_is_asked_again():
     bench = Bench()
     bench.console.on_link_up(DB_APP)
     bench.refuse(DB_APP, bench.tick()[DB_APP][0])
@@ -151,7 +151,7 @@ def test_a_link_that_is_lost_while_asked_is_joined_again():
     assert DB_APP in bench.tick()
 
 
-def test_what_another_life_said_is_forgotten():
+def test_view_of_an_earlier_incarnation_is_dropped():
     bench = whole_cluster()
     [late] = bench.tick(0.3)[CELL_0]
     bench.console.on_link_lost(CELL_0)
@@ -163,7 +163,7 @@ def test_what_another_life_said_is_forgotten():
     assert again in bench.tick()
 
 
-def test_a_peer_it_was_not_told_of_is_left_alone():
+def test_unlisted_peer_is_left_alone():
     bench = Bench()
     stranger = CELL_0._replace(index=7)
     bench.console.on_link_up(stranger)

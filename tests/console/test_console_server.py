@@ -126,7 +126,7 @@ def test_the_schema_is_the_games():
     look(main)
 
 
-def test_the_cluster_tells_where_to_log_in_as_soon_as_it_knows():
+def test_cluster_answer_has_the_login_url_as_soon_as_it_is_set():
     async def main():
         urls = [""]
         async with serving(whole_cluster(), login_url=lambda: urls[0]) as (http, _):
@@ -157,7 +157,7 @@ def test_live_pushes_the_picture_of_the_moment(loop):
     play(loop, main())
 
 
-def test_the_picture_is_made_once_for_all_who_look_in_one_moment(monkeypatch):
+def test_snapshot_is_made_once_for_all_pages_of_a_moment(monkeypatch):
     async def main():
         bench = whole_cluster()
         made = []
@@ -182,7 +182,7 @@ def test_the_picture_is_made_once_for_all_who_look_in_one_moment(monkeypatch):
     look(main)
 
 
-def test_who_talks_is_sent_away():
+def test_page_that_sends_is_disconnected():
     async def main():
         async with serving(whole_cluster()) as (http, _), http.ws_connect("/api/live") as ws:
             await ws.send_str("hello")
@@ -249,7 +249,7 @@ def test_page_that_does_not_read_is_cut_off_and_makes_room(monkeypatch):
     look(main)
 
 
-def test_a_server_that_stops_tells_its_pages():
+def test_stopping_server_closes_its_pages_as_going_away():
     async def main():
         async with serving(whole_cluster()) as (http, runner), http.ws_connect("/api/live") as ws:
             await ws.receive_str()

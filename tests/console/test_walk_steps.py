@@ -40,20 +40,20 @@ def test_beside_a_friend(ends):
     assert end["isReached"]
 
 
-def test_who_walks_on_is_caught_up_with(ends):
+def test_moving_target_is_caught_up_with(ends):
     end = ends["walker"]
     assert end["isReached"]
     assert end["seconds"] == pytest.approx((10.0 - 3.0) / (SPEED - 3.0), abs=0.2)
     assert end["x"] > 9.0
 
 
-def test_who_is_gone_is_given_up(ends):
+def test_missing_target_is_given_up(ends):
     end = ends["gone"]
     assert not end["isReached"]
     assert end["x"] == pytest.approx(SPEED * 0.5, abs=0.6)
 
 
-def test_who_is_near_enough_is_reached_without_a_step(ends):
+def test_target_that_is_near_enough_is_reached_without_a_step(ends):
     end = ends["near"]
     assert end["isReached"]
     assert (end["x"], end["z"]) == (0.0, 0.0)

@@ -67,7 +67,7 @@ def test_bot_is_not_among_the_players(database, players):
     assert (players.accounts, players.entities, players.log_ons) == ({}, {}, {})
 
 
-def test_bot_is_forgotten_when_it_logs_off(database):
+def test_bot_is_removed_when_it_logs_off(database):
     dbid = log_on(database, "bot-1")
     entity = entity_of(database, dbid)
     assert not run(database, ClearLogOn(dbid, entity + 1)), "the record of another proxy stays"
@@ -78,7 +78,7 @@ def test_bot_is_forgotten_when_it_logs_off(database):
     assert log_on(database, "bot-1") != dbid, "a dbid is not given twice"
 
 
-def test_bots_of_a_lost_base_app_are_forgotten(database):
+def test_bots_of_a_lost_base_app_are_removed(database):
     log_on(database, "bot-1", base_app=0)
     kept = log_on(database, "bot-2", base_app=1)
     ann = log_on(database, "ann", base_app=1)

@@ -216,7 +216,7 @@ def test_an_operation_that_fails_undoes_only_itself(database):
     assert results[2] == 4
 
 
-def test_memory_fails_when_told_to():
+def test_memory_database_fails_on_request():
     database = MemoryDatabase()
     database.failing = "the disk is full"
     with pytest.raises(StoreError, match="the disk is full"):
@@ -242,7 +242,7 @@ def test_what_was_confirmed_survives_the_death_of_the_process(place):
     found.close()
 
 
-def test_a_second_server_is_told_that_the_database_is_in_use(place):
+def test_second_server_is_refused_while_the_database_is_in_use(place):
     database = place.open()
     with pytest.raises(UsageError, match=r"another server.* is running"):
         place.open()

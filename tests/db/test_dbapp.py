@@ -48,7 +48,7 @@ def test_the_next_log_on_loads_what_the_last_save_wrote():
     assert place.record == b"last"
 
 
-def test_a_first_save_whose_answer_was_lost_makes_one_record():
+def test_first_save_with_a_lost_answer_makes_one_record():
     office = Office()
     office.ask(BASE, Save(1, 0, b"one", entity=7))
     again = office.ask(BASE, Save(1, 0, b"two", entity=7))  # it is not known yet where the first one went

@@ -101,7 +101,7 @@ def test_a_wrong_password_and_an_unknown_name_get_the_same_words_after_the_same_
     office.arrive("Ada")
 
 
-def test_somebody_who_is_logged_on_is_refused_but_only_to_who_has_the_password():
+def test_player_that_is_logged_on_is_refused_only_with_the_right_password():
     office = Office()
     office.arrive("Ada")
     right, wrong = office.log_on("ADA"), office.log_on("Bob")
@@ -135,7 +135,7 @@ def test_no_more_than_so_many_are_in_work():
     assert len(office.app.log_ons) == 0
 
 
-def test_nobody_gets_in_without_a_manager_and_none_is_created():
+def test_login_without_a_manager_is_refused_and_creates_no_account():
     office = Office(has_manager=False)
     assert [peer.slot for peer in office.host.joined] == [(AppKind.BASE_APP_MGR, 0)]
     number = office.log_on()
@@ -158,7 +158,7 @@ def test_the_manager_lost_at_any_step_ends_the_attempt_and_in_time_the_claim(aft
     assert office.database.log_ons == {}
 
 
-def test_logged_on_is_said_only_when_the_proxy_is_placed_and_recorded():
+def test_logged_on_is_answered_only_when_the_proxy_is_placed_and_recorded():
     office = Office()
     number = office.log_on()
     office.ticks()
@@ -184,7 +184,7 @@ def test_a_refused_placement_passes_the_reason_on_and_clears_the_record():
     office.arrive()
 
 
-def test_a_refusal_without_a_reason_still_says_something():
+def test_refusal_without_a_reason_has_a_sentence():
     office = Office()
     number = office.log_on()
     office.ticks()
@@ -226,7 +226,7 @@ def test_a_placement_in_doubt_keeps_the_record_until_no_base_app_has_the_proxy(e
     office.arrive()
 
 
-def test_a_placement_in_doubt_whose_proxy_is_found_is_recorded_until_it_leaves():
+def test_placement_in_doubt_is_recorded_until_its_found_proxy_leaves():
     office = Office()
     in_doubt(office)
     office.located(BASE)
@@ -317,7 +317,7 @@ def test_a_late_word_of_a_former_proxy_does_not_disturb_a_log_on(after):
 
 @pytest.mark.parametrize("after", range(8))
 @pytest.mark.parametrize("works", [True, False])
-def test_who_leaves_while_logging_on_again_is_free_afterwards(after, works):
+def test_player_that_leaves_while_logging_on_again_is_free_afterwards(after, works):
     office = Office()
     office.arrive(entity=77)
     office.log_on()
@@ -368,7 +368,7 @@ def test_a_log_off_that_could_not_be_recorded_is_refused_so_that_it_is_repeated(
     assert (office.database.log_ons, office.app.view()["logged_on"]) == ({}, 0)
 
 
-def test_a_refused_placement_whose_record_could_not_be_cleared_is_in_doubt():
+def test_refused_placement_with_a_record_that_was_not_cleared_is_in_doubt():
     office = Office()
     office.log_on()
     office.ticks()
@@ -425,7 +425,7 @@ def test_a_store_that_fails_at_any_step_ends_the_attempt_in_words(after):
     office.arrive()
 
 
-def test_a_stored_type_that_the_game_has_no_more_is_said():
+def test_player_of_a_removed_type_is_refused_with_its_name():
     office = Office()
     office.arrive()
     office.leave()
@@ -441,7 +441,7 @@ def test_log_ons_of_a_former_run_are_cleared_at_the_start():
     Office(database=office.database).arrive(entity=80)
 
 
-def test_a_restarted_dbapp_keeps_the_records_whose_proxies_are_there():
+def test_restarted_dbapp_keeps_the_records_of_proxies_that_exist():
     office = Office()
     office.arrive("Ada")
     office.log_on("Bob")
@@ -461,7 +461,7 @@ def test_a_restarted_dbapp_keeps_the_records_whose_proxies_are_there():
     assert after.answer(LOGIN, number) == LogOnRefusal.ALREADY_LOGGED_ON.value
 
 
-def test_a_restarted_dbapp_whose_store_fails_compares_its_records_later():
+def test_restarted_dbapp_with_a_failing_store_compares_its_records_later():
     office = Office()
     office.arrive("Ada")
     office.database.failing = "the disk is full"

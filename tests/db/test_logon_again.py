@@ -151,7 +151,7 @@ def test_two_attempts_with_the_right_password_make_one_proxy():
     assert [office.answer(LOGIN, each) for each in (one, two)].count(LogOnRefusal.LOGGING_ON.value) == 1
 
 
-def test_a_record_whose_base_app_could_not_be_stored_is_settled_by_asking():
+def test_record_without_its_base_app_is_completed_by_asking():
     office = Office()
     office.app.on_link_up(BASE)
     office.log_on()

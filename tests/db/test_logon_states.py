@@ -70,7 +70,7 @@ def test_each_state_is_reached_and_leads_to_an_end():
     assert all(reached_from(state) >= set(FINAL) for state in S if state not in FINAL)
 
 
-def test_only_an_attempt_with_the_right_password_is_told_that_the_player_is_logged_on():
+def test_already_logged_on_is_answered_only_after_the_password():
     early = (S.FINDING, S.CHECKING, S.HASHING, S.CREATING)
     assert R.ALREADY_LOGGED_ON not in {refusal for state, *_, refusal in STEPS if state in early}
 

@@ -58,7 +58,7 @@ def test_the_options_of_a_command(command):
     assert set(named(table(SETTINGS_PAGE, f"option of `terrazzo {command.name}`"))) == there
 
 
-def test_what_a_type_says_of_itself():
+def test_settings_of_a_type_are_listed_with_their_defaults():
     rows = table(DEFINITIONS_PAGE, "setting")
     assert sorted(named(rows)) == sorted(SETTINGS)
     for name, default, _ in rows:
@@ -79,7 +79,7 @@ def test_the_listings_are_python():
         ast.parse(textwrap.dedent(listing))
 
 
-def test_what_is_said_of_components(tmp_path):
+def test_component_listing_of_the_page_loads_as_described(tmp_path):
     [listing] = re.findall(r"^```python\n(class Health\(ComponentType\).*?)^```$", DEFINITIONS_PAGE, re.M | re.S)
     (tmp_path / "beasts.py").write_text(f"from terrazzo import *\n\n\n{listing}")
     wolf = load(tmp_path / "beasts.py").checked()["Wolf"]

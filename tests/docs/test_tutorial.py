@@ -135,7 +135,7 @@ def test_each_step_is_without_errors_and_warnings(step, tmp_path):
     assert (result.exit_code, result.output.startswith("0 errors, 0 warnings")) == (0, True), result.output
 
 
-def test_what_check_says_in_the_first_steps(tmp_path, monkeypatch):
+def test_output_of_check_in_the_first_steps_is_in_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_game(tmp_path, 1)
     assert check("garden").output in STEPS[0]
@@ -298,7 +298,7 @@ def test_links_lead_somewhere():
         assert (ROOT / path).exists(), path
 
 
-def test_the_page_to_play_in_knows_the_names_that_the_table_tells():
+def test_play_page_uses_the_names_of_the_table():
     script = (ROOT / "src/terrazzo/console/static/play.js").read_text()
     for words in ('KeyE: () => this.#do("pick_up")', 'this.#do("say", words)', '"on_said"', '"on_told"'):
         assert words in script, words

@@ -9,7 +9,7 @@ from tests.login.test_loginapp import Door
 
 
 @pytest.mark.parametrize("knock", [{"name": ""}, {"digest": "another"}, {"raw": b"junk"}])
-def test_session_whose_request_is_refused_stays_a_stranger(knock):
+def test_session_with_a_refused_request_stays_a_stranger(knock):
     door = Door()
     session = door.knock(**knock)
     door.tick()

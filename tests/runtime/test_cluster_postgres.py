@@ -91,7 +91,7 @@ def test_players_notice_a_delay_when_postgres_crashes_and_nothing_is_lost(tmp_pa
         assert (world.terminate(), world.errors) == (0, [])
 
 
-def test_cluster_without_its_database_is_told_why(tmp_path, postgres):
+def test_cluster_without_its_database_fails_with_the_reason(tmp_path, postgres):
     settings = tmp_path / "settings.toml"
     settings.write_text(f'[store]\nurl = "{postgres.url("nowhere")}"\n')
     with World(tmp_path / "data", "--single", "--no-console", "--config", settings) as world:

@@ -292,7 +292,7 @@ def test_host_has_a_clock_and_a_random_stream_of_its_own():
 
 
 @on_both_loops
-def test_a_driver_whose_task_is_cancelled_lets_go_of_everything(loop):
+def test_cancelled_driver_closes_its_links(loop):
     async def main():
         cluster = Cluster()
         a, b = await joined(cluster)

@@ -154,7 +154,7 @@ async def come_again(game, cluster):
     return colour
 
 
-def test_a_cluster_whose_disk_is_full_fails_names_the_player_and_the_next_start_has_everything(tmp_path):
+def test_cluster_with_a_full_disk_fails_and_the_next_start_has_everything(tmp_path):
     data, game = tmp_path / "data", ClientGame.of(load_game(PLAZA))
     with World(data, "--cells", 1, "--no-console") as world:
         cluster = world.wait_ready()
@@ -192,7 +192,7 @@ async def change_and_lose_the_database(game, cluster, db_app):
     await visitor.close()
 
 
-def test_a_cluster_whose_dbapp_is_killed_keeps_what_could_not_be_saved(tmp_path):
+def test_cluster_with_a_killed_dbapp_keeps_what_could_not_be_saved(tmp_path):
     data, game = tmp_path / "data", ClientGame.of(load_game(PLAZA))
     with World(data, "--cells", 1, "--no-console") as world:
         cluster = world.wait_ready()

@@ -73,7 +73,7 @@ def until(what):
 
 
 @pytest.mark.parametrize("cut", Cut)
-def test_batch_whose_commit_is_cut_off_is_done_once(postgres, url, network, database, cut):
+def test_batch_with_a_cut_off_commit_is_done_once(postgres, url, network, database, cut):
     network.cut = cut
     two, one, claim = database.transact(BATCH)
     network.deliver()
@@ -156,7 +156,7 @@ def test_rows_that_a_person_has_locked_fail_the_operation_and_nothing_else(monke
     database.close()
 
 
-def test_failure_tells_nothing_of_the_rows(url):
+def test_text_of_a_failure_contains_no_row(url):
     database = PostgresDatabase(url)
     [failed] = database.transact([CreateAccount("Ada", "the hash", None, b"")])  # type: ignore[arg-type]
     assert "violates not-null constraint" in str(failed)
@@ -183,7 +183,7 @@ def test_url_of_no_database_is_refused(tmp_path, wrong):
         open_database(wrong, DataFolder(tmp_path))
 
 
-def test_missing_asyncpg_is_told(monkeypatch, tmp_path):
+def test_missing_asyncpg_is_refused_with_the_install_command(monkeypatch, tmp_path):
     for name in [each for each in sys.modules if each.startswith("terrazzo.runtime.p")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "asyncpg", None)

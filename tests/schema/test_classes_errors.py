@@ -227,7 +227,7 @@ def test_all_mistakes_in_one_pass_sorted_and_once_for_all_heirs(tmp_path: Path) 
     ]
 
 
-def test_messages_say_what_to_do(tmp_path: Path) -> None:
+def test_errors_of_definitions_have_what_to_do(tmp_path: Path) -> None:
     for code, words in (
         ("class A(EntityType):\n    hp: UInt8", "A.hp: set its flags: hp: … = prop(ALL_CLIENTS)"),
         ("class A(EntityType):\n    hp: UInt8 = prop('ALL_CLIENT')", "did you mean ALL_CLIENTS?"),

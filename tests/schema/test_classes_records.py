@@ -74,7 +74,7 @@ def test_values_do_not_share_defaults() -> None:
     assert Chest(note="c").inside == []
 
 
-def test_the_constructor_tells_the_fields() -> None:
+def test_wrong_construction_is_refused_with_the_fields() -> None:
     with pytest.raises(ValueRejected, match=r"Item needs kind; it is made as Item\(kind=…, count=1\)"):
         Item()  # type: ignore[call-arg]
     with pytest.raises(ValueRejected, match=r"Item has no field weight; .*kind=…, count=1"):

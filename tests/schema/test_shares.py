@@ -111,7 +111,7 @@ def test_records_without_a_visible_field_are_not_even_counted():
     assert isinstance(share(sized, GHOSTS), t.HiddenType)
 
 
-def test_a_record_that_may_be_none_tells_whether_it_is():
+def test_share_of_an_optional_record_has_whether_it_is_none():
     optional = t.RecordType((t.Field("a", t.UINT8, to=BASE, default=4),), allow_none=True)
     codec = share(optional, OTHERS).codec
     assert [codec.encode(each) for each in (None, {"a": 9})] == [b"\x00", b"\x01"]
@@ -281,7 +281,7 @@ def test_a_ref_may_be_in_a_field_that_no_client_gets():
     assert layout.codecs[layout.index["deals"]].encode([{"price": 1, "partner": None}]) == b"\x01\x01\0\0\0"
 
 
-def test_fields_compare_by_whom_they_are_for():
+def test_fields_with_different_receivers_are_not_equal():
     one = t.RecordType((t.Field("a", t.UINT8),))
     assert one != replace(one, fields=(replace(one.fields[0], to=OWN_CLIENT),))
     assert "<Flags>OWN_CLIENT</Flags>" in t.RecordType((t.Field("a", t.UINT8, to=Flags.OWN_CLIENT),)).spell()

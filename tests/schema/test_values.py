@@ -301,7 +301,7 @@ def test_value_inside_a_tuple_is_frozen(state, heard):
     only(heard)
 
 
-def test_a_user_value_tells_of_changes_that_assignment_does_not_show(state, heard):
+def test_user_value_reports_changes_without_an_assignment(state, heard):
     state["seal"].changed()
     assert where(only(heard)) == (WHOLE, "seal", (), 0, 0)
     state["bag"][0].seal.changed()

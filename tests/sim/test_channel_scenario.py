@@ -76,7 +76,7 @@ def test_an_exception_in_the_code_under_test_is_a_finding():
     assert outcome.failure.promise == "invariant"
 
 
-def test_the_command_says_so_in_json():
+def test_sim_command_prints_json():
     done = CliRunner().invoke(sim_command, ["channel", "--seeds", "3", "--faults", "mild", "--json"])
     assert done.exit_code == 0
     told = json.loads(done.output)

@@ -45,7 +45,7 @@ def test_common_transitions_are_taken_in_a_few_short_worlds():
     assert taken & unreached().keys() == set(), "they are reached now: take them off that list"
 
 
-def test_tables_name_each_transition_once_and_know_all_that_is_listed_elsewhere():
+def test_tables_name_each_transition_once_and_all_that_is_listed_elsewhere():
     table = all_paths().table
     assert all(len(set(paths)) == len(paths) for paths in table.values())
     known = {f"{name}: {path}" for name, paths in table.items() for path in paths}

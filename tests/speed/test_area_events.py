@@ -181,7 +181,7 @@ def test_enter_and_leave_once_each_with_a_ring_between(area):
     assert area.members(interest) == [other]
 
 
-def test_whoever_moves_first(area):
+def test_events_do_not_depend_on_the_order_of_moves(area):
     """Both moved, by a jump and by a step, between two steps: only where they are in the end counts."""
     me, other = add(area, 1, 0), add(area, 2, 100)
     interest = area.watch(me, 10, 0)

@@ -114,7 +114,7 @@ def test_a_step_closed_with_its_items_is_not_closed_again(area):
     assert area.number(real) == 11
 
 
-def test_a_real_that_arrives_has_told_its_place(area):
+def test_place_of_an_arriving_real_counts_as_sent(area):
     slot = add(area, 1, 1, number=10, haunts=1)
     area.put(slot, (9, 8, 7), AHEAD)
     area.set_real(slot, True)
@@ -145,7 +145,7 @@ def test_rows_that_fit_are_applied_and_the_others_come_back(area):
     assert area.position(fits) == (13, 0, 0)
 
 
-def test_an_extreme_number_fits_nobody(area):
+def test_row_with_an_extreme_number_is_given_back(area):
     slot = add(area, 1, number=2**63 - 1, owner=3)
     assert len(area.apply_places(ROW.pack(1, 1, -(2**63), 1, 2, 3, 4, 5, 6), 3)) == 1
     assert area.position(slot) == (0, 0, 0)
@@ -223,7 +223,7 @@ def test_borders_are_those_of_the_rectangles(points, x0, z0, x1, z1, margin):
             assert area.reaching(*rect, 4.0) == reaching
 
 
-def test_nobody_is_outside_the_plane(area):
+def test_no_real_is_outside_the_plane(area):
     add(area, 1, 3e38, -3e38, is_real=True)
     assert area.outside(*PLANE, 0.0) == []
     assert area.reaching(*PLANE, 500.0) == []

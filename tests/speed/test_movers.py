@@ -48,7 +48,7 @@ def field(form):
     return Field(form)
 
 
-def test_a_walk_is_believed(field):
+def test_move_within_the_allowance_is_accepted(field):
     assert field.move((1.0, 2.0, 3.0), 50.1) == []
     assert field.area.position(field.slot) == (1.0, 2.0, 3.0)
     assert field.area.direction(field.slot) == TURNED
@@ -106,7 +106,7 @@ def test_near_grows_with_time(field):
 
 
 @pytest.mark.parametrize(("position", "kind"), [((90.0, 0.0, 0.0), TOO_FAST), ((500.0, 0.0, 0.0), OUT_OF_BOUNDS)])
-def test_who_does_not_understand_is_told_again(field, position, kind):
+def test_client_that_ignores_a_correction_is_corrected_again(field, position, kind):
     field.movers.correct(field.slot, 50.0)
     assert field.move(position, 50.0 + AGAIN_S - 0.1) == []
     assert field.move(position, 50.0 + AGAIN_S) == [kind]
@@ -143,7 +143,7 @@ def test_what_comes_to_the_caller_is_whole(field):
     assert field.movers.take(pack_row(row), 50.0, TOP_SPEED, BOUNDS) == ([(TOO_FAST, row)], b"")
 
 
-def test_one_that_left_is_nobody(field):
+def test_slot_without_a_mover_is_refused(field):
     assert field.movers.has(field.slot)
     field.movers.leave(field.slot)
     field.movers.leave(field.slot)

@@ -39,7 +39,7 @@ def test_place_is_put_into_its_row_without_a_word(form):
     assert table.late == 0
 
 
-def test_flags_say_what_the_owner_is_told(form):
+def test_flags_decide_which_entries_reach_the_owner(form):
     table = table_of(form, (5, form.ASKED), (6, form.SPECIAL), (300, 0))
     body = HEAD + bytes.fromhex("00 03 06 000000 05 000000 ff2c01 000000")
     here = (100.0, 10.0, -50.0)

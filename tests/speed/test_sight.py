@@ -76,20 +76,20 @@ def test_any_angle_has_a_code(form, angle):
     assert 0 <= form_of(form, "sight").pack_angle(angle) <= 255
 
 
-def test_far_below_or_above_is_told_in_full(world):
+def test_place_far_below_or_above_is_sent_in_full(world):
     slot = world.add(2, (90.123, 200_000.0, -20.0))
     (entry,) = world.serve()[1]
     assert entry.position == world.area.position(slot)
 
 
-def test_detailed_is_told_in_full(world):
+def test_detailed_place_is_sent_in_full(world):
     slot = world.add(2, (12.3, 4.5, 6.7), (1.23, 0.4, 0.5), angles=3, is_detailed=True)
     (entry,) = world.serve()[1]
     assert entry.position == world.area.position(slot)
     assert entry.angles == world.area.direction(slot)
 
 
-def test_beyond_the_range_of_the_reference_everything_is_told_in_full(world):
+def test_places_beyond_the_range_of_the_reference_are_sent_in_full(world):
     world.area.put(world.own, (9e6, 0.0, 0.0), NORTH)
     world.add(2, (9e6, 0.0, 3.0))
     (entry,) = world.serve()[1]
@@ -107,7 +107,7 @@ def test_many_places_take_several_messages(world):
 # Which entities are sent.
 
 
-def test_told_once_and_again_after_a_change(world):
+def test_place_is_sent_once_and_again_after_a_change(world):
     slot = world.add(2, (12.0, 1.5, 0.0))
     assert [entry.alias for entry in world.serve()[1]] == [2]
     assert world.serve()[1] == []
@@ -131,7 +131,7 @@ def test_a_description_is_reliable_and_needs_no_refresh(world):
     assert sum(len(world.serve()[1]) for _ in range(REFRESH)) == 1
 
 
-def test_withheld_undescribed_and_bodiless_are_not_told(world):
+def test_withheld_undescribed_and_bodiless_entries_are_not_sent(world):
     world.add(2, (12.0, 1.5, 0.0), flags=EntryFlag.DESCRIBED | EntryFlag.WITHHELD)
     world.add(3, (12.0, 1.5, 0.0), flags=0)
     slot = world.add(4, (12.0, 1.5, 0.0))
@@ -161,7 +161,7 @@ def test_a_place_does_not_overtake_news_but_some_have_news_all_the_time(world):
     assert len(world.serve()[1]) == 1
 
 
-def test_a_copy_that_is_behind_what_the_client_has_is_not_told(world):
+def test_copy_that_is_behind_the_client_is_not_sent(world):
     slot = world.add(2, (12.0, 1.5, 0.0), sent=7)
     world.area.set_number(slot, 6)
     assert world.serve()[1] == []
@@ -169,7 +169,7 @@ def test_a_copy_that_is_behind_what_the_client_has_is_not_told(world):
     assert len(world.serve()[1]) == 1
 
 
-def test_a_body_that_came_again_is_told_again(world):
+def test_place_of_a_body_that_came_again_is_sent_again(world):
     slot = world.add(2, (12.0, 1.5, 0.0))
     world.serve()
     world.sight.bind(2, slot)
@@ -199,7 +199,7 @@ def test_news_that_wait_overtake_nearer_ones(world):
 # Headlines.
 
 
-def test_a_headline_is_told_at_once_and_once(world):
+def test_headline_is_sent_at_once_and_once(world):
     headline(world, 2)
     headline(world, 3, alias=300)
     assert world.serve()[0] == []
@@ -209,7 +209,7 @@ def test_a_headline_is_told_at_once_and_once(world):
     assert world.told == []
 
 
-def test_who_lacks_more_than_the_headline_is_news(world):
+def test_entry_that_lacks_more_than_the_headline_is_news(world):
     headline(world, 2, before=6)
     assert world.serve()[0] == [2]
     assert world.told == []
@@ -222,7 +222,7 @@ def test_a_headline_that_is_not_the_newest_is_none(world):
     assert world.told == []
 
 
-def test_a_headline_of_who_was_here_before_is_none(world):
+def test_headline_of_the_former_entity_of_a_slot_is_not_sent(world):
     slot = headline(world, 2)
     world.headlines.set(slot, 77, 5, 8, [(160, b"xyz")])
     assert world.serve()[0] == [2]
@@ -251,7 +251,7 @@ def test_where_there_are_news_half_of_the_budget_is_left_for_them(world):
     assert sum(map(len, messages)) + sum(map(len, world.told)) < 120, "an entry may go beyond"
 
 
-def test_what_has_a_row_of_another_tally_is_told_and_not_counted(world):
+def test_message_with_a_row_of_another_tally_is_sent_and_not_counted(world):
     slot = headline(world, 2)
     world.headlines.set(slot, 2, 5, 8, [(160, b"xyz")], None, [1000])
     world.headlines.begin(slot, world.form.Ranges(inf, row=1000))

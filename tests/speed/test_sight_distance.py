@@ -39,7 +39,7 @@ def test_a_type_without_levels_has_one(world):
     assert world.serve()[0] == []
 
 
-def test_who_comes_into_another_level_is_news_until_the_caller_has_seen_to_it(world):
+def test_entry_in_another_level_is_news_until_the_level_is_set(world):
     slot = world.add(2, at(70), levels=LEVELS, level=2)
     assert world.serve()[0] == []
     world.area.put(slot, at(30), NORTH)
@@ -56,7 +56,7 @@ def test_a_copy_that_is_behind_changes_no_level(world):
     assert world.serve()[0] == []
 
 
-def test_who_crosses_is_not_told_by_headlines(world):
+def test_entry_between_levels_gets_no_headline(world):
     slot = headline(world, 2, levels=LEVELS, level=2)
     assert world.serve()[0] == [2]
     assert world.told == []
@@ -86,7 +86,7 @@ def test_levels_of_one_without_a_body(world):
         ((OUTERMOST, 31.0, False, False), "loose"),
     ],
 )
-def test_a_headline_is_told_in_its_manner(world, manner, kinds):
+def test_headline_is_sent_in_its_manner(world, manner, kinds):
     slot = world.add(2, at(30), levels=LEVELS, level=1, flags=0)
     world.sight.set_flags(2, EntryFlag.DESCRIBED)
     world.area.set_number(slot, 8)
@@ -100,7 +100,7 @@ def test_a_headline_is_told_in_its_manner(world, manner, kinds):
     assert world.sight.get(2)[2] == 8, "who does not hear it lacks nothing"
 
 
-def test_beyond_its_reach_a_place_is_told_once_more_and_once_again(world):
+def test_place_beyond_its_reach_is_sent_once_more_and_once_again(world):
     slot = world.add(2, at(40), reach=50.0)
     assert len(world.serve()[1]) == 1
     told = []
@@ -112,7 +112,7 @@ def test_beyond_its_reach_a_place_is_told_once_more_and_once_again(world):
     assert len(world.serve()[1]) == 1
 
 
-def test_described_beyond_its_reach_it_is_not_told(world):
+def test_entity_described_beyond_its_reach_gets_no_places(world):
     slot = world.add(2, at(60), reach=50.0, flags=0)
     world.sight.set_flags(2, EntryFlag.DESCRIBED)
     for tick in range(2 * REFRESH):
@@ -133,7 +133,7 @@ def test_angles_as_far_as_each_reaches(world):
     assert counts == [0, 1, 2, 3, 2, 0, 3]
 
 
-def test_who_comes_near_enough_for_an_angle_is_told_it_though_nothing_moved_there(world):
+def test_angle_is_sent_when_the_witness_comes_near_enough(world):
     world.add(2, at(60), (1.0, 0.0, 0.0), angles=(50.0, None, None))
     assert [len(entry.angles) for entry in world.serve()[1]] == [0]
     world.area.put(world.own, at(20), NORTH)
@@ -141,7 +141,7 @@ def test_who_comes_near_enough_for_an_angle_is_told_it_though_nothing_moved_ther
     assert world.serve()[1] == []
 
 
-def test_a_position_that_is_not_volatile_is_never_told(world):
+def test_position_that_is_not_volatile_is_never_sent(world):
     slot = world.add(2, at(10), reach=None, angles=3)
     for tick in range(2 * REFRESH):
         world.area.put(slot, at(10 + tick), NORTH)
@@ -194,7 +194,7 @@ def run(world, slots, counts, budget, ticks):
     return used
 
 
-def test_the_near_are_told_more_often_and_nobody_is_forgotten(world):
+def test_near_entities_are_sent_more_often_and_none_is_left_out(world):
     slots, counts = crowd(world)
     used = run(world, slots, counts, 100, 200)
     assert used / 200 < 105
@@ -204,7 +204,7 @@ def test_the_near_are_told_more_often_and_nobody_is_forgotten(world):
     assert all(counts[entity] >= counts[entity + 10] for entity in range(2, 53))
 
 
-def test_with_enough_budget_everybody_is_told_each_tick(world):
+def test_all_entities_are_sent_each_tick_with_enough_budget(world):
     slots, counts = crowd(world)
     run(world, slots, counts, 400, 10)
     assert set(counts.values()) == {10}
@@ -218,7 +218,7 @@ def test_a_budget_is_overdrawn_by_less_than_an_entry(world):
     assert world.speak(0) == ([], [], [], 0)
 
 
-def test_one_who_stood_still_is_told_the_moment_it_moves(world):
+def test_entity_that_stood_still_is_sent_when_it_moves(world):
     slots, counts = crowd(world)
     slots.pop(62)
     world.sight.set_flags(62, 0)
@@ -292,5 +292,5 @@ def play(form, script):
 @pytest.mark.skipif(not COMPILED, reason="no compiled form is in use")
 @settings(max_examples=200, deadline=None)
 @given(acts)
-def test_both_forms_say_the_same(script):
+def test_both_forms_send_the_same(script):
     assert play("plain", script) == play("compiled", script)

@@ -245,7 +245,7 @@ def test_one_turn_is_enough_for_all_that_are_renewed_at_once():
 
 
 @pytest.mark.parametrize("turn", [2, 128, 255])
-def test_a_renewal_tells_the_present_turn_or_the_next(turn):
+def test_renewal_has_the_present_turn_or_the_next(turn):
     view = View(TABLE)
     for message in (protocol.encode_base_player(1, AVATAR, base_row()), CELL_PLAYER):
         view.apply(message)

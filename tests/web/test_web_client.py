@@ -52,7 +52,7 @@ def test_the_world_appears_changes_and_goes(page):
     assert page.events == []
 
 
-def test_parts_hear_what_happens_to_their_entities(page):
+def test_parts_of_the_page_get_callbacks_of_their_entities(page):
     page.enter()
     mine = server_state(AVATAR, health=80)
     said = AVATAR.client_methods[0].encode_args("hi", 2)

@@ -33,7 +33,7 @@ console.log(JSON.stringify([await run(5), await run(3, { isFinal: true }), await
 """
 
 
-def test_pauses_double_up_to_the_most_and_end_with_success_a_final_error_or_the_wish() -> None:
+def test_pauses_double_up_to_the_most_and_end_with_success_a_final_error_or_a_cancel() -> None:
     script = SCRIPT % json.dumps(CLIENT.as_uri())
     command = ["node", "--input-type=module", "-e", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -264,7 +264,7 @@ def chest():
     st.sets(st.sampled_from(callbacks.SETTERS)),
     st.sets(st.sampled_from(callbacks.SETTERS)),
 )
-def test_parts_hear_the_same(chest, edits, names, failing):
+def test_parts_of_both_clients_get_the_same_callbacks(chest, edits, names, failing):
     """Whatever changes and whichever callbacks a part has and fail: both clients call the same with the same."""
     play = callbacks.Play(names)
     play.part.failing = failing

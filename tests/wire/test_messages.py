@@ -50,7 +50,7 @@ def test_a_number_and_a_type_are_given_once():
         table.register(2, Note)
 
 
-def test_the_sender_is_told_of_what_nobody_would_accept():
+def test_encoding_a_message_that_no_peer_accepts_raises():
     table = registry()
     with pytest.raises(UsageError, match="over its limit"):
         table.encode(Note("x" * 200, 1))
@@ -126,7 +126,7 @@ def test_frames_survive_the_wire(version, stream, ack, flag):
     assert decoded == frame
 
 
-def test_the_digest_tells_builds_apart():
+def test_digests_of_different_tables_differ():
     one, other = registry(), registry()
     assert one.digest() == other.digest()
     other.register(2, Astray)
@@ -225,7 +225,7 @@ def unbounded(info: object, path: str) -> list[str]:
     return [found for where, each in fields for found in unbounded(each, where + " ")]
 
 
-def test_every_message_that_ends_in_compiled_code_says_how_wide_its_integers_are():
+def test_integers_of_messages_for_compiled_code_have_bounds():
     kinds = [PackedPart, Frame, Astray, *(each for each in vars(base_cell).values() if is_message(each))]
     kinds += [each for each in vars(cell_cell).values() if is_message(each)]
     assert len(kinds) > 25
@@ -236,7 +236,7 @@ def is_message(each: object) -> bool:
     return isinstance(each, type) and issubclass(each, Message) and each is not Message
 
 
-def test_the_digest_tells_apart_what_is_nested():
+def test_digest_depends_on_nested_types():
     def digest(*fields: tuple[str, type]) -> int:
         table = Registry()
         nested = NamedTuple("Nested", fields)  # type: ignore[misc]

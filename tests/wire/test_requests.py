@@ -63,7 +63,7 @@ def test_an_answer_comes_once():
     assert len(pair.sides[A]) == 0
 
 
-def test_a_refusal_says_why():
+def test_refusal_has_its_reason():
     pair = Pair()
     pair.ask()
     pair.sides[B].refuse(pair.question(), "no")
@@ -97,7 +97,7 @@ def test_a_lost_link_fails_what_was_asked_there_only():
     assert pair.got == [(Failure.LINK_LOST, "")]
 
 
-def test_race_19_nobody_answers_for_another_life():
+def test_race_19_answer_of_another_incarnation_is_dropped():
     pair = Pair()
     pair.ask()
     reply = Reply(1, REGISTRY.encode(ANSWER))

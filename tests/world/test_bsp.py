@@ -77,7 +77,7 @@ def test_there_is_no_way_out_of_the_plane(tree, x, z):
 
 
 @given(trees(), PLACES, PLACES, st.integers(0, 6))
-def test_a_rectangle_touches_those_with_whom_it_shares_a_point(tree, x, z, radius):
+def test_rectangle_touches_the_leaves_with_a_common_point(tree, x, z, radius):
     square = Rect.around(x, z, radius)
 
     def has_common_point(rect: Rect) -> bool:

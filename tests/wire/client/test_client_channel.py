@@ -72,7 +72,7 @@ def test_the_largest_message_arrives_in_fragments():
     assert pair.got[pair.b] == [b"before", message, b"after"]
 
 
-def test_wrong_use_is_told_at_once():
+def test_wrong_message_is_refused_at_once():
     a = channel(send_message_bytes_max=100)
     with pytest.raises(ValueRejected, match="in parts"):
         a.send(bytes(101))

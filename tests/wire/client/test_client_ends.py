@@ -86,7 +86,7 @@ def test_an_immediate_end_sends_close_and_nothing_else():
     assert a.poll(100.0) == []
 
 
-def test_a_lost_close_is_said_again_to_who_goes_on():
+def test_lost_close_is_sent_again_to_a_peer_that_goes_on():
     a, b = channel(), channel()
     a.abort()
     a.poll(0.0)  # lost
@@ -97,7 +97,7 @@ def test_a_lost_close_is_said_again_to_who_goes_on():
     assert a.poll(0.3) == []
 
 
-def test_a_lost_close_is_said_again_however_far_the_streams_were():
+def test_lost_close_is_sent_again_however_far_the_streams_were():
     pair = ChannelPair()
     for end in (pair.a, pair.b):
         end.send_many([bytes(1000)] * 600)
@@ -114,7 +114,7 @@ def test_a_lost_close_is_said_again_however_far_the_streams_were():
     ("code", "reason"),
     [(2, Reason.ABORTED), (4, Reason.SLOW_READER), (77, Reason.ABORTED), (129, Reason.ABORTED)],
 )
-def test_the_peers_reason_is_told(code, reason):
+def test_reason_of_the_peer_is_kept(code, reason):
     a = channel()
     a.on_packet(0, bytes((packet.CLOSE, code)), 0.0)
     assert (a.reason, a.closed_by_peer) == (reason, True)

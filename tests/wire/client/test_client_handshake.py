@@ -232,7 +232,7 @@ def test_answers_between_two_polls_are_bounded():
     assert host.drops == {Drop.ANSWERS_FULL: 2}
 
 
-def test_a_full_server_says_so():
+def test_full_server_refuses_with_its_reason():
     host, first, second = server(sessions_max=1), client(1), client(2)
     (welcome,) = ask(host, opening(host, first))
     late = opening(host, second)
@@ -259,7 +259,7 @@ def test_a_full_server_has_room_again_when_a_session_has_ended():
     assert ask(host, client(3).poll(0.0)[0])[0][0] == handshake.RETRY
 
 
-def test_a_server_that_filled_up_meanwhile_says_so_too():
+def test_server_that_filled_up_during_the_handshake_closes_with_its_reason():
     host, first, second = server(sessions_max=1), client(1), client(2)
     for guest in (first, second):
         guest.on_datagram(ask(host, opening(host, guest))[0], 0.0)
@@ -290,7 +290,7 @@ def test_a_forbidden_suite_is_refused():
     assert guest.reason is Reason.WRONG_SUITE
 
 
-def test_refuse_and_retry_from_who_does_not_see_the_path_are_dropped():
+def test_forged_refuse_and_retry_are_dropped():
     host, guest = server(sessions_max=0), client()
     (refuse,) = ask(host, guest.poll(0.0)[0])
     (retry,) = ask(server(), client().poll(0.0)[0])

@@ -196,7 +196,7 @@ def test_too_many_forgeries_end_the_session(pair, monkeypatch):
 # Address change.
 
 
-def test_a_client_whose_address_changes_goes_on(pair):
+def test_client_with_a_changed_address_goes_on(pair):
     pair.address = AWAY
     for i in range(100):
         pair.up.send(b"up %d" % i)
@@ -211,7 +211,7 @@ def test_a_client_whose_address_changes_goes_on(pair):
     assert not pair.closed
 
 
-def test_an_idle_client_whose_address_changes_is_found_again(pair):
+def test_idle_client_with_a_changed_address_is_found_again(pair):
     pair.address = AWAY
     pair.run(12.0)
     assert pair.down.address == AWAY
@@ -376,7 +376,7 @@ def test_a_lost_close_is_repeated_while_the_session_lingers(pair):
     assert pair.at_server == []
 
 
-def test_a_silent_peer_is_given_up_and_forgotten(pair):
+def test_silent_peer_is_given_up_and_removed(pair):
     pair.network.loss = 1.0
     pair.run(40.0)
     assert pair.closed["server"].reason is pair.closed["client"].reason is Reason.SILENT
@@ -391,7 +391,7 @@ def test_idle_sessions_stay_open_and_cost_few_packets(pair):
     assert len(pair.heard) - count < 60
 
 
-def test_a_slow_reader_is_told_goodbye():
+def test_slow_reader_gets_a_close():
     small = Settings(send_queue_bytes_max=50_000)
     pair = EndpointPair(server_settings=small).connect()
     pair.network.loss = 1.0
@@ -451,7 +451,7 @@ def test_many_sessions_are_polled_only_when_something_happens(monkeypatch):
     assert polled == [pair.down]
 
 
-def test_the_endpoints_say_when_they_must_be_polled(pair):
+def test_endpoints_stay_alive_when_polled_at_their_deadlines(pair):
     """Driven by their own deadlines alone, the two keep each other alive."""
     for _ in range(200):
         dues = [due for due in (pair.client.next_timeout(), pair.server.next_timeout()) if due is not None]

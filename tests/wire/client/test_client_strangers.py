@@ -78,7 +78,7 @@ def test_known_sources_are_bounded_and_the_latest_stay():
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 30), st.sampled_from("abcdef"))))
-def test_table_keeps_its_limits_and_forgets_everything(steps):
+def test_table_of_strangers_keeps_its_limits_and_ends_empty(steps):
     table = strangers(total_max=5, per_source_max=3, known=["a"])
     there: dict[int, str] = {}
     for is_added, number, source in steps:

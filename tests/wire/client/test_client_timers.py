@@ -29,7 +29,7 @@ def test_a_later_deadline_takes_the_place_of_an_earlier_one():
     assert timers.next_at == 9.0, "but not for long"
 
 
-def test_the_forgotten_do_not_ring():
+def test_removed_timer_is_not_due():
     timers = Timers()
     timers.set(1, 1.0)
     timers.set(2, 1.0)

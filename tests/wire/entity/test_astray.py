@@ -9,7 +9,7 @@ from terrazzo.wire.ids import NEVER_HEARD, PartId
 from tests.wire.entity.entity_harness import X, Y, Z, pair
 
 
-def test_place_is_kept_when_the_app_there_has_not_heard_of_the_move_yet():
+def test_place_is_kept_when_the_app_there_has_not_received_the_part_yet():
     """X is on its way from A to C. The news of that is faster than X: C sends the frame back as astray."""
     town = pair()
     packed = town["A"].depart(X, town.id("C"))
@@ -30,7 +30,7 @@ def test_place_is_kept_when_the_app_there_has_not_heard_of_the_move_yet():
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_place_is_lost_when_the_app_there_has_heard_of_the_move(version):
+def test_place_is_lost_when_the_app_there_has_seen_the_part_leave(version):
     town = pair()
     town["B"].learn(X, 1, town.id("C"))
     town["B"].send(Y, X, b"m")
@@ -69,7 +69,7 @@ def test_what_waits_for_a_part_that_never_comes_is_not_sent_in_a_hurry_for_ever(
     assert town.take_for(Z, 5.0) == [b"m"]
 
 
-def test_app_says_with_which_version_a_part_has_ended_there():
+def test_astray_has_the_version_with_which_a_part_has_ended():
     town = pair()
     town.move(X, "A", "C")
     town["C"].destroy(X)
@@ -86,7 +86,7 @@ def test_app_says_with_which_version_a_part_has_ended_there():
     assert town["D"].places[X].app is None
 
 
-def test_home_of_the_source_is_told_when_a_frame_goes_astray_behind_a_stub():
+def test_home_of_the_source_gets_astray_from_behind_a_stub():
     """Y's place of X is A, where a stub leads to C, and C has no record of X. The resolver names D."""
     town = pair()
     del town["C"].places[X]
@@ -110,7 +110,7 @@ def test_place_is_kept_when_another_app_than_that_of_the_place_lost_the_frame():
     assert town.homes["B"].located == [X]
 
 
-def test_stranger_whose_frame_came_over_a_stub_is_told_when_the_part_has_ended():
+def test_stranger_with_a_frame_over_a_stub_gets_the_end_of_the_part():
     town = pair()
     town["D"].create(Z)
     town["B"].send(Y, X, b"m")

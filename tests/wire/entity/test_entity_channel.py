@@ -49,7 +49,7 @@ def test_only_what_was_taken_is_acknowledged():
     assert outgoing(town).buffer == []
 
 
-def test_what_is_lost_with_a_link_is_said_again_before_anything_else():
+def test_frame_lost_with_a_link_is_sent_again_before_anything_else():
     town = pair()
     town["A"].send(X, Y, b"lost")
     town.tick("A")
@@ -60,7 +60,7 @@ def test_what_is_lost_with_a_link_is_said_again_before_anything_else():
     assert town.take(Y) == [b"lost", b"next"]
 
 
-def test_who_has_moved_says_again_what_is_not_acknowledged():
+def test_part_that_has_moved_sends_again_what_is_not_acknowledged():
     """Messages sent from the former home may be lost, or come later than those sent from here."""
     town = pair()
     town["A"].send(X, Y, b"first")
@@ -251,7 +251,7 @@ def test_a_parts_own_word_beats_a_rumour_of_the_same_version():
     assert (place.version, place.app) == (1, town.id("C"))
 
 
-def test_what_must_be_ahead_is_said_at_once_even_by_who_leaves():
+def test_send_now_sends_once_even_from_a_part_that_leaves():
     town = pair()
     town["A"].send(X, Y, b"first")
     town["A"].send_now(X, Y)
@@ -266,7 +266,7 @@ def test_what_must_be_ahead_is_said_at_once_even_by_who_leaves():
     assert town.take(Y) == []
 
 
-def test_a_late_word_of_a_stay_in_between_is_not_believed():
+def test_late_frame_of_a_stay_in_between_does_not_move_the_place():
     """From C it came back to where it had been before, and was received there."""
     town = pair()
     for home, version in (("A", 0), ("A", 2), ("C", 1)):
@@ -284,7 +284,7 @@ def test_only_where_a_part_went_itself_is_it_followed_back():
     assert town["A"].counts["forwarded"] == 0
 
 
-def test_a_channel_that_is_forgotten_in_the_round_is_not_spoken_for():
+def test_channel_removed_during_the_round_sends_nothing():
     town = pair("AB")
     town["A"].create(Z)
     town["B"].send(Y, X, b"1")
@@ -301,7 +301,7 @@ def test_a_channel_that_is_forgotten_in_the_round_is_not_spoken_for():
     assert [at for at, _, channel in board.schedule.timers if channel.due == at] == []
 
 
-def test_destroyed_the_peer_is_told_exactly_what_was_not_delivered():
+def test_peer_of_a_destroyed_part_gets_exactly_what_was_not_delivered():
     town = pair()
     for payload in (b"0", b"1"):
         town["A"].send(X, Y, payload)
@@ -320,7 +320,7 @@ def test_destroyed_the_peer_is_told_exactly_what_was_not_delivered():
     assert town["A"].boxes[X].channels == {}
 
 
-def test_a_call_to_what_has_ended_fails_when_the_resolver_says_so():
+def test_call_to_an_ended_part_fails_when_the_resolver_reports_it_gone():
     town = pair(stub_s=1.0)
     town["B"].destroy(Y)
     for number, seconds in ((0, 0.5), (1, 3.0)):  # while it is remembered, and after

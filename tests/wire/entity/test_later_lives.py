@@ -69,7 +69,7 @@ def test_a_caller_beside_a_part_that_has_ended_asks_as_well():
     assert town.homes["A"].failed == [(X, Z, [b"0"], "no such entity")]
 
 
-def test_a_late_word_of_the_end_says_nothing_of_a_call_that_is_younger():
+def test_late_frame_of_the_end_does_not_fail_a_younger_call():
     town = introduced()
     town["B"].destroy(Y)
     town.tick("B")
@@ -77,7 +77,7 @@ def test_a_late_word_of_the_end_says_nothing_of_a_call_that_is_younger():
     check_the_later_life_is_found(town, after=[late])
 
 
-def test_nor_do_two_late_words_and_what_was_said_before_them():
+def test_two_late_frames_and_an_earlier_one_do_not_fail_a_younger_call():
     """They come when the channel was dropped: the first ones open it again, and the last is no answer to the call."""
     town = pair()
     town["B"].send(Y, X, b"here I am")
@@ -92,7 +92,7 @@ def test_nor_do_two_late_words_and_what_was_said_before_them():
     check_the_later_life_is_found(town, before=late[:-1], after=late[-1:])
 
 
-def test_who_ends_does_not_wait_for_a_later_life_of_one_that_has_ended():
+def test_ending_part_does_not_wait_for_a_later_life_of_an_ended_peer():
     town = introduced()
     town["B"].destroy(Y)
     town["A"].send(X, Y, b"0")
@@ -102,7 +102,7 @@ def test_who_ends_does_not_wait_for_a_later_life_of_one_that_has_ended():
     assert town.homes["B"].ended == [Y]
 
 
-def test_strangers_do_not_keep_a_part_from_ending_and_hear_of_it_then():
+def test_strangers_do_not_keep_a_part_from_ending_and_get_its_end():
     """It waits for one peer that is out of reach; meanwhile others call it, again and again."""
     town = pair()
     town["C"].create(Z)
@@ -141,7 +141,7 @@ def test_three_that_end_together_do_not_wait_for_each_other():
     assert [town.homes[letter].ended for letter in "ABC"] == [[part] for part in ring]
 
 
-def test_an_answer_says_nothing_of_what_was_sent_after_the_question():
+def test_answer_of_the_resolver_fails_only_what_was_sent_before_the_question():
     town = pair()
     town["A"].create(Z)
     part = PartId(EntityId(77), Part.CELL)
@@ -204,14 +204,14 @@ def _waits_for(part: PartId) -> Town:
     return town
 
 
-def test_who_waits_for_a_part_is_heard_when_that_begins_beside_it():
+def test_waiting_call_is_delivered_when_the_part_begins_in_the_same_app():
     town = _waits_for(Z)
     town["A"].create(Z)
     town.settle(0.1)
     assert town.take(Z) == [b"0"]
 
 
-def test_who_waits_for_a_part_is_heard_when_that_speaks_to_another():
+def test_waiting_call_is_delivered_when_the_part_sends_to_another():
     town = _waits_for(Z)
     town["A"].create(PartId(EntityId(4), Part.CELL))
     town["D"].create(Z)
@@ -221,7 +221,7 @@ def test_who_waits_for_a_part_is_heard_when_that_speaks_to_another():
     assert town.take(Z) == [b"0"]
 
 
-def test_who_waits_for_a_part_that_is_being_made_asks_again_soon():
+def test_resolver_is_asked_again_soon_for_a_part_that_is_being_made():
     town = _waits_for(Z)
     asked = len(town.homes["A"].located)
     while len(town.homes["A"].located) == asked:
@@ -231,7 +231,7 @@ def test_who_waits_for_a_part_that_is_being_made_asks_again_soon():
     assert len(town.homes["A"].located) == asked + 2
 
 
-def test_who_goes_on_calling_when_it_has_noted_the_end_hears_when_that_is_over():
+def test_call_after_the_noted_end_fails_when_the_part_is_over():
     town = pair()
     town["C"].create(Z)
     town["B"].learn(Z, 0, town.id("C"))
@@ -263,7 +263,7 @@ def _both_end() -> Town:
     return town
 
 
-def test_two_that_end_together_are_done_when_each_has_heard_it():
+def test_two_parts_that_end_together_are_done_when_each_has_the_end():
     town = _both_end()
     town.settle(0.3)
     assert town.homes["B"].ended == [Y]
@@ -301,7 +301,7 @@ def test_unless_it_was_a_former_end_that_was_noted():
         assert town.homes["A"].ended == ended
 
 
-def test_nor_is_it_enough_for_a_call_that_the_later_life_may_hear():
+def test_end_of_the_former_life_is_not_enough_for_a_call_to_the_later():
     town = pair()
     town["B"].destroy(Y)
     town.settle(0.1)

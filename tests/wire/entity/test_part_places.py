@@ -23,7 +23,7 @@ def place(version: int = NEVER_HEARD, app: AppId | None = None) -> Place:
     ("version", "app", "is_rumour_believed", "is_own_word_believed"),
     [(6, C, True, True), (6, B, True, True), (5, C, False, True), (5, B, False, False), (4, C, False, False)],
 )
-def test_of_a_part_believed_at_b_since_version_5(version, app, is_rumour_believed, is_own_word_believed):
+def test_place_at_b_since_version_5_takes_only_newer_reports(version, app, is_rumour_believed, is_own_word_believed):
     known = place(5, B)
     assert known.learn(version, app) == is_rumour_believed
     assert (known.version, known.app) == ((version, app) if is_rumour_believed else (5, B))
@@ -40,7 +40,7 @@ def test_where_only_the_version_is_known_a_rumour_of_the_same_is_enough_but_none
     assert known.learn(5, C)
 
 
-def test_who_waits_speaks_again_where_the_part_is_found_or_lives_again_not_where_it_has_moved():
+def test_frames_are_sent_again_to_a_part_found_or_restored_not_to_one_that_moved():
     assert place().follow(0, B), "found"
     assert not place(5, B).follow(6, C), "moved: what is under way is passed on"
     assert place(5, B).follow(first_of_life(1), C), "a later life"
@@ -77,7 +77,7 @@ def test_a_frame_goes_back_only_to_where_the_part_went_itself():
     assert place().onward(B, me=A) is None
 
 
-def test_a_frame_is_not_passed_back_to_where_the_part_went_after_that_app_did_not_know_it():
+def test_frame_is_not_passed_back_to_an_app_that_had_no_record_of_the_part():
     known = place(5, A)
     known.leave(6, B, expires_at=1.0)
     assert known.onward(B, A) == B

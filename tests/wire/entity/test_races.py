@@ -12,7 +12,7 @@ from terrazzo.wire.ids import MOVES_BITS, first_of_life, life_of, next_move
 from tests.wire.entity.entity_harness import Town, X, Y, pair
 
 
-def test_race_7_there_and_back_before_anything_was_heard():
+def test_race_7_part_goes_there_and_back_before_any_frame_arrives():
     town = pair()
     town["B"].send(Y, X, b"0")
     town.tick("B")
@@ -64,7 +64,7 @@ def test_race_15_both_ends_move_at_once_in_every_order(order):
     assert town.take(X) == [b"y0", b"y1"]
 
 
-def test_race_15_one_moves_several_times_before_the_other_hears():
+def test_race_15_part_moves_several_times_before_its_peer_gets_a_frame():
     town = pair("ABCDEF")
     town["B"].send(Y, X, b"0")
     town.tick("B")
@@ -133,7 +133,7 @@ def test_race_17_a_restored_part_beats_the_survivor():
     assert [payload for _, payload in town["A"].take(X)] == [b"welcome back"]
 
 
-def test_race_17_what_the_backup_knew_is_neither_lost_nor_repeated():
+def test_race_17_messages_in_the_backup_are_neither_lost_nor_repeated():
     town = pair()
     town["A"].send(X, Y, b"0")
     town.settle(0.2)
@@ -194,7 +194,7 @@ def test_race_17_a_restored_inbox_of_a_stream_since_retired():
     assert town.take(X) == [b"new 2"], "what was taken of the old stream is not counted in the new one"
 
 
-def test_race_17_a_stream_that_the_lost_life_saw_to_its_end_is_forgotten():
+def test_race_17_stream_that_ended_in_the_lost_life_is_removed():
     town = pair(idle_s=0.5, probe_s=1.0)
     town["B"].send(Y, X, b"0")
     town.settle(0.2)
@@ -252,7 +252,7 @@ def asked() -> Town:
     return town
 
 
-def test_race_19_a_reply_to_someone_who_moved():
+def test_race_19_reply_reaches_a_part_that_moved():
     town = asked()
     town.move(X, "A", "C")
     town["B"].send(Y, X, b"reply")
@@ -260,7 +260,7 @@ def test_race_19_a_reply_to_someone_who_moved():
     assert town.take(X) == [b"reply"]
 
 
-def test_race_19_a_reply_to_someone_who_is_gone_is_reported():
+def test_race_19_reply_to_a_destroyed_part_is_reported():
     town = asked()
     town["A"].destroy(X)
     town["B"].send(Y, X, b"reply")
@@ -268,7 +268,7 @@ def test_race_19_a_reply_to_someone_who_is_gone_is_reported():
     assert town.homes["B"].failed == [(Y, X, [b"reply"], "destroyed")]
 
 
-def test_race_28_the_last_to_know_still_forwards_to_the_dead():
+def test_race_28_stub_that_is_notified_last_forwards_to_a_dead_app():
     town = pair(resend_s=0.2)
     town["B"].send(Y, X, b"0")
     town.tick("B")

@@ -29,7 +29,7 @@ def due(schedule: ResendSchedule, now: float) -> list[Channel]:
     return found
 
 
-def test_a_round_has_everybody_once_in_the_order_in_which_they_were_marked():
+def test_round_has_each_marked_channel_once_in_order():
     schedule, one, other = two()
     for channel in (other, one, other):
         schedule.mark(channel)
@@ -40,7 +40,7 @@ def test_a_round_has_everybody_once_in_the_order_in_which_they_were_marked():
     assert not schedule.unmark(one)
 
 
-def test_an_acknowledgement_is_owed_once_and_not_if_something_was_said_before():
+def test_acknowledgement_is_owed_once_and_not_after_a_frame():
     schedule, one, other = two()
     for now in (100.0, 100.1):
         schedule.owe_ack(one, now, LIMITS)
@@ -53,7 +53,7 @@ def test_an_acknowledgement_is_owed_once_and_not_if_something_was_said_before():
     assert (one.owes_frame, other.owes_frame) == (True, False)
 
 
-def test_the_last_time_that_was_set_counts_and_of_one_time_who_was_first():
+def test_latest_time_of_a_channel_counts_and_equal_times_keep_their_order():
     schedule, one, other = two()
     schedule.set_timer(one, 101.0)
     schedule.set_timer(other, 102.0)
@@ -65,7 +65,7 @@ def test_the_last_time_that_was_set_counts_and_of_one_time_who_was_first():
     assert due(schedule, 1000.0) == []
 
 
-def test_who_waits_in_vain_waits_longer_each_time_but_not_for_ever():
+def test_backoff_doubles_up_to_its_limit():
     schedule, one, _ = two()
     waits = []
     for one.attempts in (0, 1, 2, 3, 5000):
@@ -77,7 +77,7 @@ def test_who_waits_in_vain_waits_longer_each_time_but_not_for_ever():
     assert schedule.has_waited(one, 101.0, LIMITS)
 
 
-def test_only_who_waits_is_woken():
+def test_only_a_waiting_channel_is_woken():
     schedule, one, other = two()
     place = Place(0.0)
     place.hook(one)
@@ -91,7 +91,7 @@ def test_only_who_waits_is_woken():
     assert schedule.has_waited(one, 101.0, LIMITS)
 
 
-def test_who_is_forgotten_has_no_turn():
+def test_removed_channel_is_not_in_the_round():
     schedule, one, _ = two()
     schedule.mark(one)
     schedule.set_timer(one, 101.0)

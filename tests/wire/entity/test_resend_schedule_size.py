@@ -22,7 +22,7 @@ def test_channel_that_is_put_off_again_and_again_has_one_entry():
     assert not schedule.timers
 
 
-def test_channel_whose_timer_is_set_earlier_and_later_in_turn_leaves_few_old_entries():
+def test_timer_set_earlier_and_later_in_turn_leaves_few_old_entries():
     schedule, one = ResendSchedule(), Channel(Mailbox(X), Y, pinned=False, now=0.0)
     for tick in range(3000):
         schedule.set_timer(one, 10_000.0 - tick)
@@ -30,7 +30,7 @@ def test_channel_whose_timer_is_set_earlier_and_later_in_turn_leaves_few_old_ent
     assert due(schedule, 10_000.0) == [one]
 
 
-def test_forgotten_channels_do_not_stay_in_the_schedule():
+def test_removed_channels_do_not_stay_in_the_schedule():
     schedule, box = ResendSchedule(), Mailbox(X)
     for _ in range(3000):
         channel = Channel(box, Z, pinned=False, now=0.0)

@@ -159,7 +159,7 @@ def test_an_acknowledgement_alone_waits_and_then_stands_for_many():
     assert (outgoing(town).first, outgoing(town).buffer) == (5, [])
 
 
-def test_an_acknowledgement_goes_with_what_is_said():
+def test_acknowledgement_goes_with_the_next_message():
     town = pair(ack_s=0.25)
     town["A"].send(X, Y, b"question")
     town.settle(0.2)

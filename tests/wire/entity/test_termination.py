@@ -36,11 +36,11 @@ def frame(source: PartId = Y, heard: int = LIFE, *, has_mail: bool = False, is_l
         (frame(has_mail=True, is_over=True), False),
     ],
 )
-def test_who_is_told_that_a_part_has_ended(asked, answered):
+def test_end_of_a_part_is_answered_only_to_peers_that_need_it(asked, answered):
     assert is_answered(asked, LIFE, None) == answered
 
 
-def test_two_that_end_together_are_told_while_the_base_has_not_heard():
+def test_two_parts_that_end_together_are_answered_before_the_base_has_noted():
     box = Mailbox(X, LIFE)
     box.end()
     assert not is_answered(frame(has_mail=True, is_over=True), LIFE, box)

@@ -28,7 +28,7 @@ def live_again(town: Town) -> None:
     town["A"].pin(X, BASE)
 
 
-def test_the_base_hears_last_that_its_cell_part_is_over():
+def test_base_gets_the_end_of_its_cell_part_last():
     town = with_base()
     town.blocked.update({("A", "C"), ("C", "A")})
     town["A"].send(X, Z, b"call")
@@ -46,7 +46,7 @@ def test_the_base_hears_last_that_its_cell_part_is_over():
     assert town.homes["A"].ended == [X]
 
 
-def test_callers_who_come_after_the_end_do_not_keep_the_base_waiting():
+def test_callers_after_the_end_do_not_keep_the_base_waiting():
     town = with_base()
     town["A"].destroy(X)
     town.blocked.add(("A", "C"))
@@ -58,7 +58,7 @@ def test_callers_who_come_after_the_end_do_not_keep_the_base_waiting():
     assert town["B"].boxes[BASE].channels == {}
 
 
-def test_what_the_base_says_to_an_ending_cell_part_is_reported_in_the_end():
+def test_message_of_the_base_to_an_ending_cell_part_is_reported_in_the_end():
     town = with_base()
     town.blocked.update({("A", "C"), ("C", "A")})
     town["A"].send(X, Z, b"call")
@@ -93,7 +93,7 @@ def test_a_late_word_of_a_former_life_is_not_taken_but_its_end_is_noted():
     assert town.take(Y) == [b"present"]
 
 
-def test_who_has_only_the_memory_of_a_former_life_says_that_it_does_not_know_the_later():
+def test_record_of_a_former_life_answers_astray_for_the_later():
     town = pair()
     town["A"].destroy(X)
     town.settle(1.0)
@@ -127,7 +127,7 @@ def test_the_last_words_of_one_that_never_spoke_before_are_waited_for():
     assert town.homes["A"].ended == [X]
 
 
-def test_two_who_believe_a_part_to_be_with_the_other_find_out():
+def test_two_apps_that_place_a_part_at_each_other_find_its_home():
     """A has a stub of a former life that points to B, and B has a report that the later life is at A."""
     town = pair()
     part = PartId(EntityId(77), Part.CELL)
@@ -141,7 +141,7 @@ def test_two_who_believe_a_part_to_be_with_the_other_find_out():
     assert part in town.homes["C"].located, "so C had to ask"
 
 
-def test_a_note_for_the_former_life_is_not_said_to_the_later():
+def test_note_for_the_former_life_is_not_sent_to_the_later():
     """The base gets the end of the former once more, and before it can note that, the first message of the later."""
     town = with_base()
     town["A"].destroy(X)
