@@ -16,6 +16,7 @@ from terrazzo.errors import (
     CreationFailed,
     EntityGone,
     EntityMoved,
+    NameTaken,
 )
 from terrazzo.game import Game, Space
 from terrazzo.schema.classes.build import build
@@ -98,6 +99,7 @@ __all__ = [
     "Int32",
     "Int64",
     "Interface",
+    "NameTaken",
     "PlainData",
     "Proxy",
     "Record",

@@ -12,6 +12,7 @@
     │   ├── CallTimeout         no answer in time (also a TimeoutError)
     │   ├── CallUndelivered     it was not and will not be delivered
     │   ├── CallRaised          the method that was called raised an exception; the text has it
+    │   ├── NameTaken           another base has the name that was to be registered
     │   ├── CreationFailed      an entity was not created; the text has the reason
     │   ├── EntityMoved         the entity of the waiting method leaves this cell: the method ends here
     │   └── EntityGone          the entity of the waiting method is being destroyed
@@ -121,6 +122,10 @@ class CallUndelivered(CallFailed):
 
 class CallRaised(CallFailed):
     """The method that was called raised something, or gave back what it has not declared."""
+
+
+class NameTaken(CallFailed):
+    """A name was not registered: another base has it; the text has the reason."""
 
 
 class CreationFailed(CallFailed):

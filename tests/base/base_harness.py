@@ -52,6 +52,7 @@ from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, LogOffRecorded, Save, Saved, WantIds
 from terrazzo.wire.pairs.basemgr_base import BaseAppFound, CreateProxy, FindBaseApp, Home, Locate, Located, ProxyCreated
+from terrazzo.wire.pairs.names import FindName, NameFound, NameRegistered, RegisterName
 from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
@@ -338,6 +339,8 @@ class Town:
         self.answers: dict[type[Message], Callable[[Any], Message | str | None]] = {
             WantIds: lambda request: Ids(2000, request.count),
             FindBaseApp: lambda request: BaseAppFound(BASE_ID),
+            RegisterName: lambda request: NameRegistered(),
+            FindName: lambda request: NameFound(None),
             FindEntry: lambda request: Entry(1, CELL_ID),
             Save: lambda request: Saved(request.dbid or 77),
             LoggedOff: lambda request: LogOffRecorded(),

@@ -38,6 +38,8 @@ USES: dict[str, Use] = {
     "timer: seconds": lambda part, odd: part.timer(odd),
     "timer: repeat": lambda part, odd: part.timer(1.0, odd),
     "timer: number": lambda part, odd: part.timer(1.0, number=odd),
+    "lookup: name": lambda part, odd: part.lookup(odd),
+    "lookup: timeout": lambda part, odd: part.lookup("bank", timeout=odd),
     "sleep: seconds": lambda part, odd: part.sleep(odd),
     "move_to: target": lambda part, odd: part.move_to(odd, 1.0),
     "move_to: speed": lambda part, odd: part.move_to(HERE, odd),

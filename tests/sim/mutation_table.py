@@ -15,6 +15,7 @@ from typing import NamedTuple
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
 from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
+from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
 from terrazzo.sim.mutations import MUTATIONS
 from terrazzo.sim.runner import Failure, Order, run
 from terrazzo.sim.sight_mutations import SHAPED as SHAPED_SIGHTS
@@ -54,6 +55,7 @@ SHAPED = {"forget-left", "no-tombstone", "reuse-witness-number", "confirm-any", 
 ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
     **{name: Row(ANY) for name in LOGIN_MUTATIONS},
+    **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
     **{name: Row(P4, NONE) for name in SYNC_MUTATIONS},
     **{name: Row(("P2",), NONE, "in peace") for name in LATENCY_MUTATIONS},
     **{name: Row(("P4",), NONE, "does not see entity") for name in SIGHT_MUTATIONS if name not in SHAPED},

@@ -49,6 +49,7 @@ from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync.awaiting import Sleep
 from terrazzo.sync.calls import Calls, called_part, entity_type
 from terrazzo.sync.creating import CREATE_S
+from terrazzo.sync.lookup import LOOKUP_S, name_of
 from terrazzo.sync.timers import given
 
 
@@ -149,6 +150,21 @@ class Base(parts.Base, engine=True):
             is_here=bool(here),
             timeout_s=number_in(timeout, "create: timeout, in seconds,", above=0),
         )
+
+    def register_name(self, name: str, *, timeout: float = CREATE_S) -> Awaitable[None]:
+        """Takes a name by which every part in the cluster finds this base, until it is gone (`lookup`). Awaited, it
+        raises NameTaken if another base has it. A base may have several names."""
+        timeout_s = number_in(timeout, "register_name: timeout, in seconds,", above=0)
+        return self._engine.register_name(name_of(name, "register_name: name"), timeout_s)
+
+    def drop_name(self, name: str) -> None:
+        """Gives one of its names back."""
+        self._engine.drop_name(name_of(name, "drop_name: name"))
+
+    def lookup(self, name: str, *, timeout: float = LOOKUP_S) -> Awaitable[Ref | None]:
+        """The base with this name: `auction = await self.lookup("auction")`; None if there is none."""
+        timeout_s = number_in(timeout, "lookup: timeout, in seconds,", above=0)
+        return self._engine.lookup(name_of(name, "lookup: name"), timeout_s)
 
     def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer

@@ -43,6 +43,7 @@ from terrazzo.base.keys import Entropy, KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.making import Making
+from terrazzo.base.names import Names
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.requested import Requested
 from terrazzo.base.saving import Unsaved
@@ -56,15 +57,17 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import DecodeError
 from terrazzo.game import LoadedGame
+from terrazzo.sync.asking import Asker
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import run_game_code, try_game_code
+from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
-from terrazzo.wire.messages import Refusal
+from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
@@ -116,6 +119,8 @@ class BaseApp(ClusterApp):
         )  # fmt: skip
         manager = partial(self.peers.get, AppKind.BASE_APP_MGR)
         self.creator = Creator(me, host, self.requests, manager, lambda wanted, done: self.requested.make(wanted, done))
+        self._asker = Asker(host, self.requests, manager, "BaseAppMgr")
+        self.names = Names(host, self.awaiting, self._asker, self._send_base_mgr, self._has_base)
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(services)
         self.log_offs = LogOffs(services)
@@ -143,10 +148,20 @@ class BaseApp(ClusterApp):
             game=self.game,
             awaiting=self.awaiting,
             making=Making(self.host, self.alarms, self.awaiting, self.switchboard, self.creator),
+            names=self.names,
+            lookup=Lookup(self.awaiting, self._asker),
             callees=Callees(),
             counts=self.counts,
             refusals=self.refusals,
         )
+
+    def _send_base_mgr(self, message: Message) -> None:
+        manager = self.peers.get(AppKind.BASE_APP_MGR)
+        if manager is not None:
+            self.send(manager, message)
+
+    def _has_base(self, entity: int) -> bool:
+        return entity in self.bases
 
     def _client_services(self) -> ClientServices:
         return ClientServices(
@@ -183,6 +198,7 @@ class BaseApp(ClusterApp):
             return
         self.peers[peer.kind] = peer
         if peer.kind is AppKind.BASE_APP_MGR:
+            self.send(peer, self.names.held())
             self.send(peer, BaseAppReady(*self._address))
         elif peer.kind is AppKind.DB_APP:
             self.log_offs.on_link_up(peer)
@@ -271,6 +287,7 @@ class BaseApp(ClusterApp):
         super().on_tick()
         self.alarms.on_tick()
         self.creator.on_tick()
+        self._asker.on_tick()
         self.ids.serve()
         self._batch.on_tick()
         self._send_load()

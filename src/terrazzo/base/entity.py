@@ -38,6 +38,7 @@ from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
 from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal, IAmHere, WhereAreYou
 from terrazzo.wire.pairs.creation import CreateEntity
+from terrazzo.wire.pairs.names import Named
 
 
 class Life(Enum):
@@ -138,6 +139,21 @@ class BaseEntity:
         return self._services.making.create(
             self.part_id, str(self), schema, wanted, near=near, is_here=is_here, timeout_s=timeout_s
         )
+
+    def register_name(self, name: str, timeout_s: float) -> Wait:
+        """Takes a name in the cluster."""
+        if self.life is not Life.ALIVE:
+            raise UsageError(f"{self} is being destroyed: it gets no name any more")
+        named = Named(name, self.id, self.schema.type_id)
+        return self._services.names.register(self.part_id, named, timeout_s)
+
+    def drop_name(self, name: str) -> None:
+        """Gives a name back."""
+        self._services.names.drop(self.id, name)
+
+    def lookup(self, name: str, timeout_s: float) -> Wait:
+        """Looks for the base with this name."""
+        return self._services.lookup.find(self.part_id, name, timeout_s)
 
     def sleep(self, seconds: float) -> Sleep:
         """Something that an `async def` of the part can await."""

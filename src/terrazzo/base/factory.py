@@ -159,6 +159,7 @@ class BaseFactory:
         if isinstance(entity, ProxyEntity):
             entity.leave_table()
         self._clients.batch.drop_move(entity.id)
+        self._services.names.on_gone(entity.id)
         self._services.switchboard.destroy(entity.part_id)
         if isinstance(entity, ProxyEntity) and entity.is_logged_on:
             self._stored.discard((entity.schema.type_id, entity.data.dbid))

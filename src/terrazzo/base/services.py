@@ -17,11 +17,13 @@ from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.making import Making
+from terrazzo.base.names import Names
 from terrazzo.base.standstill import Standstill
 from terrazzo.cluster.app import Host
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
+from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId
@@ -59,6 +61,8 @@ class EntityServices(Services):
     game: LoadedGame
     awaiting: Awaiting
     making: Making
+    names: Names
+    lookup: Lookup
     callees: Callees
     counts: Counts
     refusals: Refusals

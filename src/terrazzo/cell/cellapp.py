@@ -63,6 +63,8 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import EntityGone
 from terrazzo.game import LoadedGame
+from terrazzo.sync.asking import Asker
+from terrazzo.sync.lookup import Lookup
 from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -124,6 +126,8 @@ class CellApp(ClusterApp):
         )  # fmt: skip
         self.links = core.links
         self.spaces, self.bodies, self.reals, self.counts = core.spaces, core.bodies, core.reals, core.counts
+        self._asker = Asker(host, self.requests, lambda: self.locator.manager, "BaseAppMgr")
+        core.lookup = Lookup(core.awaiting, self._asker)
         self._load_at = host.now + LOAD_S
         self._build_ghosts()
         self._build_clients(client_bits_s, cpu_s)
@@ -267,6 +271,7 @@ class CellApp(ClusterApp):
         """See the module."""
         super().on_tick()
         self.core.tick += 1
+        self._asker.on_tick()
         self.receiver.on_tick()
         self.seeking.on_tick()
         self.teleports.on_tick()

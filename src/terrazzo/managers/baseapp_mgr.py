@@ -1,4 +1,5 @@
-"""The BaseAppMgr: chooses the BaseApp of a player's proxy, and finds the home of any entity (`searches.py`).
+"""The BaseAppMgr: chooses the BaseApp of a player's proxy or of an entity that a game creates, finds the home of any
+entity (`searches.py`), and has the registry of names (`names.py`).
 
 The path of one placement; the first two steps are in the same tick:
 
@@ -38,6 +39,7 @@ from typing import Any
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.managers.loads import is_load, smoothed
+from terrazzo.managers.names import Names
 from terrazzo.managers.searches import Searches
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import MESSAGE_MAX, Message
@@ -165,6 +167,7 @@ class BaseAppMgr(ClusterApp):
         self._spaces_ready = False
         self._bootstrapped: AppId | None = None
         self._searches = Searches(self, self._apps)
+        self.names = Names(self)
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)
@@ -218,6 +221,7 @@ class BaseAppMgr(ClusterApp):
         else:
             self._apps[source] = _BaseApp(message)
             self._searches.on_joined(source)
+            self.names.on_joined(source)
             self.host.log("BaseApp joined", app=str(source), joined=len(self._apps))
 
     def _on_load(self, source: AppId, message: BaseAppLoad) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any
 
 from terrazzo.cell.api.own import Own, id_of, number_of, place
@@ -14,6 +14,7 @@ from terrazzo.schema.arguments import number as plain
 from terrazzo.schema.arguments import text
 from terrazzo.schema.refs import Ref
 from terrazzo.sync.awaiting import Sleep
+from terrazzo.sync.lookup import LOOKUP_S, name_of
 from terrazzo.sync.timers import given
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.world.place import PLACE_MAX
@@ -31,6 +32,13 @@ class Acts(Own):
         again. Its number."""
         real = self._own("set a timer")
         return real.timers.set(self._body.core.host.now, seconds, repeat, number)
+
+    def lookup(self, name: str, *, timeout: float = LOOKUP_S) -> Awaitable[Ref | None]:
+        """The base that has registered this name, wherever it is: `auction = await self.lookup("auction")`; None if
+        there is none."""
+        timeout_s = plain(timeout, "lookup: timeout, in seconds,", above=0)
+        part = self._own("look up a name").body.part
+        return self._body.core.lookup.find(part, name_of(name, "lookup: name"), timeout_s)
 
     def sleep(self, seconds: float) -> Sleep:
         """In an `async def`: `await self.sleep(2.0)` goes on after so many seconds. When this entity moves to another

@@ -31,6 +31,7 @@ from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.sync.awaiting import Awaiting, Reply
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
+from terrazzo.sync.lookup import Lookup
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, Part, PartId
 from terrazzo.wire.messages import REGISTRY, Message
@@ -88,6 +89,8 @@ class Core:
         """The body with the code that runs now."""
         self.callees = Callees()
         self.awaiting = Awaiting(host, self._run_part, lambda part: self.reals[part.entity])
+        self.lookup: Lookup
+        """Looks up names; set when the app is built."""
         self._outbox = outbox
         self._began = 0
         self._numbers: dict[AppId, int] = {}

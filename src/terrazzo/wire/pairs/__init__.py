@@ -7,6 +7,7 @@ The numbers are given once and for ever; each pair has a ten of its own (`wire/m
     basemgr_base  40    base_cell     80
     base_db       50                              console_any  120
                                                   creation     130
+                                                  names        140
 """
 
 from terrazzo.wire.pairs import (
@@ -20,6 +21,7 @@ from terrazzo.wire.pairs import (
     creation,
     db_basemgr,
     login_db,
+    names,
 )
 
 # Two apps compare their messages when they link: every process imports all messages, whichever it uses.
@@ -34,4 +36,5 @@ __all__ = [
     "creation",
     "db_basemgr",
     "login_db",
+    "names",
 ]
