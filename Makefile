@@ -19,7 +19,7 @@ PROJECT = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 
-.PHONY: run test browser postgres check bench coverage attack clean setup traces traces-compare hints
+.PHONY: run test browser postgres check bench coverage attack clean setup traces traces-compare hints metrics
 
 setup: $(READY)
 
@@ -113,6 +113,10 @@ traces-compare: $(READY)
 
 attack: $(READY)
 	$(BIN)/terrazzo attack
+
+# The page of all that is logged and counted.
+metrics: $(READY)
+	$(BIN)/python -m tests.tools.metrics
 
 # Mutations of the simulator whose hints went stale, because worlds have changed: finds worlds that show them.
 hints: $(READY)

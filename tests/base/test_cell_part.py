@@ -13,6 +13,7 @@ from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId
+from terrazzo.wire.log_events import Count
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, DestroyReal, RealCreated, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
@@ -248,7 +249,7 @@ def test_cell_part_taken_down_while_being_made_is_unsettled_for_a_caller_here():
     proxy.part.destroy_cell()
     town.app.switchboard.send(caller, proxy.cell.part, REGISTRY.encode(CallCell(0, b"")))
     town.step(2)
-    assert town.app.switchboard.counts["located"] == 1
+    assert town.app.switchboard.counts[Count.LOCATED] == 1
     assert state(proxy) is CellPartState.CANCELLED
     assert failed() == []
     town.cell.answer_late()
@@ -413,9 +414,9 @@ def test_wrong_messages_of_a_cell_part_are_refused():
     town.cell.say(555, CellToClient(1, (b"\x14spoof",)), to=proxy.part_id)
     town.cell.say(555, cell_data(is_last=True), to=proxy.part_id)
     town.settle()
-    assert len(town.logs("bad call")) == 2
-    assert len(town.logs("unexpected mail")) == 3
-    assert len(town.logs("bad cell data")) == 1
+    assert len(town.logs("call refused")) == 2
+    assert len(town.logs("mail refused")) == 3
+    assert len(town.logs("cell data that does not decode")) == 1
     assert session.sent[count:] == []
     assert proxy.has_cell
 

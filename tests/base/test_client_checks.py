@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from terrazzo.base.farewells import ClientLoss, Farewell
-from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE
+from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE, ClientRefusal
 from terrazzo.base.presence_states import Presence
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
@@ -163,7 +163,7 @@ def test_calls_of_another_entity():
     town = Town()
     proxy, session = town.playing()
     town.hear(session, call(555, Side.CELL, "poke", 3))
-    assert (proxy.bad, proxy.mail.dropped["late"]) == (0, 1)  # not in sight: it may just have left
+    assert (proxy.bad, proxy.mail.dropped[ClientRefusal.LATE]) == (0, 1)  # not in sight: it may just have left
     town.show(proxy, 555, 1)
     town.show(proxy, 556, 2, CREATURE)
     town.hear(session, call(555, Side.CELL, "say", "I am you"))
@@ -183,7 +183,7 @@ def test_calls_of_another_entity():
     assert message.caller == proxy.id
     town.tell(proxy, protocol.encode_leave(1))
     town.hear(session, call(555, Side.CELL, "poke", 3))
-    assert proxy.mail.dropped["late"] == 2
+    assert proxy.mail.dropped[ClientRefusal.LATE] == 2
 
 
 def test_call_of_an_entity_that_no_app_has_is_reported():
@@ -200,7 +200,7 @@ def test_each_method_has_its_rate():
     proxy, session = town.playing()
     town.hear(session, *[call(proxy.id, Side.BASE, "buy", each) for each in range(5)])
     assert [each for each in EVENTS if each[0] == "buy"] == [("buy", 0), ("buy", 1), ("buy", 2)]
-    assert (proxy.mail.dropped["rate"], proxy.bad) == (2, 0)
+    assert (proxy.mail.dropped[ClientRefusal.OVER_RATE], proxy.bad) == (2, 0)
     town.hear(session, *[call(proxy.id, Side.CELL, "say", "x")] * 3)
     town.settle()
     assert len(town.cell.got(CallCell)) == 2
@@ -223,7 +223,7 @@ def test_what_is_late_is_not_bad():
     proxy, session = town.playing()
     proxy.part.destroy_cell()
     town.hear(session, protocol.encode_move((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), call(proxy.id, Side.CELL, "say", "x"))
-    assert (proxy.bad, proxy.mail.dropped["late"]) == (0, 2)
+    assert (proxy.bad, proxy.mail.dropped[ClientRefusal.LATE]) == (0, 2)
     assert [each for each in town.cell.heard if isinstance(each, Moves)] == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terrazzo.base.limits import WANTS_MAX
+from terrazzo.base.limits import WANTS_MAX, ClientRefusal
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError
 from terrazzo.schema.model import Side
@@ -73,7 +73,7 @@ def test_each_announcement_is_wanted_once():
     town.hear(session, encode_want([(70, 9), (99, 0)]))
     town.settle()
     assert town.cell.got(ClientWants) == [ClientWants(1, ((70, 0),), ())]
-    assert (proxy.bad, proxy.mail.dropped["late"]) == (0, 3)
+    assert (proxy.bad, proxy.mail.dropped[ClientRefusal.LATE]) == (0, 3)
 
 
 def test_what_left_is_not_wanted_any_more():
@@ -84,7 +84,7 @@ def test_what_left_is_not_wanted_any_more():
     town.hear(session, encode_want([(70, 0)]))
     town.settle()
     assert town.cell.got(ClientWants) == []
-    assert (proxy.bad, proxy.mail.dropped["late"]) == (0, 1)
+    assert (proxy.bad, proxy.mail.dropped[ClientRefusal.LATE]) == (0, 1)
 
 
 def test_an_alias_is_released_once_and_only_when_it_has_ended():

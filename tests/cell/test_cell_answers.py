@@ -8,6 +8,7 @@ import pytest
 
 from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import EntityId, Part, PartId, next_move
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Jump, OffloadNoted, OffloadRefused, Onloaded, Past
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty
@@ -180,7 +181,7 @@ def test_copy_is_not_restored_when_a_ghost_has_a_later_home():
     land[0].offloads.on_app_dead(dead)
     assert land.home(1) == 2
     assert not land[0].offloads.kept
-    assert land[0].counts["copy of a real that lives elsewhere"] == 1
+    assert land[0].counts[LogEvent.OFFLOAD_ELSEWHERE] == 1
 
 
 def retire(land: Land, index: int) -> None:

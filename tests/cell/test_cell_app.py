@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellReady, SpaceTree
 from tests.cell.land import MANAGER, Land, stripes
 
@@ -31,7 +32,7 @@ def test_old_and_broken_trees_are_ignored():
     land[0].on_message(MANAGER, SpaceTree(1, "old", 0, stripes([land[1].me]).pack()))
     land[0].on_message(MANAGER, SpaceTree(1, "broken", 5, b"\x93no tree"))
     assert (land[0].spaces[1].name, land[0].spaces[1].version) == ("plain", 1)
-    assert land[0].counts["tree that does not decode"] == 1
+    assert land[0].counts[LogEvent.TREE_MALFORMED] == 1
 
 
 def test_a_border_that_jumps_over_a_crowd_moves_all_of_it():
@@ -86,7 +87,7 @@ def test_births_are_refused_with_a_sentence(changes, words):
     land.base.create(land[0].me, asked["entity"], asked["position"], life=asked["life"], space=asked["space"])
     land.settle()
     assert words in land.base.refused[asked["entity"]]
-    assert land[0].counts["birth refused"] == 1
+    assert land[0].counts[LogEvent.CREATION_REFUSED] == 1
 
 
 def test_a_birth_waits_for_the_last_words_of_the_former_body():

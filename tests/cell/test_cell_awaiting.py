@@ -12,6 +12,7 @@ from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import awaiting
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import Answer
 from tests.cell.land import Land
 from tests.cell.plain import AVATAR, AvatarCell
@@ -93,7 +94,7 @@ def test_plain_code_asks_for_nothing(land):
     assert land.do(1, lambda part: part.ref(3).tell_luck(5)) is None
     land.settle()
     assert land.part(3).events == ["asked"]
-    assert "late answer" not in land[0].counts
+    assert LogEvent.LATE_ANSWER not in land[0].counts
 
 
 # What goes wrong.
@@ -122,7 +123,7 @@ def test_await_without_an_answer_in_time_raises_call_timeout(land):
     assert failed(land, 1, CallTimeout) == "tell_luck of 3.cell: no answer in time"
     land.settle()
     assert land.part(3).events == ["asked"], "the call came all the same"
-    assert land[0].counts["late answer"] == 1
+    assert land[0].counts[LogEvent.LATE_ANSWER] == 1
 
 
 def test_await_of_an_unknown_entity_raises_call_undelivered(land):
@@ -177,7 +178,7 @@ def test_awaited_call_that_is_refused_raises(land, monkeypatch):
     land.act(1, "ask", 3, "tell_luck", 5)
     land.settle()
     assert "tell_luck of 3.cell: tell_luck: " in failed(land, 1, CallRaised)
-    assert land[1].counts["call refused"] == 1
+    assert land[1].counts[LogEvent.CALL_REFUSED] == 1
 
 
 def test_a_call_that_cannot_be_sent_is_not_waited_for(land, monkeypatch):
@@ -239,7 +240,7 @@ def test_the_waiting_method_ends_when_its_entity_moves(land):
     assert type(before.events[-1]) is EntityMoved
     assert land.part(1).gold == 13, "what it changed on its way out went along"
     assert land.part(3).events == ["asked"], "the call went on"
-    assert land[1].counts["late answer"] == 1
+    assert land[1].counts[LogEvent.LATE_ANSWER] == 1
     assert len(land[0].core.awaiting) == len(land[1].core.awaiting) == 0
     land.act(1, "ask", 3, "tell_luck", 5)
     land.settle()

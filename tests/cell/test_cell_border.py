@@ -9,6 +9,7 @@ import pytest
 
 from terrazzo.cell.cellapp import OFFLOAD_MARGIN_M
 from terrazzo.cell.core import history
+from terrazzo.wire.log_events import LogEvent
 from tests.cell.forms import IS_PLAIN
 from tests.cell.land import Land, cornered
 
@@ -64,7 +65,7 @@ def test_links_at_their_own_pace(seed):
         land.step()
     land.settle(60)
     assert all(land.home(entity) is not None for entity in places)
-    assert sum(app.counts.get("gap passed over", 0) for app in land.cells) == 0
+    assert sum(app.counts.get(LogEvent.GAP_PASSED_OVER, 0) for app in land.cells) == 0
 
 
 @pytest.mark.parametrize("seed", range(3 if IS_PLAIN else 8))

@@ -11,6 +11,7 @@ from terrazzo.cell.client.budget import CARRY_TICKS, STARVED_TICKS
 from terrazzo.cell.client.scheduler import SCALE_S, THROTTLE_MIN
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ALIAS_MAX, split_message
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ToClient
 from tests.cell.hearing import overhear
@@ -213,7 +214,7 @@ def test_announcement_waits_for_a_free_alias():
     land.create(3, 11.0)
     land.step(5)
     assert set(screen.seen) == {2}
-    assert land[0].counts["no alias left"] > 0
+    assert land[0].counts[LogEvent.NO_ALIAS] > 0
     land.put(2, 300.0)
     land.settle()
     assert set(screen.seen) == {3}

@@ -7,6 +7,7 @@ import pytest
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.schema.vectors import Vector3
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import CallCell, DestroyReal
 from tests.cell.land import CELL_METHODS, Land
 from tests.cell.plain import AVATAR, AvatarCell, Item
@@ -169,7 +170,7 @@ def test_exposed_methods_only(land):
     assert part.pose == 2, "the caller is known during the call"
     assert part.caller == 0
     assert land.base.screens[2].count("on_said") == 1
-    assert land[0].counts["call refused"] == 4
+    assert land[0].counts[LogEvent.CALL_REFUSED] == 4
     assert any("not exposed to client 2" in str(each["why"]) for each in land.host.words("call refused"))
 
 
@@ -178,7 +179,7 @@ def test_mail_that_is_not_of_the_own_base_is_refused(land):
     land.base.tell(2, DestroyReal(), to=1)
     land.settle()
     assert land.home(1) == 0
-    assert land[0].counts["mail refused"] == 2
+    assert land[0].counts[LogEvent.MAIL_REFUSED] == 2
 
 
 def test_code_that_raises_costs_only_its_call(land):

@@ -11,6 +11,7 @@ from terrazzo.cell.core.timers import Timers
 from terrazzo.cell.migration import offload
 from terrazzo.cell.motion.controllers import Walk
 from terrazzo.schema.state import State
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Offload, OffloadUnreadable, Timer
 from tests.cell.land import Land
@@ -34,7 +35,7 @@ def test_entity_that_cannot_be_packed_stays_and_is_reported(land, monkeypatch):
     land.put(1, 60.0)
     land.step(5)
     assert land.home(1) == 0
-    report = land.host.words("cannot be packed to leave: it stays")[0]
+    report = land.host.words("cannot be packed to leave")[0]
     assert (report["entity"], report["error"]) == (1, "RuntimeError: what a game has made fails")
     assert "Avatar 1 in plain, tick" in str(report["what"])
     monkeypatch.undo()
@@ -57,7 +58,7 @@ def test_entity_of_which_no_ghost_can_be_packed_goes_on_without(land, monkeypatc
     land.step(10)
     assert land.home(5) == 0
     assert 5 not in land[1].bodies
-    assert land[0].counts["cannot be packed for a ghost: it is not seen there"] >= 1
+    assert land[0].counts[LogEvent.UNPACKABLE_FOR_GHOST] >= 1
     monkeypatch.undo()
     land.settle(80)
     assert 5 in land[1].bodies
@@ -80,7 +81,7 @@ def test_offload_with_values_of_the_wrong_type_does_not_leave(land, monkeypatch)
     land.put(1, 60.0)
     land.step(5)
     assert land.home(1) == 0
-    assert land[0].counts["cannot be packed to leave: it stays"] == 1
+    assert land[0].counts[LogEvent.UNPACKABLE_TO_LEAVE] == 1
 
 
 @pytest.mark.parametrize("timer", [Timer(True, 1.0, 0.0), Timer(-5, 1.0, 0.0)])
@@ -89,8 +90,8 @@ def test_malformed_offload_is_refused_and_its_sender_has_the_real_again(land, mo
     monkeypatch.setattr(Timers, "pack", lambda timers, now: (timer,))
     land.put(1, 60.0)
     land.step(3)
-    assert land[1].counts["offload that does not decode"] >= 1
-    assert land[0].counts["offload refused"] >= 1
+    assert land[1].counts[LogEvent.OFFLOAD_MALFORMED] >= 1
+    assert land[0].counts[LogEvent.OFFLOAD_REFUSED] >= 1
     monkeypatch.undo()
     land.settle(60)
     assert land.home(1) == 1, "what was refused left later, whole"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from terrazzo.wire.log_events import LogEvent
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
 
@@ -40,7 +41,7 @@ def test_repeated_creation_answers_when_the_real_is_here(land, born):
     ask(land)
     land.settle()
     assert (land.home(1), land.base.created, born) == (0, [1], ["born"])
-    assert land[0].counts.get("birth refused") is None
+    assert land[0].counts.get(LogEvent.CREATION_REFUSED) is None
 
 
 def test_repeated_creation_answers_when_the_real_has_moved_on(land, born):

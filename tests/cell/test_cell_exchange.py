@@ -8,6 +8,7 @@ from terrazzo.cell.core import history
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync import calls
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from tests.cell.cast import BASE
 from tests.cell.land import Land
 from tests.cell.plain import AVATAR
@@ -79,7 +80,7 @@ def test_a_report_waits_for_a_real_that_has_not_landed_yet(monkeypatch):
     assert land.home(1) is None, "it waits for the steps of its first home"
     waiting = land[third].bodies[1]
     assert (waiting.real_app, waiting.epoch) == (land[second].me, 2**32 + 1), "as it tells others who ask"
-    assert land[third].counts["undelivered"] == 1
+    assert land[third].counts[LogEvent.UNDELIVERED] == 1
     land.settle()
     assert land.home(1) == third
     [report] = [each for each in land.part(1).events if each[0] == 99]

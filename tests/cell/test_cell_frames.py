@@ -1,6 +1,7 @@
 """Mail for a real elsewhere finds its way through a cell that has only its ghost."""
 
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import Count, LogEvent
 from tests.cell.land import Land
 
 
@@ -15,5 +16,5 @@ def test_mail_for_a_ghosts_real_is_passed_on():
     land.base.call(1, "poke", 3, caller=1, to=2)
     land.step(5)
     assert land.part(2).events.count(("poked", 3)) == 1
-    assert land[0].switchboard.counts["astray"] == 0
-    assert land[0].switchboard.counts["forwarded"] > 0
+    assert land[0].switchboard.counts[LogEvent.ASTRAY] == 0
+    assert land[0].switchboard.counts[Count.FORWARDED] > 0

@@ -13,6 +13,7 @@ from terrazzo.cell.ghosts.held import HELD_STEPS_MAX, HELD_TRANSITIONS_MAX
 from terrazzo.cell.ghosts.holding import HELD_ENTITIES_MAX
 from terrazzo.cell.ghosts.mending import ASKED_MAX, GAP_S
 from terrazzo.cell.ghosts.tombstones import TOMBSTONE_S, TOMBSTONES_MAX, Tombstones
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
@@ -67,7 +68,7 @@ def test_places_go_straight_into_the_arrays_but_not_past_what_is_held():
     land[0].on_message(A, places(0, 6))
     assert (land[0].bodies[1].number, land[0].bodies[1].real_app) == (7, B)
     land[0].on_message(A, GhostPlaces(1, b"123"))
-    assert land[0].counts["places that do not decode"] == 1
+    assert land[0].counts[LogEvent.PLACES_MALFORMED] == 1
 
 
 def test_a_creation_is_confirmed_with_the_highest_epoch():
@@ -111,7 +112,7 @@ def test_creation_behind_a_gap_is_taken_in_the_end():
     assert land[0].bodies[1].number == 3
     land.step(4)
     assert land[0].bodies[1].number == 7
-    assert land[0].counts["gap passed over"] == 1
+    assert land[0].counts[LogEvent.GAP_PASSED_OVER] == 1
 
 
 @pytest.mark.parametrize("is_snapshot", [True, False])
@@ -162,7 +163,7 @@ def test_deletion_behind_a_gap_is_taken_in_the_end(has_words):
     else:
         land.host.now += GAP_S
         land[0].receiver.on_tick()
-        assert land[0].counts["gap passed over"] == 1
+        assert land[0].counts[LogEvent.GAP_PASSED_OVER] == 1
     assert 1 not in land[0].bodies
     assert not land[0].receiver.held
     land.step(5)
@@ -187,7 +188,7 @@ def test_too_many_turns_are_not_held():
     for number in range(3, HELD_TRANSITIONS_MAX + 10):
         land[0].on_message(A, create(0, number))
     assert len(land[0].receiver.held[1].transitions) == HELD_TRANSITIONS_MAX
-    assert land[0].counts["held turns given up"] > 0
+    assert land[0].counts[LogEvent.HELD_TRANSITIONS_GIVEN_UP] > 0
 
 
 def test_too_many_entities_are_not_held():
@@ -330,7 +331,7 @@ def test_steps_that_do_not_decode_change_nothing_else():
     land[0].on_message(A, UpdateGhost(1, 0, 1, items, (float("inf"), 0.0, 0.0), NO_TURN))
     assert land[0].bodies[1].number == 1
     assert land[0].bodies[1].position == (0.0, 0.0, 0.0)
-    assert land[0].counts["step that does not decode"] == 4
+    assert land[0].counts[LogEvent.STEP_MALFORMED] == 4
 
 
 def test_a_ghost_may_come_before_the_tree_of_its_space():
@@ -348,7 +349,7 @@ def test_message_that_cannot_be_early_is_not_held(monkeypatch, message):
     ghosts = land[0].receiver
     land[0].on_message(A, create(0, 3))
     ghosts._hold_transition(B, message, land[0].bodies[1])
-    assert land[0].counts["turn that cannot be early"] == 1
+    assert land[0].counts[LogEvent.TRANSITION_NOT_EARLY] == 1
     assert not ghosts.held
 
 

@@ -7,6 +7,7 @@ import pytest
 from terrazzo.cell.core.neighbours import NEIGHBOURS_MAX, Neighbours
 from terrazzo.cell.ghosts.placement import CONFIRM_S, KEEP_M, LINGER_S
 from terrazzo.wire.ids import AppId, AppKind, life_of
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostCreated, NextReal, WantSnapshot
 from tests.cell.land import Land
@@ -120,12 +121,12 @@ def test_a_creation_that_is_not_confirmed_is_tried_again():
     assert not land[0].reals[1].ghosts[land[1].me].is_confirmed
     land.step(int(CONFIRM_S * 10) + 12)
     assert len(on_the_way(land, 0, 1, CreateGhost)) == 1
-    assert land[0].counts["ghost created again"] == 1
+    assert land[0].counts[LogEvent.GHOST_AGAIN] == 1
     land.settle()
     assert 1 in land[1].bodies
     assert land[0].reals[1].ghosts[land[1].me].is_confirmed
     land.step(int(CONFIRM_S * 10) + 12)
-    assert land[0].counts["ghost created again"] == 1
+    assert land[0].counts[LogEvent.GHOST_AGAIN] == 1
 
 
 def test_a_confirmation_that_is_late_does_no_harm():
@@ -251,8 +252,7 @@ def test_neighbour_beyond_the_limit_is_counted_and_reported():
     for app in apps:
         placement.create(real, app)
     assert real.ghosts.keys() == set(apps[:-1])
-    [(words, count)] = [(words, count) for words, count in land[0].counts.items() if "need ghosts" in words]
-    assert count == 1
-    [facts] = [facts for event, facts in land.host.logged if event == words]
+    assert land[0].counts[LogEvent.TOO_MANY_NEIGHBOURS] == 1
+    [facts] = [facts for event, facts in land.host.logged if event == LogEvent.TOO_MANY_NEIGHBOURS]
     assert facts["app"] == str(apps[-1])
     assert "ghost_distance_m" in str(facts["advice"])

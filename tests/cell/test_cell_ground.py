@@ -9,6 +9,7 @@ import pytest
 from terrazzo.errors import UsageError
 from terrazzo.managers.cellapp_mgr import CellAppMgr, ManagerState
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellRemoved, SpaceTree
 from terrazzo.world.bsp import BspTree
 from tests.cell.land import MANAGER, Land, stripes
@@ -162,7 +163,7 @@ def test_a_tree_that_does_not_decode_changes_nothing():
     before = (space.version, space.tree)
     realm[0].on_message(MANAGER, SpaceTree(1, "plain", 99, b"no tree"))
     assert (space.version, space.tree) == before
-    assert realm[0].counts["tree that does not decode"] == 1
+    assert realm[0].counts[LogEvent.TREE_MALFORMED] == 1
 
 
 def test_an_older_tree_and_a_removal_of_what_is_there_change_nothing():

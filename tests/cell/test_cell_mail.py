@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.wire.entity.channel import ChannelFull
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import ClientWants, IAmHere, RealCreated, SetWitness, WantCellData, WhereAreYou
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
@@ -65,7 +66,7 @@ def test_part_that_asks_too_often_misses_answers(land, monkeypatch):
     land.base.tell(2, WhereAreYou(77), to=3)
     monkeypatch.setattr(land[1].switchboard, "send", full)
     land.step(5)
-    assert land[1].counts["answer dropped"] == 1
+    assert land[1].counts[LogEvent.ANSWER_DROPPED] == 1
 
 
 def test_unrequested_answer_is_ignored(land):
@@ -85,21 +86,21 @@ def test_unrequested_answer_is_ignored(land):
 def test_message_of_the_base_is_refused_from_other_parts(land, message):
     land.base.tell(2, message, to=1)
     land.settle()
-    assert land[0].counts["mail refused"] == 1
+    assert land[0].counts[LogEvent.MAIL_REFUSED] == 1
     assert land[0].reals[1].witness is None
 
 
 def test_client_message_without_a_client_is_ignored(land):
     land.base.tell(1, ClientWants(1, ((2, 0),), (1,)))
     land.settle()
-    assert "mail refused" not in land[0].counts
+    assert LogEvent.MAIL_REFUSED not in land[0].counts
 
 
 def test_malformed_message_is_refused_even_from_the_base(land):
     land.base.tell(1, RealCreated())
     land.base.switchboard.send(land[0].bodies[1].base_part, land[0].bodies[1].part, b"nonsense")
     land.settle()
-    assert land[0].counts["mail refused"] == 2
+    assert land[0].counts[LogEvent.MAIL_REFUSED] == 2
 
 
 def test_clients_come_and_go(land):

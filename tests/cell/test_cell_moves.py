@@ -6,6 +6,7 @@ import pytest
 
 from terrazzo._speed.movers import ALLOWANCE_S, Row, pack_row
 from terrazzo.cell.core.real import FRESH_MOVER
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import Moves
 from tests.cell.cast import BASE
 from tests.cell.land import Land
@@ -51,7 +52,7 @@ def test_moves_that_are_too_fast_are_refused_once_and_ignored(field):
     field.step(3)
     assert screen.count("moved", (0.0, 0.0, 0.0)) == 1
     assert walked_to(field, 1.0) == 1.0, "it has understood"
-    assert field[0].counts["move too fast"] == 1
+    assert field[0].counts[LogEvent.MOVE_TOO_FAST] == 1
 
 
 def test_client_with_lost_packets_is_not_stuck(field):
@@ -72,7 +73,7 @@ def test_moves_out_of_bounds_are_refused(field, place):
     field.step(3)
     assert field.part(1).position == (0.0, 0.0, 0.0)
     assert field.base.screens[1].count("moved") == 1
-    assert field[0].counts["move out of bounds"] == 1
+    assert field[0].counts[LogEvent.MOVE_OUT_OF_BOUNDS] == 1
 
 
 def test_the_game_may_refuse_a_move(field):
@@ -134,7 +135,7 @@ def test_rows_that_are_cut_off_change_nothing(field):
     field[0].on_message(BASE, Moves(row + row[:7]))
     field.step(2)
     assert field.part(1).position.x == 0.0
-    assert field[0].counts["moves that do not decode"] == 1
+    assert field[0].counts[LogEvent.MOVES_MALFORMED] == 1
 
 
 def test_moves_for_a_ghost_are_passed_on_and_never_back():
@@ -176,7 +177,7 @@ def test_each_space_has_its_own_clients():
     land.step(3)
     assert land.part(1).position.x == 1.0
     assert land.part(2).position.x == 2.0
-    assert land[0].counts["move too fast"] == 1
+    assert land[0].counts[LogEvent.MOVE_TOO_FAST] == 1
 
 
 def test_a_border_is_no_place_to_cheat_at():

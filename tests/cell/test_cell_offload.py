@@ -10,6 +10,7 @@ import pytest
 from terrazzo.cell.migration import offload
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import Jump, Offload, OffloadRefused, Onloaded
 from tests.cell.land import Land
@@ -158,8 +159,8 @@ def test_offload_that_does_not_decode_is_brought_back():
         msgspec.structs.replace(each, properties=b"\x01") if isinstance(each, Offload) else each for each in queue
     ]
     land.step(2)
-    assert land[1].counts["offload not taken"] == 1
-    assert land[0].counts["offload refused"] == 1
+    assert land[1].counts[LogEvent.OFFLOAD_NOT_TAKEN] == 1
+    assert land[0].counts[LogEvent.OFFLOAD_REFUSED] == 1
     land.settle()
     assert land.home(1) == 1, "and tried again"
 

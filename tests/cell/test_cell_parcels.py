@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from terrazzo.cell.core.parcels import BYTES_MIN, MEASURED_EVERY, Gauge
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX, REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, Offload, Parcel
 from tests.cell.ghost_script import A, create, update
@@ -100,7 +101,7 @@ BAD = [
 def test_bytes_that_are_no_parcel_are_counted_and_dropped(message):
     land = Land(1)
     land[0].on_message(A, message)
-    assert land[0].counts == {"parcel that does not decode": 1}
+    assert land[0].counts == {LogEvent.PARCEL_MALFORMED: 1}
     assert not land[0].bodies
 
 
@@ -109,4 +110,4 @@ def test_bytes_that_are_no_parcel_are_counted_and_dropped(message):
 def test_any_bytes_do_no_harm(data):
     land = Land(1)
     land[0].on_message(A, Parcel(data))
-    assert land[0].counts["parcel that does not decode"] == 1
+    assert land[0].counts[LogEvent.PARCEL_MALFORMED] == 1

@@ -12,6 +12,7 @@ from terrazzo.cell.migration.arrival import Arrivals, problem_of
 from terrazzo.cell.motion.riding import EDGE_M, inside
 from terrazzo.errors import UsageError
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import Moves
 from terrazzo.wire.pairs.cell_cell import Jump, Onloaded
@@ -86,7 +87,7 @@ def test_client_move_beyond_the_limit_is_refused(land):
     land.base.send(land[0].me, Moves(pack_row(row)))
     land.step(3)
     assert land.part(1).yaw == 0.0
-    assert land[0].counts["move out of bounds"] == 1
+    assert land[0].counts[LogEvent.MOVE_OUT_OF_BOUNDS] == 1
 
 
 def test_a_rider_goes_no_higher_than_a_place_can_be(land):

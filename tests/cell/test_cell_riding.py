@@ -11,6 +11,7 @@ import pytest
 from terrazzo.cell.motion.riding import LOST_S
 from terrazzo.errors import UsageError
 from terrazzo.sync.protocol import encode_moved
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import Item, UpdateGhost
 from tests.cell.forms import IS_PLAIN
 from tests.cell.ghost_script import NO_TURN, A, create, place_of
@@ -55,7 +56,7 @@ def test_client_of_a_rider_cannot_move_it():
     land.walk(RIDER, 400.0)
     land.step(3)
     check_aboard(land)
-    assert "move too fast" not in land[0].counts
+    assert LogEvent.MOVE_TOO_FAST not in land[0].counts
     land.act(RIDER, "alight")
     assert land.witness(RIDER).sent.pending[-1] == encode_moved((12.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     land.step(2)
@@ -89,7 +90,7 @@ def test_rider_and_vehicle_cross_a_border(is_rider_first):
         assert each.count("leave") == 0
     land.walk(RIDER, 400.0)
     land.step(2)
-    assert "move too fast" not in land[1].counts
+    assert LogEvent.MOVE_TOO_FAST not in land[1].counts
 
 
 def test_ghosts_of_riders_ride():
@@ -342,4 +343,4 @@ def test_rides_that_do_not_decode_change_nothing_else():
     land[0].on_message(A, UpdateGhost(1, 0, 1, (Item(-3, b"short"),), place_of(1), NO_TURN))
     assert land[0].bodies[1].number == 1
     assert land[0].bodies[1].ride is None
-    assert land[0].counts["step that does not decode"] == 1
+    assert land[0].counts[LogEvent.STEP_MALFORMED] == 1

@@ -10,6 +10,7 @@ from terrazzo.cell.ghosts import placement
 from terrazzo.errors import UsageError
 from terrazzo.schema.state import State
 from terrazzo.wire.entity.limits import ChannelLimits
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import ClientUpdates, SendAway
 from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Jump, Offload, UpdateGhost
@@ -113,7 +114,7 @@ def test_whole_property_that_has_grown_too_large_is_counted():
     for _ in range(3):
         land.do(1, lambda part: part.aim.extend([1] * (HALF // 4)))
         land.step(2)
-    assert land[0].counts["property too large to be told"] >= 1
+    assert land[0].counts[LogEvent.PROPERTY_TOO_LARGE] >= 1
     land.do(1, lambda part: setattr(part, "aim", [1, 2]))
     land.settle()
 
@@ -186,7 +187,7 @@ def test_entity_too_large_to_leave_stays_until_it_is_smaller(jump):
         land.put(1, 50.0)
     land.step(10)
     assert land.home(1) == 0
-    assert land[0].counts["too large to leave: it stays"] == 1, "it is not tried in each tick"
+    assert land[0].counts[LogEvent.TOO_LARGE_TO_LEAVE] == 1, "it is not tried in each tick"
     part = land.part(1)
     assert part.purse[-1] == 5
     if jump:
@@ -211,7 +212,7 @@ def test_entity_too_large_for_a_ghost_has_none_until_it_is_smaller(monkeypatch):
     monkeypatch.setattr(REGISTRY._by_type[CreateGhost], "max_size", ITEM_BYTES_MAX)
     land.put(1, -20.0)
     land.step(20)
-    assert land[0].counts["too large for a ghost: it is not seen there"] == 1
+    assert land[0].counts[LogEvent.TOO_LARGE_FOR_GHOST] == 1
     assert 1 not in land[1].bodies
     assert not land.real(1).ghosts
     land.do(1, lambda part: part.bag.clear())
@@ -243,7 +244,7 @@ def test_base_gets_a_notice_when_its_properties_are_too_large():
     land.do(1, lambda part: part.destroy())
     land.settle()
     assert [(each.properties, each.is_last) for each in land.base.data_of(1)] == [(b"", False), (b"", True)]
-    assert land[0].counts["base cannot be told"] == 2
+    assert land[0].counts[LogEvent.BASE_NOT_SENT] == 2
 
 
 def test_the_last_word_goes_however_much_waits():
@@ -326,7 +327,7 @@ def test_last_unreliable_messages_of_a_tick_are_sent(monkeypatch):
     sizes = [size for _, message, size in heard if isinstance(message, ClientUpdates)]
     assert len(sizes) >= 2
     assert max(sizes) <= scheduler.UPDATES_BYTES + 1100 * scheduler.LOOSE_MAX
-    assert land[0].counts["more than a client can be told in a tick"] == 8
+    assert land[0].counts[LogEvent.CLIENT_FULL] == 8
     land.step(3)
     own = land.base.screens[1].own
     assert own is not None

@@ -7,6 +7,7 @@ import pytest
 
 from terrazzo.cell.core import history
 from terrazzo.cell.ghosts.mending import ARRIVAL_S
+from terrazzo.wire.log_events import LogEvent
 from tests.cell.land import Land
 from tests.cell.plain import HALL_BOUNDS
 
@@ -34,7 +35,7 @@ def test_a_real_does_not_wait_for_steps_that_its_sender_sent_before_it(monkeypat
     land.put(1, 1.0)
     land.step(3)
     assert land.home(1) == 1
-    assert land[1].counts["gap passed over"] == 1
+    assert land[1].counts[LogEvent.GAP_PASSED_OVER] == 1
     land.settle()
 
 

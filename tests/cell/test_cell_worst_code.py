@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from terrazzo.wire.log_events import LogEvent
 from tests.cell.land import Land
 from tests.cell.plain import AvatarCell
 
@@ -151,7 +152,7 @@ def test_hook_that_destroys_and_moves_everything_ends_no_app(monkeypatch, hook):
     land.step(60)
     assert ran, f"{hook} did not run"
     assert land.home(5) is not None, "the one that was not destroyed is there"
-    assert not any("entity work failed" in app.counts for app in land.cells)
+    assert not any(LogEvent.ENTITY_WORK_FAILED in app.counts for app in land.cells)
     land.create(9, 10.0)  # and the world goes on
     land.step(10)
     assert land.home(9) is not None or ran

@@ -6,6 +6,7 @@ import pytest
 
 from terrazzo._speed.entry_flags import EntryFlag
 from terrazzo.cell.client.sent import WANT_S
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import ClientWants
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 from tests.cell.arrivals import arrive
@@ -81,9 +82,9 @@ def test_race_22_wants_for_a_former_client_or_of_what_is_gone_mean_nothing():
     land, screen = watched_land(10.0)
     witness = land.witness(1)
     witness.on_wants(ClientWants(0, ((2, 0),), (1,)))
-    assert land[0].counts.get("release of an alias that does not rest") is None
+    assert land[0].counts.get(LogEvent.ALIAS_RELEASED_WRONGLY) is None
     witness.on_wants(ClientWants(1, ((2, 0), (77, 0), (1, 0)), (1, 9)))
-    assert land[0].counts["release of an alias that does not rest"] == 2
+    assert land[0].counts[LogEvent.ALIAS_RELEASED_WRONGLY] == 2
     land.settle()
     assert screen.events == [("player",), ("enter", 2)]
 
@@ -127,4 +128,4 @@ def test_entity_that_the_client_never_wanted_is_described_after_a_while():
     assert ("enter", 2) not in screen.events
     land.settle()
     assert screen.events.count(("enter", 2)) == 1
-    assert land[0].counts["described unasked"] == 1
+    assert land[0].counts[LogEvent.DESCRIBED_UNASKED] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.cell.ghosts.mending import GAP_S
+from terrazzo.wire.log_events import LogEvent
 from tests.cell.ghost_orders import check_word
 from tests.cell.ghost_script import A, B, create, delete, update
 from tests.cell.land import Land, cornered
@@ -66,7 +67,7 @@ def test_race_04_the_gap_that_never_closes():
     assert land[c].bodies[1].number == before, "it does not go past the gap"
     land.step(int(GAP_S * 10) + 3)
     assert land[c].bodies[1].number == land[b].bodies[1].number
-    assert land[c].counts["snapshot asked for"] >= 1
+    assert land[c].counts[LogEvent.SNAPSHOT_ASKED] >= 1
     assert watcher.count("on_stepped", 1) == 2, "the past of the snapshot tells what was missed"
     land.mend_link(a, c)
     land.settle()

@@ -41,10 +41,13 @@ class Play:
             now=self.now,
             transport=transport,
             suite=suite,
-            log=lambda event, **facts: self.logged.append((event, facts)),
+            log=self._log,
             listener=self.events.append,
         )
         self.tick = self.app.tick
+
+    def _log(self, event, /, **facts):
+        self.logged.append((event, facts))
 
     def step(self, seconds=0.02):
         self.now += seconds

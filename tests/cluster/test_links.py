@@ -271,7 +271,7 @@ def test_bad_bytes_from_a_peer_are_counted_and_reported(net, data, reason):
     connection = next(number for number, (links, _) in net.far.items() if links is a.links)
     b.links.on_data(connection, data)
     assert b.links.refusals.by_peer == {A: {reason: 1}}
-    assert ("refused", {"peer": A, "reason": reason.value}) in net.host.logged
+    assert ("message refused", {"peer": A, "reason": reason.value}) in net.host.logged
     is_broken = reason is Refusal.BUNDLE_MALFORMED
     assert (("lost", A) in b.app.heard) is is_broken, "only a stream that cannot be read any more ends"
 

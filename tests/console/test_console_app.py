@@ -113,7 +113,7 @@ def test_a_view_that_does_not_fit_is_refused_and_the_one_before_stays(reply):
     bench.answer(CELL_0, number, reply)
     assert bench.console.snapshot()["spaces"] == before
     assert sum(bench.console.refusals.by_peer[CELL_0].values()) == 1
-    assert bench.host.logged[-1][0] == "a view that does not fit"
+    assert bench.host.logged[-1][0] == "view that does not decode"
     assert CELL_0 in bench.tick(0.3), "it is asked again"
 
 

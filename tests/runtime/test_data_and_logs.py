@@ -15,6 +15,7 @@ from terrazzo.runtime.orders import ClusterFile, RunningApp
 from terrazzo.runtime.storethreads import StoreThreads
 from terrazzo.wire.client import public_key
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 
 
 def test_the_key_is_made_once_and_for_its_owner_only(tmp_path):
@@ -80,9 +81,9 @@ def test_file_of_a_running_cluster_is_not_removed(tmp_path):
 
 def logged(tmp_path, *, as_json):
     log = AppLog("cell_app-2", tmp_path, as_json=as_json)
-    log("link up", peer=AppId(AppKind.DB_APP, 0, 1), tries=2, why="it was there")
+    log(LogEvent.LINK_UP, peer=AppId(AppKind.DB_APP, 0, 1), tries=2, why="it was there")
     log(
-        "game error",
+        LogEvent.GAME_ERROR,
         error="ValueError: no",
         trace="Traceback:\n  in hit\n  \x1b[2Jraise\n",
         places=[AppId(AppKind.DB_APP, 0, 1)],

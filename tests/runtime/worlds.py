@@ -156,7 +156,7 @@ class Visitor:
         else:
             self.player = WebSocketPlayer(self.client, http, tick_s=TICK_S, on_tick=self._tick)
 
-    def _on_log(self, event, **facts):
+    def _on_log(self, event, /, **facts):
         if event == "client violation":
             self.violations.append(facts)
 

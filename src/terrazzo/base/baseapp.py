@@ -22,7 +22,7 @@ BaseAppMgr (`whereabouts.py`), then the two ends follow each other. Bases that m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -68,6 +68,7 @@ from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
 from terrazzo.wire.messages import Message, Refusal
+from terrazzo.wire.log_events import Count, LogEvent
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver
@@ -212,17 +213,17 @@ class BaseApp(ClusterApp):
         self._locator.on_link_lost(peer)
         if self.peers.get(peer.kind) == peer:
             del self.peers[peer.kind]
-            self.host.log("link lost", peer=str(peer), note="requests to it wait until the link is back")
+            self.host.log(LogEvent.LINK_LOST, peer=str(peer), note="requests to it wait until the link is back")
         self.switchboard.on_link_lost(peer)
         here = sum(each.cell.home == peer for each in self.bases.values())
         if here:
-            self.host.log("link with a CellApp lost", app=str(peer), cell_parts=here, note="it is joined again")
+            self.host.log(LogEvent.LINK_LOST, app=str(peer), cell_parts=here, note="it is joined again")
             self.host.join(peer)
 
     def on_app_dead(self, app: AppId) -> None:
         """A CellApp is declared dead: no message of it will arrive again."""
         here = sum(each.cell.where == app for each in self.bases.values())
-        self.host.log("CellApp dead", app=str(app), cell_parts=here, note="their bases go on without them")
+        self.host.log(LogEvent.CELL_APP_DEAD, app=str(app), cell_parts=here, note="their bases go on without them")
         for each in list(self.bases.values()):
             each.cell.on_app_dead(app)
         self.switchboard.on_app_dead(app)
@@ -261,7 +262,7 @@ class BaseApp(ClusterApp):
             updates = decode_updates(message.rows)
         except DecodeError as problem:
             count = self.refusals.count(source, Refusal.MALFORMED)
-            self.host.log("malformed updates", source=str(source), problem=str(problem), count=count)
+            self.host.log(LogEvent.UPDATES_MALFORMED, source=str(source), problem=str(problem), count=count)
             return
         self._deliver_mail()  # by far the most updates follow mail that came just before them
         self.delivery.pass_updates(source, updates)
@@ -335,7 +336,7 @@ class BaseApp(ClusterApp):
         if entity is not None:
             entity.guarded(what, function, args)
         else:
-            self.host.log("method of an entity that is not here", part=str(part), method=what)
+            self.host.log(LogEvent.ENTITY_GONE, part=str(part), method=what)
             run_game_code(self.host, f"{part}, {what}", function, *args)
 
     def _send_moves(self) -> None:
@@ -360,7 +361,7 @@ class BaseApp(ClusterApp):
         if entity is not None:
             entity.on_undelivered(to, payloads, reason)
         else:
-            self.host.log("undelivered", entity=source.entity, to=str(to), count=len(payloads), reason=reason)
+            self.host.log(LogEvent.UNDELIVERED, entity=source.entity, to=str(to), count=len(payloads), reason=reason)
 
     def on_ended(self, part: PartId) -> None:
         """See Exchange."""
@@ -410,9 +411,16 @@ class BaseApp(ClusterApp):
         }
         return {**super().queues(), **waiting}
 
-    def tallies(self) -> dict[str, int]:
+    def tallies(self) -> Mapping[LogEvent | Count, int]:
         """See ClusterApp."""
-        return {**super().tallies(), **self.switchboard.counts, "entity work failed": self.confinement.failures}
+        return {
+            **super().tallies(),
+            **self.switchboard.counts,
+            LogEvent.ENTITY_WORK_FAILED: self.confinement.failures,
+            LogEvent.LATE_ANSWER: self.counts.late_answers,
+            LogEvent.CLIENT_MESSAGE_BAD: self.counts.bad_messages,
+            Count.OLD_MAIL: self.counts.old_mail,
+        }
 
     def view(self) -> dict[str, Any]:
         """The state of this app for the console: plain values."""

@@ -44,6 +44,7 @@ from terrazzo.schema.state import State
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId, AppKind, EntityId, Part, PartId, first_of_life, life_of
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CellData, CreateReal, DestroyReal, RealCreated
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
@@ -114,7 +115,7 @@ class CellPart:
         try:
             self._switchboard.send(self._owner.part_id, self.part, REGISTRY.encode(message))
         except ChannelFull as problem:
-            self._log("cell part channel full", problem=str(problem))
+            self._log(LogEvent.CHANNEL_FULL, problem=str(problem))
             return False
         return True
 
@@ -124,7 +125,7 @@ class CellPart:
         self._owner.on_cell_state(exists=self.state in EXISTING)
         ACTIONS[action](self, cause)
 
-    def _log(self, event: str, **facts: object) -> None:
+    def _log(self, event: LogEvent, **facts: object) -> None:
         self._services.host.log(event, entity=str(self._owner), **facts)
 
     @property
@@ -162,7 +163,7 @@ class CellPart:
         """Logs a wait of which the game sees no end."""
         if attempt == self._attempt and self.state is CellPartState.FINDING and self._is_channel_open:
             note = "the channel to the former cell part is still open: is a CellApp out of reach?"
-            self._log("next cell part waits", note=note)
+            self._log(LogEvent.CELL_PART_WAITS, note=note)
             self._services.alarms.after(ENTRY_S, partial(self._report_wait, attempt))
 
     def _find(self, attempt: int, why: str = "") -> None:
@@ -249,7 +250,7 @@ class CellPart:
         )
 
     def _ask_later(self, why: str) -> None:
-        self._log("cell part asked for again", app=str(self._made_at), why=why)
+        self._log(LogEvent.CELL_PART_AGAIN, app=str(self._made_at), why=why)
         self._services.alarms.after(AGAIN_S, partial(self._send_request, self._attempt))
 
     def _on_created(self, attempt: int, message: Message) -> None:
@@ -277,7 +278,7 @@ class CellPart:
         self._owner.on_cell_created()
 
     def _announce_again(self, _: str) -> None:
-        self._log("cell part is back")
+        self._log(LogEvent.CELL_PART_BACK)
         self._is_announced = True
         self._owner.on_cell_created()
 
@@ -317,7 +318,7 @@ class CellPart:
         if self._is_channel_open:
             self.on_destroy_undelivered()
         else:
-            self._log("cell part ended without last data")
+            self._log(LogEvent.CELL_PART_ENDED)
             self._step(CellPartEvent.CHANNEL_CLOSED, _TOO_SOON)
 
     def on_data(self, data: CellData) -> None:
@@ -325,7 +326,7 @@ class CellPart:
         self._step(CellPartEvent.LAST_DATA if data.is_last else CellPartEvent.DATA, data)
 
     def _report_data(self, _: CellData) -> None:
-        self._log("unexpected cell data", state=self.state.value)
+        self._log(LogEvent.CELL_DATA_UNEXPECTED, state=self.state.value)
 
     def _store_and_end(self, data: CellData) -> None:
         self._store(data)
@@ -337,7 +338,7 @@ class CellPart:
         try:
             values = self._owner.schema.cell_layout.row.decode(data.properties)
         except DecodeError as problem:
-            self._log("bad cell data", problem=str(problem), keeps="the values before")
+            self._log(LogEvent.CELL_DATA_MALFORMED, problem=str(problem), keeps="the values before")
         else:
             own.cell.release()
             own.cell = State(self._owner.schema.cell_layout, values=values)
@@ -349,7 +350,7 @@ class CellPart:
 
     def _log_given_up(self, why: str) -> None:
         if self.state not in (CellPartState.NONE, CellPartState.LOST):
-            self._log("cell part given up", why=why, state=self.state.value)
+            self._log(LogEvent.CELL_PART_GIVEN_UP, why=why, state=self.state.value)
 
     def _end_lost(self, why: str) -> None:
         self._pin()

@@ -22,6 +22,7 @@ the session holds it to a rate of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Protocol
 
 from terrazzo._speed.lanes import MoveLane
@@ -46,6 +47,7 @@ from terrazzo.sync.protocol import (
     take_place,
 )
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.rates import Bucket
 from terrazzo.wire.sentences import is_logged
 
@@ -82,7 +84,7 @@ class ClientMail:
         counts: Counts,
         standstill: Standstill,
     ) -> None:
-        self.dropped = {"rate": 0, "late": 0}
+        self.dropped: Counter[ClientRefusal] = Counter()
         self._proxy = proxy
         self._host = host
         self._methods = methods
@@ -118,7 +120,7 @@ class ClientMail:
 
     def count_late(self) -> None:
         """Counts a message that an honest client sends too late."""
-        self.dropped["late"] += 1
+        self.dropped[ClientRefusal.LATE] += 1
         self._counts.refused[ClientRefusal.LATE] += 1
 
     def _expect_end(self, rest: bytes) -> None:
@@ -166,7 +168,9 @@ class ClientMail:
             self._proxy.call_cell(PartId(EntityId(entity), Part.CELL), index, call.data, caller=self._proxy.id)
         except UsageError as problem:  # the channel is full
             self.count_late()
-            self._host.log("call dropped", entity=str(self._proxy), method=call.method.name, problem=str(problem))
+            self._host.log(
+                LogEvent.CALL_DROPPED, entity=str(self._proxy), method=call.method.name, problem=str(problem)
+            )
 
     def _is_within_rate(self, schema: EntitySchema, side: Side, call: Call) -> bool:
         key = (schema.name, side, call.numbered.index)
@@ -175,9 +179,9 @@ class ClientMail:
             rate = self._rates[key] = Bucket(per_s=call.method.rate or CALL_RATE)
         if rate.take(self._host.now, self._standstill.spare_s(self._host.now)):
             return True
-        self.dropped["rate"] += 1
+        self.dropped[ClientRefusal.OVER_RATE] += 1
         self._counts.refused[ClientRefusal.OVER_RATE] += 1
-        count = self.dropped["rate"]
+        count = self.dropped[ClientRefusal.OVER_RATE]
         if is_logged(count):
-            self._host.log("call over its rate", entity=str(self._proxy), method=call.method.name, count=count)
+            self._host.log(LogEvent.CALL_OVER_RATE, entity=str(self._proxy), method=call.method.name, count=count)
         return False

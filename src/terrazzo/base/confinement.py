@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from terrazzo.cluster.app import Host
 from terrazzo.sync.gamecode import trace_of, words_of
+from terrazzo.wire.log_events import LogEvent
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class Confinement:
         """Counts and logs a failure."""
         self.failures += 1
         facts = {"what": f"{entity}, {what}", "error": words_of(problem), "trace": trace_of(problem)}
-        self._host.log("entity work failed", count=self.failures, **facts)
+        self._host.log(LogEvent.ENTITY_WORK_FAILED, count=self.failures, **facts)
 
     def ring(self, act: Callable[[], None]) -> None:
         """Runs an alarm. The object with the method is named in the log; its text names the entity."""

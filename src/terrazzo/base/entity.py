@@ -35,6 +35,7 @@ from terrazzo.sync.awaiting import Done, Reply, Sleep, Wait, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
 from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal, IAmHere, WhereAreYou
 from terrazzo.wire.pairs.creation import CreateEntity
@@ -103,7 +104,7 @@ class BaseEntity:
         target = self.part if method.component is None else getattr(self.part, method.component)
         function = getattr(target, method.name, None)
         if not callable(function):
-            self._services.host.log("method without code", entity=str(self), method=method.name)
+            self._services.host.log(LogEvent.NO_CODE, entity=str(self), method=method.name)
             if done is not None:
                 done(None, UsageError(f"{self} has no code for it"))
         elif done is None:
@@ -268,7 +269,7 @@ class BaseEntity:
     def on_cell_gone(self, *, had_body: bool, failure: str) -> None:
         """The cell part is gone, or will not come; then `failure` is the reason."""
         if self.cell.state is CellPartState.LOST:
-            self._services.host.log("cell part lost", entity=str(self), note="its CellApp is out of reach")
+            self._services.host.log(LogEvent.CELL_PART_LOST, entity=str(self), note="its CellApp is out of reach")
         self.saver.on_cell_data()
         if self.life is Life.ALIVE:
             if had_body:
@@ -309,7 +310,7 @@ class BaseEntity:
         elif isinstance(message, Refusal) or not self.on_cell_mail(message, is_own=is_own):
             kind = message.value if isinstance(message, Refusal) else type(message).__name__
             self._services.refusals.count(source, Refusal.UNEXPECTED)
-            self._services.host.log("unexpected mail", entity=str(self), source=str(source), kind=kind)
+            self._services.host.log(LogEvent.MAIL_REFUSED, entity=str(self), source=str(source), kind=kind)
 
     def on_cell_mail(self, message: object, *, is_own: bool) -> bool:
         """Other mail; False when this kind of base takes no such message."""
@@ -324,7 +325,7 @@ class BaseEntity:
             args = method.decode_args(message.args)
         except DecodeError as problem:
             self._services.refusals.count(source, Refusal.MALFORMED)
-            self._services.host.log("bad call", entity=str(self), source=str(source), problem=str(problem))
+            self._services.host.log(LogEvent.CALL_REFUSED, entity=str(self), source=str(source), problem=str(problem))
             if message.question:
                 self._answer(source, refusal(message.question, str(problem)))
             return
@@ -337,7 +338,7 @@ class BaseEntity:
         try:
             self._services.switchboard.send(self.part_id, to, REGISTRY.encode(answer))
         except ChannelFull as problem:  # a caller that does not take its answers gets no more of them
-            self._services.host.log("answer dropped", entity=str(self), to=str(to), problem=str(problem))
+            self._services.host.log(LogEvent.ANSWER_DROPPED, entity=str(self), to=str(to), problem=str(problem))
 
     def on_undelivered(self, to: PartId, payloads: list[bytes], reason: str) -> None:
         """These messages of this base will never be delivered."""
@@ -346,7 +347,7 @@ class BaseEntity:
             name = type(message).__name__
             if isinstance(message, CallCell | CallBase):
                 name = self._services.callees.method_name(to, message.method, self.schema_of(to.entity))
-            self._services.host.log("undelivered", entity=str(self), to=str(to), what=name, reason=reason)
+            self._services.host.log(LogEvent.UNDELIVERED, entity=str(self), to=str(to), what=name, reason=reason)
             if isinstance(message, WhereAreYou):
                 self._services.making.on_nowhere(message.question, reason)
             if isinstance(message, DestroyReal):

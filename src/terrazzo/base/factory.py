@@ -28,6 +28,7 @@ from terrazzo.game import LoadedGame
 from terrazzo.schema.classes.parts import bind
 from terrazzo.schema.model import EntitySchema, Side
 from terrazzo.wire.ids import EntityId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.basemgr_base import CreateProxy, ProxyCreated
 from terrazzo.wire.requests import Question
@@ -141,7 +142,7 @@ class BaseFactory:
         return ""
 
     def _report(self, schema: EntitySchema, dbid: int, name: str, problem: str) -> None:
-        self._services.host.log("bad saved value", type=schema.name, dbid=dbid, name=name, problem=problem)
+        self._services.host.log(LogEvent.SAVED_VALUE_MALFORMED, type=schema.name, dbid=dbid, name=name, problem=problem)
 
     def _create_proxy(self, question: Question, data: EntityData, message: CreateProxy) -> None:
         id = EntityId(message.entity)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from terrazzo.base.services import Services
 from terrazzo.wire.ids import AppKind, EntityId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import Ids, WantIds
 from terrazzo.wire.requests import Failure
@@ -84,7 +85,7 @@ class IdStock:
 
     def _on_none(self, failure: Failure, why: str) -> None:
         left, waiting = len(self), len(self._waiting)
-        self._services.host.log("no entity ids", failure=failure.value, why=why, left=left, waiting=waiting)
+        self._services.host.log(LogEvent.NO_ENTITY_IDS, failure=failure.value, why=why, left=left, waiting=waiting)
         self._services.alarms.after(_AGAIN_S, self._again)
 
     def _again(self) -> None:

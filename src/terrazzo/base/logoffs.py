@@ -15,6 +15,7 @@ from functools import partial
 
 from terrazzo.base.services import Services
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded
 from terrazzo.wire.requests import Failure
@@ -67,5 +68,5 @@ class LogOffs:
     def _fail(self, message: LoggedOff, failure: Failure, why: str) -> None:
         self._asked.discard(message.entity)
         facts = {"dbid": message.dbid, "entity": message.entity, "why": why or failure.value}
-        self._services.host.log("log-off not recorded", **facts, again_s=AGAIN_S)
+        self._services.host.log(LogEvent.LOG_OFF_NOT_RECORDED, **facts, again_s=AGAIN_S)
         self._services.alarms.after(AGAIN_S, partial(self._ask, message))

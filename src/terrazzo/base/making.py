@@ -20,6 +20,7 @@ from terrazzo.sync.awaiting import Awaiting, Wait
 from terrazzo.sync.creating import Creator
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import IAmHere, Position, WhereAreYou
 from terrazzo.wire.pairs.creation import CreateEntity
@@ -104,7 +105,7 @@ class Making:
         if entity:
             self._awaiting.keep(wish.wait, Ref(entity, Component.BASE, wish.schema.type_id))
         elif not self._awaiting.keep(wish.wait, None, CreationFailed(f"{wish.schema.name}: {why}")):
-            self._host.log("creation failed", entity=wish.by, type=wish.schema.name, why=why)
+            self._host.log(LogEvent.CREATION_FAILED, entity=wish.by, type=wish.schema.name, why=why)
 
 
 def _at(wanted: CreateEntity, space: str, position: Position) -> CreateEntity:

@@ -25,6 +25,7 @@ from terrazzo.base.services import ClientServices, EntityServices, SessionKey
 from terrazzo.base.shown import Shown
 from terrazzo.errors import printable
 from terrazzo.sync.protocol import encode_logged_off
+from terrazzo.wire.log_events import LogEvent
 
 
 class PresenceOwner(Protocol):
@@ -97,13 +98,13 @@ class ClientPresence:
         """The session has ended: the client closed it, or it timed out."""
         self._owner.row.session = None
         if self.is_connected:
-            self._services.host.log("client lost", entity=str(self._owner), reason=reason)
+            self._services.host.log(LogEvent.CLIENT_LOST, entity=str(self._owner), reason=reason)
         self._step(PresenceEvent.LOST)
 
     def send_away(self, farewell: Farewell, text: str) -> None:
         """Ends the session at once, if a client is connected."""
         if self.is_connected:
-            self._services.host.log("client sent away", entity=str(self._owner), reason=farewell.name, text=text)
+            self._services.host.log(LogEvent.CLIENT_SENT_AWAY, entity=str(self._owner), reason=farewell.name, text=text)
             self._step(PresenceEvent.SEND_AWAY, farewell, text)
 
     def on_destroy(self, farewell: Farewell, text: str) -> None:
@@ -132,7 +133,7 @@ class ClientPresence:
     def _on_kept(self) -> None:
         self._keeping = None
         if not self.is_connected:
-            self._services.host.log("client did not come back", entity=str(self._owner))
+            self._services.host.log(LogEvent.CLIENT_NOT_BACK, entity=str(self._owner))
             self._owner.destroy()
 
     # The actions.
@@ -142,7 +143,7 @@ class ClientPresence:
         self._alarm = self._services.alarms.after(KEY_S, self._on_no_client)
 
     def _on_no_client(self) -> None:
-        self._services.host.log("client never came", entity=str(self._owner), seconds=KEY_S)
+        self._services.host.log(LogEvent.CLIENT_NEVER_CAME, entity=str(self._owner), seconds=KEY_S)
         self._step(PresenceEvent.NO_CLIENT)
         self._owner.destroy()
 
@@ -158,7 +159,7 @@ class ClientPresence:
         self.send_away(Farewell.TOO_SLOW, f"the client was not ready within {READY_S:.0f} seconds")
 
     def _replace(self, session: ClientSession, session_key: SessionKey) -> None:
-        self._services.host.log("client taken over", entity=str(self._owner))
+        self._services.host.log(LogEvent.CLIENT_TAKEN_OVER, entity=str(self._owner))
         self._end_session(Farewell.TAKEN_OVER, "your player has logged in again, from another place")
         self._owner.row.shown = Shown()
         self._owner.end_witness()

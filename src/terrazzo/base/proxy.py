@@ -39,6 +39,7 @@ from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId, EntityId, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, SendAway, SetWitness
 from terrazzo.wire.pairs.base_cell import ToClient as CellToClient
@@ -216,7 +217,7 @@ class ProxyEntity(BaseEntity):
         """A message that no honest client sends; after BAD_MAX of them the client is sent away."""
         self.bad += 1
         self._services.counts.count_bad(ClientRefusal.BAD_MESSAGE)
-        self._services.host.log("bad client message", entity=str(self), problem=str(problem), count=self.bad)
+        self._services.host.log(LogEvent.CLIENT_MESSAGE_BAD, entity=str(self), problem=str(problem), count=self.bad)
         if self.bad >= BAD_MAX:
             text = f"{self.bad} messages that no client of this game sends; the last: {problem}"
             self.client.send_away(Farewell.BAD_MESSAGES, text)
@@ -228,7 +229,7 @@ class ProxyEntity(BaseEntity):
 
     def on_too_large(self, problem: ValueRejected, *, reliable: bool) -> None:
         """A message is too large for a client."""
-        self._services.host.log("message too large for a client", entity=str(self), problem=str(problem))
+        self._services.host.log(LogEvent.MESSAGE_TOO_LARGE, entity=str(self), problem=str(problem))
         if reliable:  # the client's view would be wrong without it
             self.client.send_away(Farewell.SENT_AWAY, "something of the world was too large to be sent")
 
@@ -316,11 +317,11 @@ class ProxyEntity(BaseEntity):
     def on_malformed(self, problem: DecodeError) -> None:
         """A message of the cell part for the client is none."""
         self._services.refusals.count(self.cell.part, Refusal.MALFORMED)
-        self._services.host.log("bad message for a client", entity=str(self), problem=str(problem))
+        self._services.host.log(LogEvent.MESSAGE_FOR_CLIENT_BAD, entity=str(self), problem=str(problem))
 
     def on_channel_full(self, problem: ChannelFull) -> None:
         """The cell part does not take the wants and releases of the client now; they are sent later."""
-        self._services.host.log("cell part channel full", entity=str(self), problem=str(problem))
+        self._services.host.log(LogEvent.CHANNEL_FULL, entity=str(self), problem=str(problem))
 
     def keep_update(self, source: AppId, update: ClientUpdate) -> bool:
         """Queues unreliable positions, changes and calls of the cell part; False when they come from a former home of

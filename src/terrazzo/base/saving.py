@@ -24,6 +24,7 @@ from terrazzo.base.services import Services
 from terrazzo.schema.model import EntitySchema
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppKind, EntityId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import WantCellData
 from terrazzo.wire.pairs.base_db import Save, Saved
@@ -142,9 +143,7 @@ class Saver:
             self._ask()
 
     def _on_no_data(self) -> None:
-        self._services.host.log(
-            "cell part did not send its values", entity=str(self._entity), saves="what was known last"
-        )
+        self._services.host.log(LogEvent.CELL_DATA_MISSING, entity=str(self._entity), saves="what was known last")
         self.on_cell_data()
 
     def on_cell_data(self) -> None:
@@ -190,7 +189,7 @@ class Saver:
         delay_s = min(RETRY_S * 2.0 ** min(self.failures, 10), RETRY_MAX_S)
         self.failures += 1
         self._services.host.log(
-            "save failed", entity=str(self._entity), why=why, failures=self.failures, again_s=delay_s
+            LogEvent.SAVE_FAILED, entity=str(self._entity), why=why, failures=self.failures, again_s=delay_s
         )
         self.state = Saving.RETRYING
         self._alarm = self._services.alarms.after(delay_s, self._gather)

@@ -29,6 +29,7 @@ from terrazzo.cluster.app import Host
 from terrazzo.sync.protocol import encode_logged_off
 from terrazzo.wire.client.events import Closed, Connected, Event
 from terrazzo.wire.ids import EntityId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.sentences import is_logged
 
 
@@ -131,6 +132,6 @@ class Sessions:
     def _refuse(self, session: ClientSession) -> None:
         count = self._counts.count_bad(ClientRefusal.WRONG_KEY)
         if is_logged(count):
-            self._host.log("wrong login key", note="used, expired or invented", count=count)
+            self._host.log(LogEvent.WRONG_KEY, note="used, expired or invented", count=count)
         session.send(encode_logged_off(Farewell.WRONG_KEY, "this login key is not valid (any more): log in again"))
         session.close(self._host.now)

@@ -29,6 +29,7 @@ from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.services import Address, Services
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.ids import EntityId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_db import ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.requests import Question
 
@@ -75,7 +76,8 @@ class TakeOvers:
         answer = run_game_code(self._services.host, what, ask, address)
         if isinstance(answer, LogOnAnswer):
             return answer
-        self._services.host.log("bad answer of the game", what=what, note="it counts as REFUSE")
+        error = "the answer is no LogOnAnswer, and counts as REFUSE"
+        self._services.host.log(LogEvent.GAME_ERROR, what=what, error=error)
         return LogOnAnswer.REFUSE
 
     def _wait(self, question: Question, proxy: ProxyEntity, until: float) -> None:

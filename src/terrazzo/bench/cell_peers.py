@@ -37,6 +37,7 @@ from terrazzo.sync.protocol import take_alias
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
+from terrazzo.wire.log_events import EventName
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import ClientUpdates, ClientWants, CreateReal, SetWitness
 
@@ -99,7 +100,7 @@ class Clock:
         """Not measured here: a `Meter` is."""
         return ProcessLoad(None)
 
-    def log(self, event: str, /, **facts: object) -> None:
+    def log(self, event: EventName, /, **facts: object) -> None:
         """Counted."""
         self.logged[event] = self.logged.get(event, 0) + 1
 

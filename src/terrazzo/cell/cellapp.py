@@ -25,7 +25,7 @@ This module has the phases, and what is wired to what; the work is in the rooms 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from terrazzo.cell.api.classes import classes_of
@@ -69,6 +69,7 @@ from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import Count, LogEvent
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import CreateReal, Moves
 from terrazzo.wire.pairs.cell_cell import (
@@ -345,7 +346,7 @@ class CellApp(ClusterApp):
         """See ClusterApp."""
         return {**super().queues(), "mail": self.switchboard.mail_count()}
 
-    def tallies(self) -> dict[str, int]:
+    def tallies(self) -> Mapping[LogEvent | Count, int]:
         """See ClusterApp."""
         return {**super().tallies(), **self.switchboard.counts, **self.counts}
 

@@ -23,6 +23,7 @@ from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.migration.offload import Offloads
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellReady, CellRemoved, SpaceTree
 from terrazzo.world.bsp import BspTree
 
@@ -52,7 +53,7 @@ class Ground:
         try:
             tree = BspTree.unpack(message.tree)
         except DecodeError as problem:
-            self._core.count("tree that does not decode", space=message.space, problem=str(problem))
+            self._core.count(LogEvent.TREE_MALFORMED, space=message.space, problem=str(problem))
             return
         me = self._core.me
         if message.space not in self._core.spaces and tree.leaf_of(me) is None and me not in message.retiring:
@@ -74,7 +75,7 @@ class Ground:
         if space is None or space.leaf is None:
             self._removed[message.space] = message.version
         else:
-            self._core.count("removal of a cell that is there", space=message.space)
+            self._core.count(LogEvent.CELL_REMOVAL_WRONG, space=message.space)
 
     # What is done about it.
 

@@ -28,6 +28,8 @@ from terrazzo.sync.view_events import (
 )
 from terrazzo.wire.client import CLIENT, UDP, Settings, Suite, Transport
 from terrazzo.wire.client.session import Entropy
+from terrazzo.wire.environment import Log
+from terrazzo.wire.log_events import LogEvent
 
 MOVE_REPEAT_S = 1.0
 COORDINATE_MAX = 3.0e38
@@ -49,7 +51,7 @@ class ClientApp(ClientLink):
         transport: Transport = UDP,
         suite: Suite = Suite.CHACHA20_POLY1305,
         settings: Settings = CLIENT,
-        log: Callable[..., None] = silent,
+        log: Log = silent,
         listener: Callable[[Event], None] | None = None,
     ) -> None:
         """`listener` gets every event of the view, after the game's code. Without one there are no
@@ -132,7 +134,7 @@ class ClientApp(ClientLink):
     def _on_view_event(self, event: Event, now: float) -> None:
         if isinstance(event, Violation):
             facts = {"fault": event.fault.value, "message": event.number, "entity": event.entity, "text": event.text}
-            self.log("client violation", name=self.name, **facts)
+            self.log(LogEvent.CLIENT_VIOLATION, name=self.name, **facts)
         elif isinstance(event, LoggedOff):
             self._on_logged_off(event.text, now)
         else:

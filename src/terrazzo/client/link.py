@@ -25,7 +25,6 @@ What the BaseApp sends is the subclass's business: `ClientApp` (`client.py`) kee
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from enum import Enum
 from typing import Any, cast
 
@@ -38,6 +37,8 @@ from terrazzo.sync.protocol import LoginReply, LoginRequest, ToServer
 from terrazzo.wire.client import CLIENT, UDP, ClientEndpoint, Closed, Connected, Received, Settings, Suite, Transport
 from terrazzo.wire.client.limits import LINGER_S
 from terrazzo.wire.client.session import Entropy
+from terrazzo.wire.environment import Log
+from terrazzo.wire.log_events import LogEvent
 
 Address = tuple[str, int]
 """Host and port, as they were given or as the LoginApp sent them."""
@@ -79,7 +80,7 @@ class ClientLink(ABC):
         transport: Transport = UDP,
         suite: Suite = Suite.CHACHA20_POLY1305,
         settings: Settings = CLIENT,
-        log: Callable[..., None] = silent,
+        log: Log = silent,
     ) -> None:
         """`digest`: of the game's schema."""
         words = ((name, "ClientApp: name"), (password, "ClientApp: password"))
@@ -297,4 +298,4 @@ class ClientLink(ABC):
             if endpoint.reason is None:
                 endpoint.abort()
         if error:
-            self.log("client over", name=self.name, error=error)
+            self.log(LogEvent.CLIENT_OVER, name=self.name, error=error)

@@ -26,6 +26,7 @@ from terrazzo.sync.view_events import (
     Seen,
     SpaceChanged,
 )
+from terrazzo.wire.environment import Log
 
 Story = BasePlayer | CellPlayer | CellLost | SpaceChanged | Entered | Left | Moved | Changed | Called
 """The events that are about an entity."""
@@ -44,7 +45,7 @@ _CALLBACKS = {
 class Stage:
     """All client parts of one client."""
 
-    def __init__(self, game: ClientGame, engine: Engine, log: Callable[..., None]) -> None:
+    def __init__(self, game: ClientGame, engine: Engine, log: Log) -> None:
         self.parts: dict[int, Client] = {}
         self.log = log
         self._game = game

@@ -11,7 +11,7 @@ A message of a kind that is in no table is counted, logged and dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +19,7 @@ import msgspec
 from terrazzo.cluster.app import Host
 from terrazzo.errors import UsageError
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import Count, LogEvent
 from terrazzo.wire.messages import Message, Refusal, Refusals
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.console_any import View, WantView
@@ -62,12 +63,12 @@ class ClusterApp:
         """How much waits here to be done; a subclass adds its own queues."""
         return {"requests": len(self.requests)}
 
-    def tallies(self) -> dict[str, int]:
+    def tallies(self) -> Mapping[LogEvent | Count, int]:
         """Counters of rare events; a view shows those that are not 0. A subclass that counts more adds them."""
         requests = self.requests
         return {
-            "refused": self.refusals.total() + requests.refusals.total(),
-            "late replies": requests.late,
+            Count.REFUSED: self.refusals.total() + requests.refusals.total(),
+            Count.LATE_REPLY: requests.late,
         }
 
     def _on_want_view(self, question: Question) -> None:
@@ -111,8 +112,8 @@ class ClusterApp:
     def _refuse(self, source: AppId, message: Message, reason: Refusal = Refusal.UNEXPECTED) -> None:
         """Counts and logs a message that is refused."""
         count = self.refusals.count(source, reason)
-        event = "unexpected message" if reason is Refusal.UNEXPECTED else reason.value
-        self.host.log(event, source=str(source), kind=type(message).__name__, count=count)
+        facts = {"source": str(source), "kind": type(message).__name__, "reason": reason.value}
+        self.host.log(LogEvent.MESSAGE_REFUSED, **facts, count=count)
 
     def on_link_up(self, peer: AppId) -> None:
         """See App."""

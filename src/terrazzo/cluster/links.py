@@ -41,6 +41,7 @@ from terrazzo.cluster.connection import LinkLimits as LinkLimits
 from terrazzo.cluster.connection import Transport as Transport
 from terrazzo.wire.common import Hello, LinkRefusal, Refused, Welcome
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import (
     HEARTBEAT,
     REGISTRY,
@@ -210,7 +211,7 @@ class Links:
     def _on_hello(self, connection: Connection, hello: Hello) -> None:
         reason = self._reason_against(hello)
         if reason is not None:
-            self._host.log("link refused", peer=hello.me, reason=reason.name)
+            self._host.log(LogEvent.LINK_REFUSED, peer=hello.me, reason=reason.name)
             self._write_message(connection, Refused(reason))
             self._forget(connection)
             return
@@ -266,7 +267,7 @@ class Links:
     def _on_refused(self, connection: Connection, refused: Refused) -> None:
         peer = connection.peer
         assert peer is not None
-        self._host.log("link was refused", peer=peer, reason=refused.reason.name)
+        self._host.log(LogEvent.LINK_REFUSED_BY_PEER, peer=peer, reason=refused.reason.name)
         if refused.reason is LinkRefusal.CROSSING:
             self._drop(connection, "crossing")
             return
@@ -293,7 +294,7 @@ class Links:
         waiting, link.waiting, link.waiting_bytes = link.waiting, [], 0
         for bundle in waiting:
             self._write(connection, bundle)
-        self._host.log("link up", peer=peer)
+        self._host.log(LogEvent.LINK_UP, peer=peer)
         self._app.on_link_up(peer)
 
     def _link_with(self, peer: AppId, *, dialling: bool = True) -> Link:
@@ -332,7 +333,7 @@ class Links:
     def _send(self, peer: AppId, bundles: list[bytes]) -> None:
         if self._is_refused(peer):
             assert peer != self.me, "an app has no link with itself"
-            self._host.log("link lost", peer=peer, why="sent to the dead")
+            self._host.log(LogEvent.LINK_LOST, peer=peer, why="sent to the dead")
             self._app.on_link_lost(peer)
             return
         link = self._link_with(peer)
@@ -371,14 +372,14 @@ class Links:
         if link.connection is not None:
             self._forget(link.connection)
         self._app.outbox.discard(peer)
-        self._host.log("link lost", peer=peer, why=why)
+        self._host.log(LogEvent.LINK_LOST, peer=peer, why=why)
         self._app.on_link_lost(peer)
 
     def _drop(self, connection: Connection, why: str) -> None:
         """Ends a connection from this side; a link that was up on it is lost, one that was being joined dials again."""
         self._transport.close(connection.number)
         self.on_closed(connection.number)
-        self._host.log("connection dropped", peer=connection.peer, why=why)
+        self._host.log(LogEvent.CONNECTION_DROPPED, peer=connection.peer, why=why)
 
     def _forget(self, connection: Connection) -> None:
         if self._connections.pop(connection.number, None) is not None:
@@ -394,7 +395,7 @@ class Links:
 
     def _refuse(self, connection: Connection, reason: Refusal) -> None:
         self.refusals.count(connection.peer, reason)
-        self._host.log("refused", peer=connection.peer, reason=reason.value)
+        self._host.log(LogEvent.MESSAGE_REFUSED, peer=connection.peer, reason=reason.value)
 
     def _write_message(self, connection: Connection, message: Message) -> None:
         self._write(connection, bundle_of([self._registry.encode(message)]))

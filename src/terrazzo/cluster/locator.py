@@ -25,6 +25,7 @@ from functools import partial
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Failure
@@ -79,7 +80,7 @@ class Locator:
     def _on_located(self, entity: EntityId, answer: Message) -> None:
         sought, asked_at = self._sought.pop(entity), self._asked_at.pop(entity)
         if not isinstance(answer, Located):
-            self._app.host.log("not located", entity=entity, why=f"the answer is {type(answer).__name__}")
+            self._app.host.log(LogEvent.NOT_LOCATED, entity=entity, why=f"the answer is {type(answer).__name__}")
             return
         for kind in sorted(sought):
             home = answer.base if kind is Part.BASE else answer.cell
@@ -97,4 +98,4 @@ class Locator:
         del self._asked_at[entity]
         for kind in sorted(self._sought.pop(entity)):
             self._switchboard.unsettled(PartId(entity, kind))
-        self._app.host.log("not located", entity=entity, why=why or failure.value)
+        self._app.host.log(LogEvent.NOT_LOCATED, entity=entity, why=why or failure.value)

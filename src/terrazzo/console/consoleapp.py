@@ -29,6 +29,7 @@ from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.console.snapshot import ReceivedView, RefusalSeen, make_snapshot, read_view
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.pairs.console_any import View, WantView
 from terrazzo.wire.requests import Failure
@@ -141,7 +142,7 @@ class ConsoleApp(ClusterApp):
 
         def failed(why: Failure, reason: str) -> None:
             if why is not Failure.LINK_LOST:
-                self.host.log("no view", app=str(peer), why=why.value, reason=reason)
+                self.host.log(LogEvent.NO_VIEW, app=str(peer), why=why.value, reason=reason)
             self._rest(app, peer)
 
         self.requests.ask(peer, WantView(), timeout_s=ANSWER_S, then=then, failed=failed)
@@ -158,4 +159,4 @@ class ConsoleApp(ClusterApp):
             app.view = read_view(peer.kind, answer.json, self.host.now)
         except msgspec.DecodeError as problem:
             count = self.refusals.count(peer, Refusal.MALFORMED)
-            self.host.log("a view that does not fit", app=str(peer), problem=str(problem), count=count)
+            self.host.log(LogEvent.VIEW_MALFORMED, app=str(peer), problem=str(problem), count=count)

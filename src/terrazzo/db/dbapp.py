@@ -40,6 +40,7 @@ from terrazzo.db.logon import LogOns
 from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
 from terrazzo.wire.pairs.login_db import LogOn
@@ -262,9 +263,9 @@ class DBApp(ClusterApp):
         now, away = self.host.now, self._store.away
         if away and self._away_since is None:
             self._away_since = now
-            self.host.log("database out of reach", why=away)
+            self.host.log(LogEvent.DATABASE_AWAY, why=away)
         elif not away and self._away_since is not None:
-            self.host.log("database within reach again", after_s=round(now - self._away_since, 1))
+            self.host.log(LogEvent.DATABASE_BACK, after_s=round(now - self._away_since, 1))
             self._away_since = None
         self.log_ons.is_database_away = self._away_since is not None and now - self._away_since >= self._limits.away_s
 
@@ -277,10 +278,12 @@ class DBApp(ClusterApp):
     def _clear_log_ons(self, base_app: int | None) -> None:
         self._store.submit(
             ClearLogOns(base_app),
-            lambda left: self.host.log("log-ons cleared", base_app=base_app, left=left),
-            lambda reason: self.host.log("store failed", reason=reason, act="clearing log-ons"),
+            lambda left: self.host.log(LogEvent.LOG_ONS_CLEARED, base_app=base_app, left=left),
+            lambda reason: self.host.log(LogEvent.STORE_FAILED, reason=reason, act="clearing log-ons"),
         )
 
     def _refuse_question(self, question: Question, reason: str) -> None:
-        self.host.log("request refused", source=str(question.source), kind=type(question.message).__name__, why=reason)
+        self.host.log(
+            LogEvent.REQUEST_REFUSED, source=str(question.source), kind=type(question.message).__name__, why=reason
+        )
         self.requests.refuse(question, reason)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from terrazzo.cluster.app import Host
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Failure, Requests
@@ -90,7 +91,7 @@ class Doubts:
 
         def failed(failure: Failure, why: str) -> None:
             if not self._was_removed(entity, doubt):
-                self._host.log("log-on in doubt", dbid=doubt.dbid, entity=entity, why=why or failure.value)
+                self._host.log(LogEvent.LOG_ON_IN_DOUBT, dbid=doubt.dbid, entity=entity, why=why or failure.value)
 
         self._requests.ask(manager, Locate(entity), timeout_s=ANSWER_S, then=then, failed=failed)
 
@@ -103,7 +104,7 @@ class Doubts:
 
     def _on_answer(self, entity: int, doubt: _Doubt, answer: Message) -> None:
         if not isinstance(answer, Located):
-            self._host.log("unexpected answer", kind=type(answer).__name__, to="Locate")
+            self._host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="Locate")
             return
         self.forget(entity)
         if answer.base is None:

@@ -54,6 +54,7 @@ from terrazzo.db.store import (
 from terrazzo.errors import ValueRejected
 from terrazzo.schema.model import EntitySchema, Schema
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
@@ -148,7 +149,7 @@ class LogOns:
         """This DBApp was restarted while players play: each record is compared with the proxies that exist."""
 
         def again(reason: str) -> None:
-            self._host.log("store failed", reason=reason, act="listing log-ons")
+            self._host.log(LogEvent.STORE_FAILED, reason=reason, act="listing log-ons")
             self._list_at = self._host.now + AGAIN_S
 
         self._list_at = None
@@ -241,7 +242,7 @@ class LogOns:
             self._step(attempt, LogOnEvent.NAME_TAKEN)
             return
         self.created += 1
-        self._host.log("player created", name=account.name, dbid=account.dbid, address=attempt.address)
+        self._host.log(LogEvent.PLAYER_CREATED, name=account.name, dbid=account.dbid, address=attempt.address)
         attempt.account = account
         self._step(attempt, LogOnEvent.CREATED)
 
@@ -324,7 +325,7 @@ class LogOns:
             self._not_placed(attempt, dbid, Failure.TIMEOUT, answer.reason)
             return
         if not isinstance(answer, ProxyPlaced) or answer.entity != attempt.entity:
-            self._host.log("unexpected answer", kind=type(answer).__name__, to="PlaceProxy")
+            self._host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="PlaceProxy")
             self._not_placed(attempt, dbid, Failure.TIMEOUT, "")
             return
         del self.claiming[dbid]
@@ -367,7 +368,7 @@ class LogOns:
     def _answer(self, attempt: Attempt, dbid: int, base_app: int, reply: LoggedOn) -> None:
         del self.in_work[attempt.key]
         self.players[dbid] = Player(attempt.name, reply.entity, base_app)
-        self._host.log("logged on", name=attempt.name, entity=reply.entity, address=attempt.address)
+        self._host.log(LogEvent.LOGGED_ON, name=attempt.name, entity=reply.entity, address=attempt.address)
         if not attempt.is_abandoned:
             self._requests.answer(attempt.question, reply)
 
@@ -386,7 +387,7 @@ class LogOns:
         return self.in_work.get(attempt.key) is attempt
 
     def _store_failed(self, attempt: Attempt, reason: str) -> None:
-        self._host.log("store failed", reason=reason, name=attempt.name)
+        self._host.log(LogEvent.STORE_FAILED, reason=reason, name=attempt.name)
         if self._is_in_work(attempt):
             self._step(attempt, LogOnEvent.STORE_FAILED)
 
@@ -404,7 +405,7 @@ class LogOns:
     def _refuse(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
         self.refused[why] += 1
         reason = why.sentence(detail)
-        self._host.log("log-on refused", name=attempt.name, address=attempt.address, reason=reason)
+        self._host.log(LogEvent.LOG_ON_REFUSED, name=attempt.name, address=attempt.address, reason=reason)
         self._requests.refuse(attempt.question, reason)
 
     def _clear(self, dbid: int, entity: int) -> None:
@@ -423,7 +424,7 @@ class LogOns:
 
     def _submit_for(self, dbid: int, entity: int, operation: Operation[T], then: Callable[[T], None]) -> None:
         def failed(reason: str) -> None:
-            self._host.log("store failed", reason=reason, dbid=dbid)
+            self._host.log(LogEvent.STORE_FAILED, reason=reason, dbid=dbid)
             self.doubts.add(dbid, entity, after_s=AGAIN_S)
 
         self._store.submit(operation, then, failed)

@@ -39,6 +39,7 @@ from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.limits import Reason
 from terrazzo.wire.client.session import Address, Session
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.rates import RateLimit
@@ -190,7 +191,9 @@ class LoginApp(ClusterApp):
             if self._waiting.pop(session, None) is not None:
                 self._on_request(session, message)
             elif self._asked.pop(session, None) is not None:
-                self.host.log("login session ended", address=self._host_of(session.address), why="a second request")
+                self.host.log(
+                    LogEvent.LOGIN_SESSION_ENDED, address=self._host_of(session.address), why="a second request"
+                )
                 session.abort(Reason.PROTOCOL)
 
     def _on_closed(self, event: Closed) -> None:
@@ -250,7 +253,7 @@ class LoginApp(ClusterApp):
 
     def _on_answer(self, session: Session, request: LoginRequest, answer: Message) -> None:
         if not isinstance(answer, LoggedOn):
-            self.host.log("unexpected answer", kind=type(answer).__name__, to="LogOn")
+            self.host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="LogOn")
             self._on_failure(session, request, Failure.TIMEOUT, "")
             return
         self._known.note(request.name, self._host_of(session.address))
@@ -258,13 +261,13 @@ class LoginApp(ClusterApp):
             self.let_in += 1
             session.admit()
             self.host.log(
-                "login accepted", name=request.name, entity=answer.entity, address=self._host_of(session.address)
+                LogEvent.LOGIN_ACCEPTED, name=request.name, entity=answer.entity, address=self._host_of(session.address)
             )
             reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())
             self._reply(session, reply)
         else:
             # No client will come: the BaseApp ends the proxy when its key expires, and logs the player off.
-            self.host.log("login accepted, session gone", name=request.name, entity=answer.entity)
+            self.host.log(LogEvent.LOGIN_ACCEPTED_TOO_LATE, name=request.name, entity=answer.entity)
 
     def _on_failure(self, session: Session, request: LoginRequest, failure: Failure, why: str) -> None:
         if self._asked.pop(session, None) is None:
@@ -281,7 +284,7 @@ class LoginApp(ClusterApp):
         count, sentence = self.refused[why], sentence or why.value
         if why not in CHEAP or is_logged(count):
             host = self._host_of(session.address)
-            self.host.log("login refused", address=host, why=why.name, sentence=sentence, count=count)
+            self.host.log(LogEvent.LOGIN_REFUSED, address=host, why=why.name, sentence=sentence, count=count)
         self._reply(session, LoginReply(error=sentence))
 
     def _reply(self, session: Session, reply: LoginReply) -> None:

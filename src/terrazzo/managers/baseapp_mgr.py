@@ -42,6 +42,7 @@ from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.managers.names import Names
 from terrazzo.managers.searches import Searches
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.basemgr_base import (
@@ -181,7 +182,7 @@ class BaseAppMgr(ClusterApp):
         """See App. A lost BaseApp is removed before its requests fail, so that no placement chooses it again."""
         if self._apps.pop(peer, None) is not None:
             self._searches.on_lost(peer)
-            self.host.log("BaseApp lost", app=str(peer), left=len(self._apps))
+            self.host.log(LogEvent.BASE_APP_LOST, app=str(peer), left=len(self._apps))
         for placement in [*self._waiting, *self._asked.values()]:
             if placement.question.source == peer:
                 placement.is_abandoned = True
@@ -192,7 +193,7 @@ class BaseAppMgr(ClusterApp):
         super().on_tick()
         if self._spaces_ready and self._apps and self._bootstrapped is None:
             self._bootstrapped = next(iter(self._apps))
-            self.host.log("bootstrap", app=str(self._bootstrapped))
+            self.host.log(LogEvent.BOOTSTRAP, app=str(self._bootstrapped))
             self.send(self._bootstrapped, Bootstrap())
         self.on_turn()
 
@@ -350,7 +351,9 @@ class BaseAppMgr(ClusterApp):
     def _give_up(self, placement: _Placement, why: Why, sentence: str) -> None:
         self.refused[why] += 1
         wanted = placement.wanted
-        self.host.log("proxy not placed", type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
+        self.host.log(
+            LogEvent.PROXY_NOT_PLACED, type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence
+        )
         if not placement.is_abandoned:
             self.requests.refuse(placement.question, sentence)
 
@@ -358,7 +361,7 @@ class BaseAppMgr(ClusterApp):
         """A proxy may exist. That is no refusal: the DBApp must not have another one created yet."""
         self.refused[why] += 1
         wanted = placement.wanted
-        self.host.log("proxy in doubt", type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
+        self.host.log(LogEvent.PROXY_IN_DOUBT, type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence)
         if not placement.is_abandoned:
             self.requests.answer(placement.question, ProxyInDoubt(sentence))
 

@@ -39,6 +39,7 @@ from terrazzo.game import Space
 from terrazzo.managers.cells import Cells
 from terrazzo.managers.spaces import CellAppState, SpaceState
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved
 from terrazzo.wire.requests import Question
@@ -136,14 +137,14 @@ class CellAppMgr(ClusterApp):
             self._apps[source] = CellAppState()
             for former in [each for each in self._strays if each.slot == source.slot and each < source]:
                 del self._strays[former]  # the former incarnation has ended
-            self.host.log("CellApp joined", app=str(source), joined=len(self._apps), wanted=self._cells)
+            self.host.log(LogEvent.CELL_APP_JOINED, app=str(source), joined=len(self._apps), wanted=self._cells)
             if self.state is ManagerState.GATHERING and len(self._apps) >= self._cells:
                 self._split()
             else:
                 self._call_back(source)
         elif known.is_lost:
             known.is_lost = False
-            self.host.log("CellApp is back", app=str(source))
+            self.host.log(LogEvent.CELL_APP_BACK, app=str(source))
             for space in self._spaces_of(source):
                 self._ground.on_back(space, source)
 
@@ -155,7 +156,7 @@ class CellAppMgr(ClusterApp):
             for space in spaces:
                 self._ground.on_lost(space, app)
             self.host.log(
-                "CellApp lost",
+                LogEvent.CELL_APP_LOST,
                 app=str(app),
                 spaces=names,
                 help="nobody can enter its cells until its link is back; if its process has ended, restart the cluster",
@@ -167,7 +168,7 @@ class CellAppMgr(ClusterApp):
             self._strays.setdefault(app, set()).update(space.id for space in spaces)
             for space in self._spaces.values():
                 space.clear()
-        self.host.log("CellApp lost", app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
+        self.host.log(LogEvent.CELL_APP_LOST, app=str(app), spaces=names, joined=len(self._apps), wanted=self._cells)
         if self.state is ManagerState.GATHERING and len(self._apps) >= self._cells:
             self._split()
 
@@ -232,7 +233,7 @@ class CellAppMgr(ClusterApp):
     def _become_ready_if_all_are(self) -> None:
         if self.state is ManagerState.SPLITTING and all(space.is_known_to_all for space in self._spaces.values()):
             self.state = ManagerState.READY
-            self.host.log("spaces ready", spaces=list(self._spaces), cells=self._cells)
+            self.host.log(LogEvent.SPACES_READY, spaces=list(self._spaces), cells=self._cells)
             for peer in self._listeners:
                 self.send(peer, SpacesReady(len(self._spaces)))
 
@@ -284,7 +285,7 @@ class CellAppMgr(ClusterApp):
         if isinstance(answer, Entry):
             self.requests.answer(question, answer)
         else:
-            self.host.log("no entry", space=asked.space[:100], x=asked.x, z=asked.z, reason=answer)
+            self.host.log(LogEvent.NO_ENTRY, space=asked.space[:100], x=asked.x, z=asked.z, reason=answer)
             self.requests.refuse(question, answer)
 
     def _entry_at(self, asked: FindEntry) -> Entry | str:

@@ -37,6 +37,7 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.managers.spaces import CellAppState, Leaving, Newborn, SpaceState
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cellmgr_cell import CellRemoved
 from terrazzo.world.bsp import BspTree, Leaf, Path
 from terrazzo.world.rect import Axis
@@ -76,7 +77,9 @@ class Cells:
         )  # raises now for an impossible border, not when the cell grows
         low, high = tree.rect_of(leaf).range_of(axis)
         space.newborn = Newborn(app, float(position))
-        self._plant(space, tree.split(leaf, axis, low if is_near else high, app, is_near=is_near), "cell added", app)
+        self._plant(
+            space, tree.split(leaf, axis, low if is_near else high, app, is_near=is_near), LogEvent.CELL_ADDED, app
+        )
         return app
 
     def retire(self, space: SpaceState, app: AppId) -> None:
@@ -87,13 +90,13 @@ class Cells:
     def _retire(self, space: SpaceState, tree: BspTree, leaf: Leaf) -> None:
         without = tree.remove(leaf)
         space.retiring[leaf.app] = None
-        self._plant(space, without, "cell retires", leaf.app)
+        self._plant(space, without, LogEvent.CELL_RETIRES, leaf.app)
 
     def move_border(self, space: SpaceState, path: Path, position: float) -> None:
         """See CellAppMgr.move_border."""
-        self._plant(space, _changeable(space).move_border(path, position), "border moved")
+        self._plant(space, _changeable(space).move_border(path, position), LogEvent.BORDER_MOVED)
 
-    def _plant(self, space: SpaceState, tree: BspTree, what: str, app: AppId | None = None) -> None:
+    def _plant(self, space: SpaceState, tree: BspTree, what: LogEvent, app: AppId | None = None) -> None:
         space.plant(tree)
         facts = {} if app is None else {"app": str(app)}
         self._manager.host.log(what, space=space.policy.name, version=space.version, **facts)
@@ -115,11 +118,11 @@ class Cells:
         leaving = space.leaving.get(app)
         if app in space.retiring and space.tree is not None:
             del space.retiring[app]
-            self._plant(space, space.tree, "cell empty", app)
+            self._plant(space, space.tree, LogEvent.CELL_EMPTY, app)
             space.leaving[app] = Leaving(space.version)
         elif leaving is not None and leaving.is_notified and leaving.version == version:
             del space.leaving[app], space.members[app]
-            self._manager.host.log("cell removed", space=space.policy.name, app=str(app))
+            self._manager.host.log(LogEvent.CELL_REMOVED, space=space.policy.name, app=str(app))
             self._remove(space)
         return leaving is not None or app in space.members
 
@@ -143,7 +146,7 @@ class Cells:
             return
         space.newborn = None
         path = tree.path_of(_leaf_of(tree, newborn.app))
-        self._plant(space, tree.move_border(path[:-1], newborn.position), "cell grows", newborn.app)
+        self._plant(space, tree.move_border(path[:-1], newborn.position), LogEvent.CELL_GROWS, newborn.app)
 
     def _remove(self, space: SpaceState) -> None:
         """Sends CellRemoved to each leaving CellApp, when all members use a tree without it."""

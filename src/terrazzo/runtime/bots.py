@@ -22,9 +22,10 @@ from random import Random
 from terrazzo.client import Bot, ClientApp, ClientGame, Phase
 from terrazzo.errors import UsageError
 from terrazzo.game import Bounds, LoadedGame
-from terrazzo.runtime.links import Log
 from terrazzo.runtime.orders import Bots, OnReport, Order, Report, Step
 from terrazzo.runtime.players import UdpPlayer
+from terrazzo.wire.environment import Log
+from terrazzo.wire.log_events import LogEvent
 
 LOGGING_IN_MAX = 8
 AGAIN_S = 5.0
@@ -121,7 +122,7 @@ class BotCrowd:
     async def _stay(self, number: int) -> None:
         while True:
             client = await self._play(number)
-            self._log("bot is out", name=client.name, why=client.error)
+            self._log(LogEvent.BOT_OUT, name=client.name, why=client.error)
             if self._stopping.is_set():
                 return
             self._note_refused(number, client)

@@ -25,10 +25,12 @@ from typing import Any
 from terrazzo.cluster.app import TURN_S, App, Host, ProcessLoad
 from terrazzo.cluster.links import LinkLimits, Links
 from terrazzo.runtime.cpuload import CpuLoad, Lateness
-from terrazzo.runtime.links import LinkTransport, Log, Place, Places, TransportLimits
+from terrazzo.runtime.links import LinkTransport, Place, Places, TransportLimits
 from terrazzo.runtime.schedule import Schedule
 from terrazzo.runtime.shell import Clock
+from terrazzo.wire.environment import Log
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 
 LATE_TICKS_MAX = 3
 """Missed ticks that are made up for in a row."""
@@ -98,7 +100,7 @@ class Driver:
     async def start(self, listen: Sequence[Place] = ()) -> list[Place]:
         """Listens, then ticks; gives the places with the ports that were taken."""
         places = [await self._transport.listen(place) for place in listen]
-        self.log("started", id=self.id, places=places)
+        self.log(LogEvent.STARTED, id=self.id, places=places)
         self.schedule = Schedule(self._clock(), self._tick_s, self._late_ticks_max)
         self._wait_for_tick()
         return places
@@ -129,7 +131,7 @@ class Driver:
             if self.ending is Ending.STOPPED:
                 self._call(self.links.on_tick)
             await self._transport.stop()
-            self.log("ended", id=self.id, how=self.ending)
+            self.log(LogEvent.ENDED, id=self.id, how=self.ending)
         if self._error is not None:
             raise self._error
         assert self.ending is not None
@@ -156,7 +158,7 @@ class Driver:
             self._enter(self._after_tick)
         given_up = self.schedule.advance(self._clock())
         if given_up:
-            self.log("ticks given up", count=given_up)
+            self.log(LogEvent.TICKS_SKIPPED, count=given_up)
         self._wait_for_tick()
 
     def _take_turn(self) -> None:
@@ -219,7 +221,7 @@ class Driver:
         try:
             act(*args)
         except Exception as error:
-            self.log("failed", id=self.id, error=repr(error))
+            self.log(LogEvent.APP_FAILED, id=self.id, error=repr(error))
             self._error = error
             self._end(Ending.FAILED)
             self.ending = Ending.FAILED

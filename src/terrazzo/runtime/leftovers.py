@@ -29,7 +29,8 @@ from terrazzo.base.saving import Unsaved
 from terrazzo.db.store import Database, Leftover, Outcome, StoreError, TakeIn
 from terrazzo.db.store import run as run_operation
 from terrazzo.errors import UsageError
-from terrazzo.runtime.links import Log
+from terrazzo.wire.environment import Log
+from terrazzo.wire.log_events import LogEvent
 
 RESERVE_BYTES = 4 << 20
 NAMED_MAX = 20
@@ -103,9 +104,7 @@ def take_in(folder: Path, database: Database, log: Log) -> None:
                 f"file away to do without it"
             ) from None
         for entity, outcome in zip(entities, outcomes, strict=True):
-            log(
-                "leftover of the last run", entity=entity.label, dbid=entity.dbid, file=path.name, outcome=outcome.value
-            )
+            log(LogEvent.LEFTOVER, entity=entity.label, dbid=entity.dbid, file=path.name, outcome=outcome.value)
         if any(each in (Outcome.NEWER, Outcome.UNKNOWN) for each in outcomes):
             path.replace(path.with_name(f"{path.name}.refused"))
         else:

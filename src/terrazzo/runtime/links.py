@@ -32,7 +32,9 @@ from terrazzo.cluster.app import Rng
 from terrazzo.cluster.links import Slot
 from terrazzo.errors import DecodeError
 from terrazzo.runtime.framing import Frames, frame_header
+from terrazzo.wire.environment import Log
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 
 BACKOFF_S = 0.05
 BACKOFF_S_MAX = 2.0
@@ -55,12 +57,6 @@ class UnixPlace(NamedTuple):
 Place = TcpPlace | UnixPlace
 Places = Callable[[AppId], Place | None]
 """Returns the place at which the present incarnation of an app's slot listens; None if it is not known."""
-
-
-class Log(Protocol):
-    """Takes an event and its facts."""
-
-    def __call__(self, event: str, /, **facts: object) -> None: ...
 
 
 class ConnectionListener(Protocol):
@@ -237,7 +233,7 @@ class LinkTransport:
     def cut(self, connection: _Connection, why: str) -> None:
         """Ends a connection at once because of what the peer does."""
         self.cuts += 1
-        self._log("connection cut", number=connection.number, why=why)
+        self._log(LogEvent.CONNECTION_CUT, number=connection.number, why=why)
         self._abort(connection)
 
     # Within.
@@ -273,7 +269,7 @@ class LinkTransport:
             elif place is not None:
                 await self._loop.create_connection(lambda: _Connection(self, number, True), *place)
         except OSError as error:
-            self._log("dial failed", peer=peer, place=place, why=str(error))
+            self._log(LogEvent.DIAL_FAILED, peer=peer, place=place, why=str(error))
             return False
         return place is not None
 

@@ -22,6 +22,8 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+from terrazzo.wire.log_events import EventName
+
 FILE_BYTES_MAX = 32 << 20
 FILES_KEPT = 2
 
@@ -79,7 +81,7 @@ def _time(record: logging.LogRecord) -> str:
 
 
 class AppLog:
-    """The log of one app: `log("event", fact=value)`."""
+    """The log of one app: `log(LogEvent.STARTED, fact=value)`."""
 
     def __init__(self, name: str, folder: Path, *, as_json: bool = False) -> None:
         self.path = folder / f"{name}.log"
@@ -96,7 +98,7 @@ class AppLog:
             handler.setFormatter(formatter)
             self._logger.addHandler(handler)
 
-    def __call__(self, event: str, /, **facts: object) -> None:
+    def __call__(self, event: EventName, /, **facts: object) -> None:
         level = logging.ERROR if "error" in facts else logging.INFO
         self._logger.log(level, "%s", event, extra={"facts": facts})
 

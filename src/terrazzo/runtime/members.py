@@ -44,10 +44,11 @@ from terrazzo.runtime.databases import open_database
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.leftovers import set_reserve_aside, take_in
-from terrazzo.runtime.links import Log
 from terrazzo.runtime.orders import OnReport, Order, Report, Step
 from terrazzo.runtime.storethreads import StoreThreads
+from terrazzo.wire.environment import Log
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.log_events import LogEvent
 
 if TYPE_CHECKING:  # its own imports take longer than all others
     from terrazzo.runtime.doors import Doors
@@ -133,7 +134,7 @@ class AppMember:
         """See Member."""
         if self._end_by is None:
             self._end_by = time.monotonic() + END_S
-            self.log("stopping")
+            self.log(LogEvent.STOPPING)
             if self.driver is not None:
                 self.driver.call(self._begin_end)
 
@@ -167,7 +168,7 @@ class AppMember:
             self._report_ending(self._waits_to_end_for())
         elif self._undone is None:
             self._undone = self._left_undone()
-            self.log("ended before everything was done", error=f"after {END_S:g} s: {self._undone}")
+            self.log(LogEvent.ENDED_EARLY, error=f"after {END_S:g} s: {self._undone}")
             self._stop_driver()
 
     def _stop_driver(self) -> None:

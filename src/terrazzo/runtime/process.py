@@ -25,11 +25,12 @@ from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame, load_game
 from terrazzo.runtime.collector import calm_collector
 from terrazzo.runtime.datafolder import DataFolder
-from terrazzo.runtime.links import Log
 from terrazzo.runtime.logs import AppLog
 from terrazzo.runtime.loop import run
 from terrazzo.runtime.members import GONE_S, Member
 from terrazzo.runtime.orders import OnReport, Order, Report, Step
+from terrazzo.wire.environment import Log
+from terrazzo.wire.log_events import LogEvent
 
 MEMBERS = {
     "login_app": "terrazzo.runtime.entrances:LoginMember",
@@ -58,11 +59,11 @@ async def live(member: Member, log: Log, on_report: OnReport) -> bool:
         await member.run()
     except UsageError as problem:
         on_report(Report(Step.FAILED, str(problem)))
-        log("failed", why=str(problem))
+        log(LogEvent.APP_FAILED, why=str(problem))
         return False
     except Exception as problem:
         on_report(Report(Step.FAILED, f"{type(problem).__name__}: {problem}"))
-        log("failed", error=repr(problem), trace=traceback.format_exc())
+        log(LogEvent.APP_FAILED, error=repr(problem), trace=traceback.format_exc())
         return False
     return True
 

@@ -15,6 +15,7 @@ behind the same door, so sessions of the former incarnation are unknown there, a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from msgspec.structs import replace
@@ -231,7 +232,7 @@ class Cluster:
             password=password,
             entropy=self.world.rng(f"client {address}").randbytes,
             now=self.world.clock.now,
-            log=lambda event, **facts: self.world.trace.add(address, event, **facts),
+            log=partial(self.world.trace.add, address),
             listener=listener,
         )
         return Seat(self, address, app)

@@ -49,7 +49,7 @@ class Trace:
         if self.keep is Keep.OFF:
             return
         words = tuple((name, str(value)) for name, value in facts.items())
-        event = Event(self._clock.now, str(where), what, words)
+        event = Event(self._clock.now, str(where), str(what), words)
         self._hash.update(repr(event).encode())
         if self.keep is Keep.ALL:
             self.events.append(event)

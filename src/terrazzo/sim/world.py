@@ -28,6 +28,7 @@ from terrazzo.sim.network import Network
 from terrazzo.sim.storage import Disk
 from terrazzo.sim.trace import Keep, Trace
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.log_events import EventName
 
 TURNS_S = (0.0, TURN_S, TURN_S, 0.02, 0.1)
 """The pace of turns in hostile worlds."""
@@ -175,7 +176,7 @@ class Process:
         """The time on this machine's clock."""
         return self._world.clock.now + self.offset_s
 
-    def log(self, event: str, /, **facts: object) -> None:
+    def log(self, event: EventName, /, **facts: object) -> None:
         """Writes into the trace, and calls the listener of the world."""
         self._world.trace.add(self.name, event, **facts)
         if self._world.on_log is not None:
@@ -247,7 +248,7 @@ class World:
         self.disks: dict[str, Disk] = {}
         self.peace_at = 0.0
         """When the last fault of the run is over."""
-        self.on_log: Callable[[str, str, dict[str, object]], None] | None = None
+        self.on_log: Callable[[str, EventName, dict[str, object]], None] | None = None
         """Called with what the processes log: where, what, and the facts."""
         self.after_tick: Callable[[AppId, App], None] | None = None
         """Called after each tick of each app (`validation.py`)."""

@@ -56,6 +56,7 @@ from terrazzo.errors import CallFailed, CallRaised, CallTimeout, DecodeError, En
 from terrazzo.schema.model import Method
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import Answer
 from terrazzo.wire.schedule import Schedule
 
@@ -342,7 +343,9 @@ class Awaiting:
         """Runs a new task, of an `async def` of the game, until it first waits."""
         if part == self._closing:
             coroutine.close()
-            self._host.log("game error", what=f"{part}, {what}", error="its entity ends: nothing can wait any more")
+            self._host.log(
+                LogEvent.GAME_ERROR, what=f"{part}, {what}", error="its entity ends: nothing can wait any more"
+            )
             return
         task = Task(part, what, coroutine, done, None if self._called is None else self._called(part))
         self._tasks.setdefault(part, {})[task] = None

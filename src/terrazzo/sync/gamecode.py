@@ -15,6 +15,7 @@ from typing import Any
 
 from terrazzo.cluster.app import Host
 from terrazzo.errors import printable
+from terrazzo.wire.log_events import LogEvent
 
 WORDS_MAX = 2000
 """Characters of the text of an exception."""
@@ -44,7 +45,7 @@ def try_game_code(host: Host, what: str, function: Callable[..., Any], *args: An
 
 def _report(host: Host, what: str, problem: BaseException) -> str:
     error = words_of(problem)
-    host.log("game error", what=what, error=error, trace=trace_of(problem))
+    host.log(LogEvent.GAME_ERROR, what=what, error=error, trace=trace_of(problem))
     return error
 
 

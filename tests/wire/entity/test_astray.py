@@ -6,6 +6,7 @@ import pytest
 
 from terrazzo.wire.entity.messages import Astray
 from terrazzo.wire.ids import NEVER_HEARD, PartId
+from terrazzo.wire.log_events import Count
 from tests.wire.entity.entity_harness import X, Y, Z, pair
 
 
@@ -63,7 +64,7 @@ def test_what_waits_for_a_part_that_never_comes_is_not_sent_in_a_hurry_for_ever(
     town["B"].learn(Z, 1, town.id("C"))
     town["B"].send(Y, Z, b"m")
     town.settle(20.0)
-    assert town["B"].counts["resent"] < 30
+    assert town["B"].counts[Count.RESENT] < 30
     assert len(town.homes["B"].located) > 3
     town["C"].create(Z)
     assert town.take_for(Z, 5.0) == [b"m"]

@@ -10,6 +10,7 @@ from terrazzo.wire.entity.channel import Channel
 from terrazzo.wire.entity.messages import Frame, Frames, frames_of
 from terrazzo.wire.entity.router import Router
 from terrazzo.wire.ids import EntityId, Part, PartId, first_of_life
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from tests.wire.entity.entity_harness import Town, X, Y, pair
 
@@ -126,7 +127,7 @@ def test_row_for_a_part_that_was_never_here_goes_astray():
     assert isinstance(message, Frames)
     town["C"].places.clear()
     town["C"].on_message(town.id("A"), message)
-    assert town["C"].counts["astray"] == 1
+    assert town["C"].counts[LogEvent.ASTRAY] == 1
 
 
 def test_rows_and_frames_leave_in_the_order_in_which_they_were_made():

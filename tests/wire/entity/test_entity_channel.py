@@ -11,6 +11,7 @@ from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.entity.messages import Astray, Frame
 from terrazzo.wire.entity.streams import OutStream
 from terrazzo.wire.ids import NEVER_HEARD
+from terrazzo.wire.log_events import Count
 from tests.wire.entity.entity_harness import Town, X, Y, Z, pair
 
 
@@ -281,7 +282,7 @@ def test_only_where_a_part_went_itself_is_it_followed_back():
     town["A"].on_message(town.id("C"), Frame(Z, Y, town.id("B"), 0, NEVER_HEARD, 0))
     town.tick("A")
     assert town.queues["A", "C"] == [Astray(Z, 5)]
-    assert town["A"].counts["forwarded"] == 0
+    assert town["A"].counts[Count.FORWARDED] == 0
 
 
 def test_channel_removed_during_the_round_sends_nothing():
@@ -378,8 +379,8 @@ def test_forwards_end():
         town[letter].learn(Z, 1, town.id(target))
     town["B"].on_message(town.id("A"), frame)
     town.settle(5.0)
-    assert sum(town[letter].counts["forwarded"] for letter in "BCD") == 2
-    assert sum(town[letter].counts["too many hops"] for letter in "BCD") == 1
+    assert sum(town[letter].counts[Count.FORWARDED] for letter in "BCD") == 2
+    assert sum(town[letter].counts[Count.TOO_MANY_HOPS] for letter in "BCD") == 1
 
 
 def test_a_channel_at_rest_is_small():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.wire.entity.messages import Frame
+from terrazzo.wire.log_events import Count
 from tests.wire.entity.entity_harness import Town, X, Y, pair
 
 
@@ -59,7 +60,7 @@ def test_first_frame_of_an_arrival_is_not_counted_as_resent():
     town.move(X, "A", "D")
     town.tick("D")
     assert len(frames(town, "D", "B")) == 1
-    assert town["D"].counts["resent"] == 0
+    assert town["D"].counts[Count.RESENT] == 0
     assert town["D"].boxes[X].channels[Y].attempts == 0, "the next attempt comes after the first backoff"
     town.settle(1.0)
     assert town.take(Y) == [b"m"]

@@ -9,6 +9,7 @@ import pytest
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.messages import Frame
 from terrazzo.wire.ids import MOVES_BITS, first_of_life, life_of, next_move
+from terrazzo.wire.log_events import LogEvent
 from tests.wire.entity.entity_harness import Town, X, Y, pair
 
 
@@ -24,7 +25,7 @@ def test_race_7_part_goes_there_and_back_before_any_frame_arrives():
     town.settle(0.3)  # C passes it back to where X went from there: nothing waits until it is sent again
     assert town.take(X) == [b"0", b"1"]
     assert town["A"].boxes[X].version == 2
-    assert [town[each].counts["astray"] for each in "AC"] == [0, 0]
+    assert [town[each].counts[LogEvent.ASTRAY] for each in "AC"] == [0, 0]
     assert all(not queue for queue in town.queues.values()), "every forward has ended somewhere"
 
 

@@ -28,6 +28,7 @@ from terrazzo.errors import UsageError
 from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.protocol import encode_moved
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import Direction, Moves, Position
 from terrazzo.wire.pairs.cell_cell import PackedMover
 
@@ -103,7 +104,7 @@ class ClientMoves:
     def on_moves(self, source: AppId, message: Moves) -> None:
         """They wait for the tick."""
         if len(message.rows) % ROW.size:
-            self._core.count("moves that do not decode", source=str(source), size=len(message.rows))
+            self._core.count(LogEvent.MOVES_MALFORMED, source=str(source), size=len(message.rows))
         else:
             self._rows.append((source, message.rows))
 
@@ -128,7 +129,7 @@ class ClientMoves:
         if real.is_destroyed or real.witness is None:
             return
         if kind != ASK:
-            core.count("move too fast" if kind == TOO_FAST else "move out of bounds", entity=row.entity)
+            core.count(LogEvent.MOVE_TOO_FAST if kind == TOO_FAST else LogEvent.MOVE_OUT_OF_BOUNDS, entity=row.entity)
             self.correct(real)
         elif not core.run(real.body, "on_move", _allows, real, row.position):  # a hook that raises has not allowed it
             self.correct(real)

@@ -38,6 +38,7 @@ from terrazzo.cell.core.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.channel import Channel, ChannelFull
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX, REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import CellData, ClientUpdates, SendAway
 
@@ -185,7 +186,7 @@ class ClientScheduler:
                 generation, number = stream.generation, stream.first + len(stream.buffer)
             lost = rows.end(witness.entity, witness.number, generation, number, LOOSE_MAX)
             if lost:
-                self._core.count("more than a client can be told in a tick", entity=witness.entity, lost=lost)
+                self._core.count(LogEvent.CLIENT_FULL, entity=witness.entity, lost=lost)
 
     def _channel_of(self, witness: Witness) -> Channel | None:
         """The channel of a cell part with its base part, which the witness keeps."""
@@ -207,7 +208,7 @@ class ClientScheduler:
             else:
                 self._switchboard.send_in(channel, payload)
         except UsageError as problem:
-            self._core.count("base cannot be told", entity=witness.entity, problem=str(problem))
+            self._core.count(LogEvent.BASE_NOT_SENT, entity=witness.entity, problem=str(problem))
             self._send_away(witness)
             return False
         return True
@@ -235,7 +236,7 @@ class ClientScheduler:
         try:
             self._send(real, data, is_urgent=data.is_last)
         except UsageError as problem:
-            self._core.count("base cannot be told", entity=real.body.id, problem=str(problem))
+            self._core.count(LogEvent.BASE_NOT_SENT, entity=real.body.id, problem=str(problem))
             if not isinstance(problem, ChannelFull):
                 self.send_to_base(real, replace(data, properties=b""))
 

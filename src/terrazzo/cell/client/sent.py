@@ -47,6 +47,7 @@ from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
 from terrazzo.wire.ids import life_of
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import ClientWants, Position
 from terrazzo.wire.pairs.cell_cell import PackedSeen
 
@@ -203,7 +204,7 @@ class ClientRecord:
     def release(self, alias: int) -> None:
         """The client has received the leave of the entity that it had by this alias."""
         if not self.aliases.release(alias):
-            self._body.core.count("release of an alias that does not rest", entity=self._body.id, alias=alias)
+            self._body.core.count(LogEvent.ALIAS_RELEASED_WRONGLY, entity=self._body.id, alias=alias)
 
     def want(self, entity: int, remembered: int) -> None:
         """The client wants this entity described, of which it remembers the state at that number; 0: nothing."""
@@ -229,7 +230,7 @@ class ClientRecord:
             if flags < 0 or flags & (DESCRIBED | GONE | WANTED | WITHHELD):
                 continue
             if self.sight.alias(entity) == alias:
-                self._body.core.count("described unasked", entity=self._body.id, other=entity)
+                self._body.core.count(LogEvent.DESCRIBED_UNASKED, entity=self._body.id, other=entity)
                 self.set_flags(entity, flags | WANTED)
 
     # What is sent.
@@ -319,7 +320,7 @@ class ClientRecord:
     def _announce(self, other: Body, entity: int) -> bool:
         alias, kind = self.aliases.take(), other.kind
         if not alias:
-            self._body.core.count("no alias left", entity=self._body.id)
+            self._body.core.count(LogEvent.NO_ALIAS, entity=self._body.id)
             return False
         self.sight.rename(entity, alias)
         self._queue(kind.page.others[PRESENCE], encode_announce(entity, alias, kind.schema))

@@ -34,6 +34,7 @@ from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
 from terrazzo.sync.lookup import Lookup
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, Part, PartId
+from terrazzo.wire.log_events import EventCounts, LogEvent
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell
@@ -74,7 +75,7 @@ class Core:
         self.ghost_reach_m = game.policy.ghost_distance_m + game.policy.area_hysteresis_m + 2 * offload_margin_m
         """A real has a ghost in each cell that is this near. A real that watches and a real that is watched may both be
         outside their cells by the margin."""
-        self.counts: dict[str, int] = {}
+        self.counts = EventCounts()
         self.spaces: dict[int, Space] = {}
         self.bodies: dict[int, Body] = {}
         self.reals: dict[int, Real] = {}
@@ -162,11 +163,11 @@ class Core:
         """Sends a message to a peer at the end of the tick; gives its size in bytes."""
         return self._outbox.send(peer, message)
 
-    def count(self, what: str, /, **facts: object) -> None:
+    def count(self, event: LogEvent, /, **facts: object) -> None:
         """Counts an event that should not happen, or that an operator may need; the first times are also reported."""
-        self.counts[what] = self.counts.get(what, 0) + 1
-        if self.counts[what] <= 100:
-            self.host.log(what, count=self.counts[what], **facts)
+        count = self.counts.add(event)
+        if count <= 100:
+            self.host.log(event, count=count, **facts)
 
     # The code of a game.
 
@@ -181,7 +182,9 @@ class Core:
             return result
         if body.real is None or body.id not in self.reals:
             result.close()
-            self.host.log("game error", what=f"{body.label}, {what}", error="it cannot be async: nothing can wait here")
+            self.host.log(
+                LogEvent.GAME_ERROR, what=f"{body.label}, {what}", error="it cannot be async: nothing can wait here"
+            )
         else:
             self.awaiting.begin(body.part, what, result)
         return None
@@ -192,7 +195,7 @@ class Core:
         if real is not None:
             self.run(real.body, what, function, *args)
         else:
-            self.count("method of an entity that is not here", part=str(part), method=what, tick=self.tick)
+            self.count(LogEvent.ENTITY_GONE, part=str(part), method=what, tick=self.tick)
             run_game_code(self.host, f"{part}, {what}, tick {self.tick}", function, *args)
 
     def confine(self, body: Body, phase: str, function: Callable[..., T], *args: Any) -> T | None:
@@ -208,7 +211,7 @@ class Core:
     def report(self, body: Body, phase: str, problem: Exception) -> None:
         """Counts and reports what the work of a phase for one entity raised."""
         what = f"{body.label}, {phase}, tick {self.tick}"
-        self.count("entity work failed", what=what, error=words_of(problem), trace=trace_of(problem))
+        self.count(LogEvent.ENTITY_WORK_FAILED, what=what, error=words_of(problem), trace=trace_of(problem))
 
     def call(
         self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float

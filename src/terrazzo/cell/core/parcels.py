@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from terrazzo.cell.core.core import Core
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.cell_cell import ENTITY_MAX, CreateGhost, Offload, OffloadUnreadable, Parcel
 
@@ -89,4 +90,4 @@ class Parcels:
         if isinstance(inner, CreateGhost | Offload | OffloadUnreadable):
             self._deliver(source, inner)
         else:
-            self._core.count("parcel that does not decode", source=str(source), size=len(message.data))
+            self._core.count(LogEvent.PARCEL_MALFORMED, source=str(source), size=len(message.data))

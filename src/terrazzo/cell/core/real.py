@@ -43,6 +43,7 @@ from terrazzo.errors import UsageError
 from terrazzo.schema.changes import encode_internal
 from terrazzo.sync.riding import Ride, encode_ride
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import CellData
 from terrazzo.wire.pairs.cell_cell import CHANGE, PLACE, RIDES, CreateGhost, Item, PackedMover, UpdateGhost
 
@@ -163,7 +164,7 @@ class Real:
         reach = kind.reach[change.prop]
         if len(change.payload) > ITEM_BYTES_MAX:
             name, size = kind.schema.cell_layout.names[change.prop], len(change.payload)
-            self.body.core.count("property too large to be told", entity=self.body.id, property=name, size=size)
+            self.body.core.count(LogEvent.PROPERTY_TOO_LARGE, entity=self.body.id, property=name, size=size)
             return
         if reach.forms is not None:
             self._add_shares(change, witness, is_public=is_public)

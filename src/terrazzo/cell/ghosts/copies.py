@@ -23,6 +23,7 @@ from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.state import State
 from terrazzo.sync.callbacks import value_before
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import PLACE, RIDES, CreateGhost, Item, UpdateGhost
 
 HOOK = "on_ghost_changed"
@@ -34,7 +35,7 @@ def create_ghost(core: Core, source: AppId, message: CreateGhost) -> None:
     """A ghost begins here, and its hook runs."""
     kind = core.kinds.get(message.type_id)
     if kind is None:
-        core.count("ghost of an unknown type", entity=message.entity, type_id=message.type_id)
+        core.count(LogEvent.GHOST_OF_UNKNOWN_TYPE, entity=message.entity, type_id=message.type_id)
         return
     layout = kind.schema.ghost_layout
     try:
@@ -53,7 +54,7 @@ def create_ghost(core: Core, source: AppId, message: CreateGhost) -> None:
             state=State(layout, None, layout.row.decode(message.properties)),
         )
     except (DecodeError, UsageError) as problem:
-        core.count("ghost that does not decode", entity=message.entity, problem=str(problem))
+        core.count(LogEvent.GHOST_MALFORMED, entity=message.entity, problem=str(problem))
         return
     body.ride = ride
     body.adopt(message.past)
@@ -80,7 +81,7 @@ def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:
         values, ride = layout.row.decode(message.properties), unpack_ride(message.ride)
         body.space.place(body, message.position, message.direction)
     except (DecodeError, UsageError) as problem:
-        body.core.count("ghost that does not decode", entity=message.entity, problem=str(problem))
+        body.core.count(LogEvent.GHOST_MALFORMED, entity=message.entity, problem=str(problem))
         return
     before = body.state.values()
     body.state.release()
@@ -105,13 +106,13 @@ def apply_step(body: Body, message: UpdateGhost) -> None:
             else:
                 _apply_item(body, item, events, changed)
         except (DecodeError, IndexError) as problem:
-            body.core.count("step that does not decode", entity=body.id, problem=str(problem))
+            body.core.count(LogEvent.STEP_MALFORMED, entity=body.id, problem=str(problem))
     body.number = message.number
     body.record(message.number, events)
     try:
         body.space.place(body, message.position, message.direction)
     except UsageError as problem:
-        body.core.count("step that does not decode", entity=body.id, problem=str(problem))
+        body.core.count(LogEvent.STEP_MALFORMED, entity=body.id, problem=str(problem))
     _call_hooks(body, changed)
 
 

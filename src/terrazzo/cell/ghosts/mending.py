@@ -23,6 +23,7 @@ from typing import Protocol
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.ghosts.held import Held
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, Offload, WantSnapshot
 
 GAP_S = 2.0
@@ -73,7 +74,7 @@ class Mending:
     def give_up(self, entity: int) -> None:
         """Too much is held: transitions are taken as they are, steps dropped."""
         held = self._gaps.held[entity]
-        self._core.count("held steps given up", entity=entity)
+        self._core.count(LogEvent.HELD_STEPS_GIVEN_UP, entity=entity)
         while held.transitions and self._gaps.held.get(entity) is held:
             self._gaps.pass_over(entity, held)
         self._gaps.forget_held(entity)
@@ -85,7 +86,7 @@ class Mending:
         is_end = first is not None and isinstance(first.message, DeleteGhost)
         ask = held.ask if first is None else first.source
         if first is not None and not (is_end and held.asked == 0 and ask not in lost):
-            core.count("gap passed over", entity=entity)
+            core.count(LogEvent.GAP_PASSED_OVER, entity=entity)
             self._gaps.pass_over(entity, held)
         elif ask in lost:
             return
@@ -95,5 +96,5 @@ class Mending:
                 self._gaps.end(body, body.epoch, is_destroyed=False)
         else:
             held.asked += 1
-            core.count("snapshot asked for", entity=entity)
+            core.count(LogEvent.SNAPSHOT_ASKED, entity=entity)
             core.send(ask, WantSnapshot(entity, -1 if body is None else body.number))

@@ -44,6 +44,7 @@ from terrazzo.cell.ghosts.tombstones import TOMBSTONE_S
 from terrazzo.errors import UsageError
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import (
     DeleteGhost,
     GhostCreated,
@@ -182,7 +183,7 @@ class GhostPlacement:
                 if goes_to is None or goes_to == leaf.app:
                     missing.append(leaf.app)
             elif not ghost.is_confirmed and core.host.now >= ghost.asked_at + CONFIRM_S:
-                core.count("ghost created again", entity=real.body.id)
+                core.count(LogEvent.GHOST_AGAIN, entity=real.body.id)
                 missing.append(leaf.app)
         return missing
 
@@ -210,22 +211,23 @@ class GhostPlacement:
         try:
             size = self._parcels.send(to, real.ghost(is_snapshot=is_snapshot))
         except Exception as problem:
-            self.on_not_packed(real, "for a ghost: it is not seen there", to, problem)
+            self.on_not_packed(real, LogEvent.TOO_LARGE_FOR_GHOST, LogEvent.UNPACKABLE_FOR_GHOST, to, problem)
             self.delete(real, to)
             return
         self._core.account.add(real.body.kind.page.ghosts[DESCRIPTION], 1, size)
 
-    def on_not_packed(self, real: Real, what: str, to: AppId, problem: Exception) -> None:
+    def on_not_packed(
+        self, real: Real, too_large: LogEvent, unpackable: LogEvent, to: AppId, problem: Exception
+    ) -> None:
         """It could not be sent whole; it is tried again, but not at once. Too large it is by what the game has put into
         it; anything else is an error, of the engine or of a value that the game made."""
         core = self._core
         real.too_large_until = core.host.now + TOO_LARGE_S
         facts = {"entity": real.body.id, "to": str(to), "problem": words_of(problem)}
         if type(problem) is UsageError:
-            core.count(f"too large {what}", **facts)
+            core.count(too_large, **facts)
         else:
-            where = f"{real.body.label}, tick {core.tick}"
-            core.count(f"cannot be packed {what}", **facts, what=where, error=words_of(problem))
+            core.count(unpackable, **facts, what=f"{real.body.label}, tick {core.tick}", error=words_of(problem))
 
     def delete(self, real: Real, to: AppId) -> None:
         """A ghost is needed no longer."""
@@ -278,8 +280,8 @@ class GhostPlacement:
         bit = space.neighbours.take(app)
         if bit is None:
             self._core.count(
-                f"more than {NEIGHBOURS_MAX} apps need ghosts from this one: what is here is not seen there",
-                space=space.id, app=str(app), advice="run fewer CellApps, or give the game a smaller ghost_distance_m",
+                LogEvent.TOO_MANY_NEIGHBOURS, space=space.id, app=str(app), most=NEIGHBOURS_MAX,
+                advice="run fewer CellApps, or give the game a smaller ghost_distance_m",
             )  # fmt: skip
             return None
         ghost = real.ghosts[app] = PlacedGhost(bit, now, now)

@@ -33,6 +33,7 @@ from terrazzo.cell.ghosts.stream import (
 from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId, life_of
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
     DeleteGhost,
@@ -90,7 +91,7 @@ class GhostReceiver:
         try:
             rows = space.area.apply_places(message.rows, self._core.number_of(source))
         except DecodeError as problem:
-            self._core.count("places that do not decode", source=str(source), problem=str(problem))
+            self._core.count(LogEvent.PLACES_MALFORMED, source=str(source), problem=str(problem))
             return
         for entity, epoch, number, position, direction in rows:
             self.on_update(source, UpdateGhost(entity, epoch, number, (), position, direction))
@@ -170,10 +171,10 @@ class GhostReceiver:
         self._meet(deletion_event(body, message), source, message, body)
 
     def _count_late_creation(self, source: AppId, message: CreateGhost, body: Body) -> None:
-        self._core.count("ghost creation too late")
+        self._core.count(LogEvent.GHOST_CREATION_LATE)
 
     def _count_late_deletion(self, source: AppId, message: DeleteGhost, body: Body) -> None:
-        self._core.count("ghost deletion too late")
+        self._core.count(LogEvent.GHOST_DELETION_LATE)
 
     def _make(self, source: AppId, message: CreateGhost, body: None) -> None:
         create_ghost(self._core, source, message)
@@ -194,7 +195,7 @@ class GhostReceiver:
     def _hold_step(self, source: AppId, message: UpdateGhost, body: Body) -> None:
         self._credit(source, message, body)
         if not self.holding.hold(body.id, source, message.epoch).add_step(message):
-            self._core.count("held steps given up", entity=body.id)
+            self._core.count(LogEvent.HELD_STEPS_GIVEN_UP, entity=body.id)
         self.holding.guard(body)
 
     def _hold_first_step(self, source: AppId, message: UpdateGhost, body: None) -> None:
@@ -216,13 +217,13 @@ class GhostReceiver:
 
     def _hold_transition(self, source: AppId, message: CreateGhost | DeleteGhost, body: Body) -> None:
         if message.number <= body.number:  # it would be taken and held again, for ever
-            self._core.count("turn that cannot be early", entity=message.entity)
+            self._core.count(LogEvent.TRANSITION_NOT_EARLY, entity=message.entity)
             return
         held = self.holding.hold(message.entity, source, message.epoch)
         if len(held.transitions) < HELD_TRANSITIONS_MAX:
             held.add_transition(source, message)
         else:
-            self._core.count("held turns given up", entity=message.entity)
+            self._core.count(LogEvent.HELD_TRANSITIONS_GIVEN_UP, entity=message.entity)
 
     def _follow_next(self, source: AppId, message: NextReal, body: Body | None) -> None:
         self.holding.follow(message.entity, message.app, message.epoch)

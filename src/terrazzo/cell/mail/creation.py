@@ -21,6 +21,7 @@ from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.errors import DecodeError
 from terrazzo.schema.state import State
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId, first_of_life, life_of
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import CreateReal, RealCreated
 from terrazzo.wire.requests import Question, Requests
 
@@ -56,7 +57,7 @@ class Creation:
         if problem is None:
             self._requests.answer(question, RealCreated())
         else:
-            self._core.count("birth refused", entity=message.entity, problem=problem)
+            self._core.count(LogEvent.CREATION_REFUSED, entity=message.entity, problem=problem)
             self._requests.refuse(question, problem)
 
     def on_ended(self, part: PartId) -> None:

@@ -16,6 +16,7 @@ from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
 from terrazzo.errors import CallUndelivered
 from terrazzo.wire.ids import Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, WhereAreYou
 
@@ -61,7 +62,7 @@ class CellExchange:
 
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
         """See Exchange. A report for a real that has ended is dropped."""
-        self._core.count("undelivered", source=str(source), to=str(to), messages=len(payloads), reason=reason)
+        self._core.count(LogEvent.UNDELIVERED, source=str(source), to=str(to), messages=len(payloads), reason=reason)
         real = self._core.reals.get(source.entity)
         if real is not None:
             self._report(real, to, payloads, reason)

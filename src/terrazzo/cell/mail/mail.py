@@ -34,6 +34,7 @@ from terrazzo.wire.entity.ahead import Ahead
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.ids import Part, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_cell import (
     Answer,
@@ -112,20 +113,20 @@ class Mail:
             self._call(real, source, message)
         elif isinstance(message, Answer):
             if not self._core.awaiting.on_answer(real.body.part, source, message):
-                self._core.count("late answer", entity=real.body.id, source=str(source))
+                self._core.count(LogEvent.LATE_ANSWER, entity=real.body.id, source=str(source))
         elif isinstance(message, WhereAreYou):
             self._reply(real, source, IAmHere(message.question, real.body.space.name, real.body.position))
         elif isinstance(message, IAmHere):
             self._teleports.on_here(real, source, message)
         elif not (source == real.body.base_part and isinstance(message, Message) and self._obey(real, message)):
             what = type(message).__name__ if isinstance(message, Message) else str(message)
-            self._core.count("mail refused", entity=real.body.id, source=str(source), what=what)
+            self._core.count(LogEvent.MAIL_REFUSED, entity=real.body.id, source=str(source), what=what)
 
     def _reply(self, real: Real, source: PartId, answer: Message) -> None:
         try:
             self._core.switchboard.send(real.body.part, source, REGISTRY.encode(answer))
         except ChannelFull:  # a part that asks so often without taking the answers
-            self._core.count("answer dropped", entity=real.body.id, to=str(source))
+            self._core.count(LogEvent.ANSWER_DROPPED, entity=real.body.id, to=str(source))
 
     def _obey(self, real: Real, message: Message) -> bool:
         """What only the own base may send; False when it is nothing of that kind."""
@@ -179,6 +180,6 @@ class Mail:
         real.caller = 0
 
     def _refuse(self, real: Real, source: PartId, call: CallCell, why: str) -> None:
-        self._core.count("call refused", entity=real.body.id, source=str(source), why=why)
+        self._core.count(LogEvent.CALL_REFUSED, entity=real.body.id, source=str(source), why=why)
         if call.question:
             self._reply(real, source, refusal(call.question, why))

@@ -59,6 +59,7 @@ from terrazzo.cell.migration.travelling import Travelling, Trip
 from terrazzo.errors import EntityMoved
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId, next_move
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import (
     Jump,
     NextReal,
@@ -170,7 +171,7 @@ class Offloads:
             if to != core.me:
                 self._parcels.send(to, message)
         except Exception as problem:
-            self._placement.on_not_packed(real, "to leave: it stays", to, problem)
+            self._placement.on_not_packed(real, LogEvent.TOO_LARGE_TO_LEAVE, LogEvent.UNPACKABLE_TO_LEAVE, to, problem)
             return self._stay(real, jump, words_of(problem))
         self._switchboard.leave(body.part, to)
         self.kept[body.id] = Kept(to, message, had_ghost=to in ghosts)
@@ -242,7 +243,7 @@ class Offloads:
         """It was not taken in: it is here again, as it was."""
         kept = self._kept_for(source, message)
         if kept is not None:
-            self._core.count("offload refused", entity=message.entity, to=str(kept.to), reason=message.reason)
+            self._core.count(LogEvent.OFFLOAD_REFUSED, entity=message.entity, to=str(kept.to), reason=message.reason)
             ghosts = (*kept.message.ghost_apps, *((kept.to,) if kept.had_ghost else ()))
             self._bring_back(msgspec.structs.replace(kept.message, ghost_apps=ghosts), message.reason)
         if source != self._core.me:
@@ -266,7 +267,7 @@ class Offloads:
         for kept in [kept for kept in self.kept.values() if kept.to == app]:
             message, kind = kept.message, self._core.kinds.get(kept.message.type_id)
             assert kind is not None
-            self._core.count("offload restored", entity=message.entity, to=str(app))
+            self._core.count(LogEvent.OFFLOAD_RESTORED, entity=message.entity, to=str(app))
             number = message.number + RESTORED
             past = Past(number, (), tuple((subject, number) for subject in (*kind.for_others, *kind.beside)))
             message = msgspec.structs.replace(message, number=number, past=past)
@@ -282,7 +283,7 @@ class Offloads:
         jump, mailbox = message.jump, _moved_on(message.mailbox)
         del self.kept[message.entity]
         if self._has_gone_on(message):
-            self._core.count("copy of a real that lives elsewhere", entity=message.entity, epoch=message.epoch)
+            self._core.count(LogEvent.OFFLOAD_ELSEWHERE, entity=message.entity, epoch=message.epoch)
             return None
         message = msgspec.structs.replace(message, epoch=message.epoch + 1, mailbox=mailbox, jump=None)
         self._switchboard.arrive(mailbox)
@@ -336,7 +337,7 @@ class Offloads:
         elif is_known(core, message):
             problem = None
         if problem is not None:
-            core.count("offload not taken", entity=message.entity, problem=problem)
+            core.count(LogEvent.OFFLOAD_NOT_TAKEN, entity=message.entity, problem=problem)
             self._answer(source, OffloadRefused(message.entity, message.epoch, _short(problem)))
             return
         if is_new:
@@ -346,7 +347,7 @@ class Offloads:
     def on_unreadable(self, source: AppId, message: OffloadUnreadable) -> None:
         """A real has come in a message that does not decode: it stays where it was."""
         if not self.answers.repeat(source, message):
-            self._core.count("offload that does not decode", entity=message.entity, source=str(source))
+            self._core.count(LogEvent.OFFLOAD_MALFORMED, entity=message.entity, source=str(source))
             self._answer(source, OffloadRefused(message.entity, message.epoch, "it does not decode"))
 
     def _take_in(self, source: AppId, message: Offload) -> None:

@@ -26,6 +26,7 @@ from terrazzo.cell.motion.controllers import unpack_controllers
 from terrazzo.cell.motion.riding import Riding
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import DeleteGhost, Jump, Offload
 
 
@@ -136,7 +137,7 @@ class Travelling:
         try:
             unpack_controllers(real.controllers, message.controllers)
         except DecodeError as problem:
-            self._core.count("controllers that do not decode", entity=real.body.id, problem=str(problem))
+            self._core.count(LogEvent.CONTROLLERS_MALFORMED, entity=real.body.id, problem=str(problem))
 
     def _pack_ghosts(self, real: Real, trip: Trip) -> tuple[Any, ...]:
         """Where its ghosts are, by which tree, and the first number that this home has sent them."""

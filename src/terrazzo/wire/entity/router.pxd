@@ -15,7 +15,7 @@ from terrazzo.wire.entity.resend_schedule cimport ResendSchedule
 cdef class Router:
     cdef dict __dict__
     cdef public object me
-    cdef public dict counts
+    cdef public object counts
     cdef public PartRegistry _registry
     cdef public ResendSchedule _schedule
     cdef public object _host

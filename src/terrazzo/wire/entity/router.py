@@ -50,6 +50,7 @@ from terrazzo.wire.entity.registry import PartRegistry
 from terrazzo.wire.entity.termination import EndedParts, is_answered
 from terrazzo.wire.environment import Environment
 from terrazzo.wire.ids import NEVER_HEARD, AppId, PartId, life_of
+from terrazzo.wire.log_events import Count, EventCounts, LogEvent
 from terrazzo.wire.outbox import Outbox
 
 _SWEEP_S = 1.0
@@ -80,7 +81,7 @@ class Router:
         self, me: AppId, host: Environment, outbox: Outbox, exchange: Exchange, registry: PartRegistry
     ) -> None:
         self.me = me
-        self.counts = {"forwarded": 0, "astray": 0, "too many hops": 0, "resent": 0, "located": 0}
+        self.counts = EventCounts()
         self._registry = registry
         self._schedule = registry.schedule
         self._host = host
@@ -121,7 +122,7 @@ class Router:
             self._schedule.rest(channel, now, self._registry.limits)
         elif self._schedule.has_waited(channel, now, self._registry.limits):
             channel.attempts += 1
-            self.counts["resent"] += 1
+            self.counts.add(Count.RESENT)
             if channel.attempts % self._registry.limits.locate_after == 0:
                 self._locate(channel.peer, channel.place, now)
                 if not channel.is_hooked:
@@ -236,13 +237,13 @@ class Router:
         place = self._registry.places.get(frame.to)
         to = None if place is None else place.onward(via, self.me)
         if to is None:
-            self.counts["astray"] += 1
-            self._host.log("astray", part=frame.to, source=frame.source, via=via)
+            self.counts.add(LogEvent.ASTRAY)
+            self._host.log(LogEvent.ASTRAY, part=frame.to, source=frame.source, via=via)
             self._send_astray(frame.to, dict.fromkeys((via, frame.home)))
         elif frame.hops >= self._registry.limits.hops_max:
-            self.counts["too many hops"] += 1
+            self.counts.add(Count.TOO_MANY_HOPS)
         else:
-            self.counts["forwarded"] += 1
+            self.counts.add(Count.FORWARDED)
             self._outbox.send(to, msgspec.structs.replace(frame, hops=frame.hops + 1))
 
     def _send_astray(self, part: PartId, to: Iterable[AppId]) -> None:
@@ -323,7 +324,7 @@ class Router:
     def _locate(self, peer: PartId, place: Place, now: float) -> None:
         if now >= place.locate_at:
             place.locate_at = now + self._registry.limits.locate_s
-            self.counts["located"] += 1
+            self.counts.add(Count.LOCATED)
             self._exchange.locate(peer)
 
     def _reply(self, frame: Frame, answer: Frame | None) -> None:

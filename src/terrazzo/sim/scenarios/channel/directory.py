@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from terrazzo.sim.scenarios.channel.ledger import Truth
+from terrazzo.sim.scenarios.channel.log_events import ChannelEvent
 from terrazzo.sim.scenarios.channel.messages import (
     Backup,
     Dead,
@@ -151,7 +152,7 @@ class DirectoryApp:
         self._suspects.pop(app, None)
         self._homes.pop(app, None)
         self._truth.dead[app] = None
-        self._host.log("declared dead", app=app)
+        self._host.log(ChannelEvent.DECLARED_DEAD, app=app)
         self._host.fence(app)
         self._deaths[app] = None
 
@@ -213,7 +214,7 @@ class DirectoryApp:
         if copy is not None:
             self.outbox.send(copy[1], Landed(part, copy[0]))
         if backup is None or not self._homes:
-            self._host.log("lost", part=part)
+            self._host.log(ChannelEvent.PART_LOST, part=part)
             self._truth.lost[part] = None
             return
         home = self._host.rng.choice(list(self._homes))

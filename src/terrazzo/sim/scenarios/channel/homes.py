@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from terrazzo.sim.mutations import Mutation
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenarios.channel.ledger import Ledger, Truth
+from terrazzo.sim.scenarios.channel.log_events import ChannelEvent
 from terrazzo.sim.scenarios.channel.messages import (
     Backup,
     Dead,
@@ -34,6 +35,7 @@ from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.places import Place
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.requests import Failure, Question, Requests
@@ -169,7 +171,7 @@ class HomeApp:
         ledger = self.ledgers[part]
         for source, payload in self.switchboard.take(part):
             number = _number_in(payload)
-            self._host.log("got", part=part, source=source, number=number)
+            self._host.log(ChannelEvent.GOT, part=part, source=source, number=number)
             self._truth.on_delivered(ledger, part, source, number)
 
     def _live(self, part: PartId) -> None:
@@ -185,7 +187,7 @@ class HomeApp:
             self._move(part, rng.choice(homes))
         elif rng.random() < habits.destroy and self.id not in self._truth.dead:
             self._truth.destroyed[part] = self.ledgers.pop(part)
-            self._host.log("destroyed", part=part)
+            self._host.log(ChannelEvent.DESTROYED, part=part)
             self.switchboard.destroy(part)
 
     def _close(self, part: PartId) -> None:
@@ -206,13 +208,13 @@ class HomeApp:
         except ChannelFull:
             return
         ledger.add_sent(to)
-        self._host.log("sent", part=part, to=to, number=number)
+        self._host.log(ChannelEvent.SENT, part=part, to=to, number=number)
 
     def _move(self, part: PartId, to: AppId) -> None:
         packed = self.switchboard.depart(part, to)
         version = self.switchboard.version_of_place(part)
         moving = Moving(part, version, packed, self.ledgers.pop(part).encode())
-        self._host.log("moves", part=part, to=to, version=version)
+        self._host.log(ChannelEvent.MOVES, part=part, to=to, version=version)
         self.in_air[part] = (moving, to)
         self.outbox.send(to, moving)
 
@@ -224,7 +226,7 @@ class HomeApp:
         is_new = moving.version > self._seen.get(moving.part, -1)
         if is_new and self.switchboard.arrive(moving.packed):
             self._seen[moving.part] = moving.version
-            self._host.log("arrived", part=moving.part, version=moving.version)
+            self._host.log(ChannelEvent.ARRIVED, part=moving.part, version=moving.version)
             self.ledgers[moving.part] = Ledger.decode(moving.ledger)
             self.in_air.pop(moving.part, None)
         self._arrived[moving.part, moving.version, source] = None
@@ -299,7 +301,7 @@ class HomeApp:
         self.ledgers[part] = Ledger.decode(ledger)
         self.ledgers[part].has_closed = False
         self._truth.on_restored(part, order.life, self.ledgers[part])
-        self._host.log("restored", part=part, life=order.life)
+        self._host.log(ChannelEvent.RESTORED, part=part, life=order.life)
         self._unregistered = True
 
     # Exchange.
@@ -324,7 +326,7 @@ class HomeApp:
     def on_undelivered(self, source: PartId, to: PartId, payloads: list[bytes], reason: str) -> None:
         """See Exchange."""
         numbers = [_number_in(payload) for payload in payloads]
-        self._host.log("undelivered", part=source, to=to, numbers=numbers, reason=reason)
+        self._host.log(LogEvent.UNDELIVERED, part=source, to=to, numbers=numbers, reason=reason)
         ledger = self.ledgers.get(source)
         if ledger is not None:
             self._truth.on_undelivered(ledger, source, to, numbers)

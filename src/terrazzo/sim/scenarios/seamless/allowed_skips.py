@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.wire.log_events import LogEvent
 
-COUNTED = ("snapshot asked for", "gap passed over")
+COUNTED = (LogEvent.SNAPSHOT_ASKED, LogEvent.GAP_PASSED_OVER)
 """What a CellApp counts when a ghost may skip something."""
 
 
@@ -28,7 +29,7 @@ class AllowedSkips:
         """Notes what this CellApp counts."""
         count = app.core.count
 
-        def counted(what: str, /, **facts: object) -> None:
+        def counted(what: LogEvent, /, **facts: object) -> None:
             entity = facts.get("entity")
             if what in COUNTED and isinstance(entity, int):
                 self._open[app, entity] += 1

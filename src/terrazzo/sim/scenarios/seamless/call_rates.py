@@ -22,6 +22,7 @@ from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cell_part_states import CellPartState
+from terrazzo.base.limits import ClientRefusal
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.standstill import SPARE_MAX_S, SPARE_S, STANDSTILL_S
 from terrazzo.client import ClientApp
@@ -31,6 +32,7 @@ from terrazzo.schema.model import Side
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.world import World
 from terrazzo.sync.protocol import Call, EntityMessage, split_message, take_entity, with_entity
+from terrazzo.wire.log_events import EventName, LogEvent
 
 RATES = {"rush": 5.0, "ring": 0.7}
 """Calls a second of the own client: a method of the cell part, and one of the base part."""
@@ -166,10 +168,10 @@ class Rates:
             what = f"the client of entity {proxy.id} called what is not exposed to it, and was not refused"
             raise Broken("P7", what, proxy.id)
 
-    def is_due(self, event: str, facts: dict[str, object]) -> bool:
+    def is_due(self, event: EventName, facts: dict[str, object]) -> bool:
         """Whether a refusal in the log is that of a forged call."""
         name = str(facts.get("entity", ""))
-        if event != "bad client message" or not self._refused.get(name):
+        if event != LogEvent.CLIENT_MESSAGE_BAD or not self._refused.get(name):
             return False
         self._refused[name] -= 1
         self._count("forged")
@@ -184,11 +186,11 @@ class Rates:
         assert rate is not None
         number = call.method.decode_args(call.data)[0] if method in RATES else 0
         bucket = self._buckets.setdefault((proxy.id, method), Bucket(rate, now))
-        may_run, dropped = bucket.take(now, turns.spare_s(now)), proxy.mail.dropped["rate"]
+        may_run, dropped = bucket.take(now, turns.spare_s(now)), proxy.mail.dropped[ClientRefusal.OVER_RATE]
         is_there = proxy.cell.state is CellPartState.THERE
         self._reading = (proxy.id, number) if may_run is not False and method == "ring" else None
         read(message)
-        was_dropped = proxy.mail.dropped["rate"] > dropped
+        was_dropped = proxy.mail.dropped[ClientRefusal.OVER_RATE] > dropped
         has_run, self._reading = self._reading is None and not was_dropped, None
         if may_run is None and not was_dropped:
             bucket.taken()

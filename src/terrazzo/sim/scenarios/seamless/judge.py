@@ -37,25 +37,25 @@ from terrazzo.sim.scenarios.seamless.speed_limit import SpeedLimit
 from terrazzo.sim.scenarios.seamless.timers import TimerJudge
 from terrazzo.sim.scenarios.seamless.walking import Gait, Ground
 from terrazzo.sim.world import World
+from terrazzo.wire.log_events import EventName, LogEvent
 
 Place = tuple[str, tuple[float, float, float]]
 
 UNWANTED = (
-    "step that does not decode",
-    "ghost that does not decode",
-    "offload that does not decode",
-    "tree that does not decode",
-    "call refused",
-    "mail refused",
-    "bad client message",
-    "client sent away",
+    LogEvent.STEP_MALFORMED,
+    LogEvent.GHOST_MALFORMED,
+    LogEvent.OFFLOAD_MALFORMED,
+    LogEvent.TREE_MALFORMED,
+    LogEvent.CALL_REFUSED,
+    LogEvent.MAIL_REFUSED,
+    LogEvent.CLIENT_MESSAGE_BAD,
+    LogEvent.CLIENT_SENT_AWAY,
 )
 """Reports of an app that are a failure in every world."""
 UNWANTED_IN_PEACE = (
-    "held steps given up",
-    "offload that waited in vain",
-    "base takes nothing",
-    "cell part channel full",
+    LogEvent.HELD_STEPS_GIVEN_UP,
+    LogEvent.BASE_NOT_SENT,
+    LogEvent.CHANNEL_FULL,
 )
 """Reports of an app that are a failure in worlds without faults."""
 
@@ -239,8 +239,8 @@ class Judge:
         number = self.answers[entity] = self.answers.get(entity, 0) + 1
         return number
 
-    def _on_log(self, where: str, event: str, facts: dict[str, object]) -> None:
-        if event == "game error":
+    def _on_log(self, where: str, event: EventName, facts: dict[str, object]) -> None:
+        if event == LogEvent.GAME_ERROR:
             raise self._broken or Broken("invariant", f"game code failed: {facts}", where)
         is_fine = event not in self._unwanted or self.rates.is_due(event, facts) or self.clients.is_due(event, facts)
         check(is_fine, "invariant", f"{where}: {event} {facts}", where, facts.get("entity", ""))

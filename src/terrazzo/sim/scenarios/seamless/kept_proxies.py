@@ -31,6 +31,7 @@ from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless.shape import Shape
 from terrazzo.sim.world import World
 from terrazzo.sync.protocol import LoginReply
+from terrazzo.wire.log_events import EventName, LogEvent
 
 DETACH_S = 6.0
 DETACH_SWIFT_S = 1.5
@@ -71,9 +72,9 @@ class Clients:
 
     # Players.
 
-    def is_due(self, event: str, facts: dict[str, object]) -> bool:
+    def is_due(self, event: EventName, facts: dict[str, object]) -> bool:
         """Whether a BaseApp is right to send a client away: a silent one, when its player logs in again."""
-        return event == "client sent away" and facts.get("reason") == "SILENT" and bool(self.silent)
+        return event is LogEvent.CLIENT_SENT_AWAY and facts.get("reason") == "SILENT" and bool(self.silent)
 
     def watch(self, app: App) -> None:
         """A process has started: its proxies may be kept."""
