@@ -86,7 +86,7 @@ def test_second_login_is_refused_once_when_the_store_fails_to_read_the_entity(mo
     monkeypatch.setattr(office.database, "_run", lambda each: unreadable if isinstance(each, LoadEntity) else run(each))
     number = office.log_on()
     office.ticks()
-    assert office.answer(LOGIN, number) == R.NOT_STORED.value
+    assert office.answer(LOGIN, number) == R.NOT_STORED.sentence
     [asked] = [each for each in office.said.pop(BASE, []) if isinstance(each, Request)]
     assert REGISTRY.decode_nested(asked.item) == TakeOver(77, "192.0.2.7")
     office.app.on_message(BASE, Reply(asked.number, REGISTRY.encode(TakenOver(is_going))))

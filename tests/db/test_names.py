@@ -64,7 +64,7 @@ def test_a_new_account_has_the_normal_form_of_its_name():
     assert [each.name for each in office.database.accounts.values()] == ["Zoë"]
     number = office.log_on("zoë", "wrong")
     office.ticks()
-    assert office.answer(LOGIN, number) == LogOnRefusal.WRONG.value
+    assert office.answer(LOGIN, number) == LogOnRefusal.WRONG.sentence
 
 
 def test_an_account_with_a_name_that_is_refused_today_keeps_working():

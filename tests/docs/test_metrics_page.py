@@ -71,3 +71,13 @@ def test_each_name_has_one_sentence(enum: type[Enum]):
     for each in enum:
         assert isinstance(each, EventName | Sentence)
         assert re.fullmatch(r"[A-Z](?:[^.]|\.(?! )){8,}\.", each.sentence), f"{each} has not one sentence"
+
+
+def test_every_enum_of_reasons_is_on_the_page():
+    found = {kind for kind in subclasses(Sentence) if kind.__module__.startswith("terrazzo.")}
+    assert found == set(REASONS)
+
+
+def subclasses(kind: type[Sentence]) -> set[type[Sentence]]:
+    own: list[type[Sentence]] = type.__subclasses__(kind)
+    return set(own).union(*map(subclasses, own))

@@ -22,16 +22,14 @@ def test_reserved_name_is_refused_to_a_player():
     door = door_for(PASSWORD)
     player = door.knock("Bot-1", "my own")
     assert door.tick() == []
-    assert (
-        player.error == LoginRefusal.RESERVED.value == "Names that begin with bot- are for bots; choose another name."
-    )
+    assert player.error == "Names that begin with bot- are for bots; choose another name."
 
 
 def test_reserved_name_is_refused_where_there_are_no_bots():
     door = door_for()
     player = door.knock("bot-1", "x")
     assert door.tick() == []
-    assert player.error == LoginRefusal.RESERVED.value
+    assert player.error == LoginRefusal.RESERVED.sentence
 
 
 def test_refused_reserved_names_are_logged_ever_more_rarely():
@@ -50,7 +48,7 @@ def test_bots_are_not_counted_by_their_address():
     first, second = door.knock("ann"), door.knock("ben")
     assert [asked.name for _, asked in door.tick()] == [*(f"bot-{number}" for number in range(5)), "ann"]
     assert first.sent == []
-    assert second.error == LoginRefusal.RATE.value
+    assert second.error == LoginRefusal.RATE.sentence
 
 
 def test_reserved_names_that_are_refused_are_logged_ever_more_rarely():

@@ -40,12 +40,12 @@ def test_strangers_fill_their_places_and_a_known_player_still_gets_through():
         door.knock("Ada", "guess", address=f"198.51.100.{stranger}")
     late = door.knock("Bob", address="203.0.113.1")
     assert len(door.tick()) == 3
-    assert late.error == LoginRefusal.TOO_MANY.value
+    assert late.error == LoginRefusal.TOO_MANY.sentence
     door.knock("ada", address="192.0.2.7")
     more = door.knock("Ada", address="192.0.2.7")
     [(_, log_on)] = door.tick()
     assert log_on.is_known
-    assert more.error == LoginRefusal.TOO_MANY.value
+    assert more.error == LoginRefusal.TOO_MANY.sentence
 
 
 def test_a_wrong_password_makes_no_address_known():

@@ -23,7 +23,7 @@ def test_refusals_have_their_sentences_beside_those_of_the_doors():
     door.tick()
     assert door.app.refused_clients() == [
         {"door": "udp", "reason": "kind", "count": 2, "sentence": "No such kind."},
-        {"door": "login", "reason": "malformed", "count": 1, "sentence": LoginRefusal.MALFORMED.value},
+        {"door": "login", "reason": "malformed", "count": 1, "sentence": LoginRefusal.MALFORMED.sentence},
     ]
 
 

@@ -146,8 +146,8 @@ def test_request_that_fails_a_check_is_refused_without_the_dbapp(knock, why):
     door = Door()
     session = door.knock(**knock)
     assert door.tick() == []
-    assert session.error == why.value
-    assert door.app.view()["refused"] == {why.name.lower(): 1}
+    assert session.error == why.sentence
+    assert door.app.view()["refused"] == {why.value: 1}
 
 
 def test_the_checks_come_in_their_order():
@@ -162,11 +162,11 @@ def test_the_checks_come_in_their_order():
         (door.knock(), LoginRefusal.RATE),
     ]
     door.tick()
-    assert [session.error for session, _ in order] == [why.value for _, why in order]
+    assert [session.error for session, _ in order] == [why.sentence for _, why in order]
 
 
 def test_sentence_about_the_digest_has_the_reason():
-    assert "built from different entity definitions" in LoginRefusal.DIGEST.value
+    assert "built from different entity definitions" in LoginRefusal.DIGEST.sentence
 
 
 def test_an_address_that_tries_too_often_waits_and_others_do_not():
@@ -174,7 +174,7 @@ def test_an_address_that_tries_too_often_waits_and_others_do_not():
     sessions = [door.knock() for _ in range(3)]
     other = door.knock(address="192.0.2.8")
     assert len(door.tick()) == 3
-    assert sessions[2].error == LoginRefusal.RATE.value
+    assert sessions[2].error == LoginRefusal.RATE.sentence
     assert other.sent == []
     later = door.knock()
     assert len(door.tick(2.0)) == 1
@@ -186,7 +186,7 @@ def test_number_of_attempts_in_work_is_limited():
     sessions = [door.knock() for _ in range(3)]
     asked = door.tick()
     assert len(asked) == 2
-    assert sessions[2].error == LoginRefusal.TOO_MANY.value
+    assert sessions[2].error == LoginRefusal.TOO_MANY.sentence
     door.answer(asked[0][0])
     again = door.knock()
     assert len(door.tick()) == 1
@@ -205,7 +205,7 @@ def test_dbapp_lost_while_asked():
     session = door.knock()
     door.tick()
     door.app.on_link_lost(DATABASE)
-    assert session.error == LoginRefusal.NOT_READY.value
+    assert session.error == LoginRefusal.NOT_READY.sentence
     assert door.app.view()["has_database"] is False
 
 
@@ -229,7 +229,7 @@ def test_dbapps_reason_is_passed_on():
     door.app.on_message(DATABASE, RequestRefused(first, "Wrong name or password."))
     door.app.on_message(DATABASE, RequestRefused(second, ""))
     assert sessions[0].error == "Wrong name or password."
-    assert sessions[1].error == LoginRefusal.BY_DATABASE.value
+    assert sessions[1].error == LoginRefusal.BY_DATABASE.sentence
 
 
 def test_an_answer_of_the_wrong_kind_is_no_way_in():
@@ -237,7 +237,7 @@ def test_an_answer_of_the_wrong_kind_is_no_way_in():
     session = door.knock()
     [(number, _)] = door.tick()
     door.answer(number, Ids(1, 2))
-    assert session.error == LoginRefusal.NO_ANSWER.value
+    assert session.error == LoginRefusal.NO_ANSWER.sentence
 
 
 def test_a_second_request_while_the_first_is_in_work_ends_the_session():
@@ -257,7 +257,7 @@ def test_message_after_the_answer_is_ignored():
     session = door.knock(name="")
     door.say(session, b"again", b"and again")
     door.tick()
-    assert session.error == LoginRefusal.NAME.value
+    assert session.error == LoginRefusal.NAME.sentence
     assert session.aborted is None
 
 

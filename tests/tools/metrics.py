@@ -8,9 +8,15 @@ from enum import Enum
 from pathlib import Path
 
 from terrazzo.base.limits import ClientRefusal
+from terrazzo.db.refusals import LogOnRefusal
+from terrazzo.login.checks import LoginRefusal
+from terrazzo.managers.baseapp_mgr import Why
 from terrazzo.runtime.gate import Cut
+from terrazzo.sync.view_events import Fault
 from terrazzo.wire.client.limits import Drop
 from terrazzo.wire.log_events import Count, EventName, LogEvent
+from terrazzo.wire.messages import Refusal
+from terrazzo.wire.requests import Failure
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "terrazzo"
@@ -26,6 +32,12 @@ REASONS = {
     Drop: "packets and sessions (BaseApp, LoginApp)",
     Cut: "connections (BaseApp, LoginApp, console)",
     ClientRefusal: "messages of players (BaseApp)",
+    LoginRefusal: "logins (LoginApp), as the player reads them",
+    LogOnRefusal: "log-ons (DBApp), as the player reads them",
+    Why: "places for proxies (BaseAppMgr)",
+    Refusal: "messages of peers (all)",
+    Failure: "requests without an answer (all)",
+    Fault: "messages of a server (clients)",
 }
 """The enums of reasons, and what is refused for them."""
 

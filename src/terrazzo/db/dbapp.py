@@ -131,7 +131,7 @@ class DBApp(ClusterApp):
             "logged_on": len(self.log_ons.players),
             "in_doubt": len(self.log_ons.doubts),
             "created": self.log_ons.created,
-            "refused": {why.name.lower(): count for why, count in self.log_ons.refused.items()},
+            "refused": {why.value: count for why, count in self.log_ons.refused.items()},
             "has_manager": self.log_ons.manager is not None,
         }
 

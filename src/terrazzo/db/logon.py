@@ -350,7 +350,7 @@ class LogOns:
         )
 
     def _not_placed(self, attempt: Attempt, dbid: int, failure: Failure, why: str) -> None:
-        self._step(attempt, _NOT_PLACED[failure], why or LogOnRefusal.NO_ANSWER.sentence())
+        self._step(attempt, _NOT_PLACED[failure], why or LogOnRefusal.NO_ANSWER.text())
 
     def _doubt_placement(self, attempt: Attempt, why: str) -> None:
         assert attempt.account is not None
@@ -404,7 +404,7 @@ class LogOns:
 
     def _refuse(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
         self.refused[why] += 1
-        reason = why.sentence(detail)
+        reason = why.text(detail)
         self._host.log(LogEvent.LOG_ON_REFUSED, name=attempt.name, address=attempt.address, reason=reason)
         self._requests.refuse(attempt.question, reason)
 

@@ -6,12 +6,11 @@ printable characters, with no blank at either end; a password has 1 to PASSWORD_
 
 from __future__ import annotations
 
-from enum import Enum
-
 import msgspec
 
 from terrazzo.sync.protocol import LoginRequest
 from terrazzo.wire.pairs.login_db import BOT_PREFIX
+from terrazzo.wire.sentences import Sentence
 
 REQUEST_BYTES_MAX = 4096
 """Enough for the longest valid request, even with every character escaped."""
@@ -21,19 +20,22 @@ PASSWORD_MAX = 128
 _DECODER = msgspec.json.Decoder(LoginRequest)
 
 
-class LoginRefusal(Enum):
+class LoginRefusal(Sentence):
     """Why a login is refused; the sentence that the player reads."""
 
-    MALFORMED = "The server did not understand the login request; use a client of this version."
-    NAME = f"A name has 1 to {NAME_MAX} printable characters and no blank at either end."
-    PASSWORD = f"A password has 1 to {PASSWORD_MAX} characters."
-    RESERVED = f"Names that begin with {BOT_PREFIX} are for bots; choose another name."
-    DIGEST = "The client and the server were built from different entity definitions; get the client of this server."
-    RATE = "Too many attempts from this address; wait a little and try again."
-    TOO_MANY = "Too many players are logging in; try again in a moment."
-    NOT_READY = "The game is starting or stopping; try again in a moment."
-    NO_ANSWER = "The game did not answer in time; try again in a moment."
-    BY_DATABASE = "The game does not let this player in."
+    MALFORMED = "malformed", "The server did not understand the login request; use a client of this version."
+    NAME = "name", f"A name has 1 to {NAME_MAX} printable characters and no blank at either end."
+    PASSWORD = "password", f"A password has 1 to {PASSWORD_MAX} characters."
+    RESERVED = "reserved", f"Names that begin with {BOT_PREFIX} are for bots; choose another name."
+    DIGEST = (
+        "digest",
+        "The client and the server were built from different entity definitions; get the client of this server.",
+    )
+    RATE = "rate", "Too many attempts from this address; wait a little and try again."
+    TOO_MANY = "too_many", "Too many players are logging in; try again in a moment."
+    NOT_READY = "not_ready", "The game is starting or stopping; try again in a moment."
+    NO_ANSWER = "no_answer", "The game did not answer in time; try again in a moment."
+    BY_DATABASE = "by_database", "The game does not let this player in."
 
 
 def read_request(message: bytes) -> LoginRequest | LoginRefusal:

@@ -44,7 +44,7 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
-from terrazzo.wire.sentences import is_logged
+from terrazzo.wire.sentences import is_logged, list_refusals
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
 CHEAP = frozenset(
@@ -126,17 +126,13 @@ class LoginApp(ClusterApp):
             "waiting": len(self._waiting),
             "asked": len(self._asked),
             "let_in": self.let_in,
-            "refused": {why.name.lower(): count for why, count in self.refused.items()},
+            "refused": {why.value: count for why, count in self.refused.items()},
             "has_database": self._database is not None,
         }
 
     def refused_clients(self) -> list[dict[str, Any]]:
         """See ClusterApp."""
-        own = [
-            {"door": "login", "reason": why.name.lower(), "count": count, "sentence": why.value}
-            for why, count in self.refused.items()
-        ]
-        return super().refused_clients() + own
+        return super().refused_clients() + list_refusals("login", self.refused)
 
     @property
     def waiting_sessions(self) -> Set[Session]:
@@ -281,7 +277,7 @@ class LoginApp(ClusterApp):
 
     def _refuse_login(self, session: Session, why: LoginRefusal, sentence: str = "") -> None:
         self.refused[why] += 1
-        count, sentence = self.refused[why], sentence or why.value
+        count, sentence = self.refused[why], sentence or why.sentence
         if why not in CHEAP or is_logged(count):
             host = self._host_of(session.address)
             self.host.log(LogEvent.LOGIN_REFUSED, address=host, why=why.name, sentence=sentence, count=count)

@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 from terrazzo.cluster.app import Host
@@ -57,6 +56,7 @@ from terrazzo.wire.pairs.basemgr_base import (
 )
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
 from terrazzo.wire.requests import Failure, Question
+from terrazzo.wire.sentences import Sentence
 
 PLACE_S = 8.0
 """How long a placement may take, repeated requests included."""
@@ -73,19 +73,19 @@ MEASURED_CLIENTS = 20
 """With so many players, the load of one player is a BaseApp's load divided by their number."""
 
 
-class Why(Enum):
+class Why(Sentence):
     """Why a placement was refused or left in doubt, as it is counted."""
 
-    NOT_READY = "spaces not ready"
-    NO_BASE_APP = "no BaseApp"
-    CROWD = "too many at once"
-    FULL = "as many players as may be"
-    RECORD = "record too big"
-    REFUSED = "refused by every BaseApp"
-    NONSENSE = "answered wrongly"
-    TIMEOUT = "timeout"
-    LINK_LOST = "link lost"
-    ABANDONED = "nobody waits for it any more"
+    NOT_READY = "spaces not ready", "The spaces of the game do not have their cells yet."
+    NO_BASE_APP = "no BaseApp", "No BaseApp is running."
+    CROWD = "too many at once", "More players ask for a place than may wait for one."
+    FULL = "as many players as may be", "The cluster has as many players as it may have."
+    RECORD = "record too big", "The stored player is too large for one message."
+    REFUSED = "refused by every BaseApp", "Every BaseApp refused to make the proxy."
+    NONSENSE = "answered wrongly", "A BaseApp answered with a message of the wrong kind."
+    TIMEOUT = "timeout", "A BaseApp did not answer in time."
+    LINK_LOST = "link lost", "The link with a BaseApp was lost while it made the proxy."
+    ABANDONED = "nobody waits for it any more", "The DBApp no longer waits for the proxy."
 
 
 @dataclass

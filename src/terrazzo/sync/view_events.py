@@ -4,7 +4,6 @@ wrong with a message."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from terrazzo._speed.view import ASKED, SPECIAL, PlaceTable
@@ -13,22 +12,23 @@ from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.schema.state import State
 from terrazzo.sync.protocol import OWN, Direction, Position
 from terrazzo.sync.riding import Ride
+from terrazzo.wire.sentences import Sentence
 
 
-class Fault(Enum):
+class Fault(Sentence):
     """What can be wrong with a message."""
 
-    MALFORMED = "malformed"  # a body that does not decode
-    UNKNOWN_MESSAGE = "unknown message"  # no message has this number
-    UNKNOWN_TYPE = "unknown type"  # no entity type of the schema, or one without a client part
-    UNKNOWN_ENTITY = "unknown entity"  # neither the own one nor one in the area
-    ALIAS_TAKEN = "alias taken"  # announced by an alias that is another's, or that was not released yet
-    ENTERED_TWICE = "entered twice"  # announced, or described, a second time
-    NOT_DESCRIBED = "not described"  # changed or called when it was only announced
-    PLAYER_TWICE = "player twice"  # a second base player, or a cell player for one that has a body
-    NO_CELL = "no cell"  # something that takes a body, while there is none
-    NOT_FOR_THIS_CLIENT = "not for this client"
-    AFTER_THE_END = "after the end"
+    MALFORMED = "malformed", "A message does not decode."
+    UNKNOWN_MESSAGE = "unknown message", "No message has this number."
+    UNKNOWN_TYPE = "unknown type", "The entity type is not in the schema, or has no client part."
+    UNKNOWN_ENTITY = "unknown entity", "The entity is neither the own one nor in the area."
+    ALIAS_TAKEN = "alias taken", "An entity was announced by the alias of another, or by one that was not released yet."
+    ENTERED_TWICE = "entered twice", "An entity was announced or described a second time."
+    NOT_DESCRIBED = "not described", "An entity was changed or called before it was described."
+    PLAYER_TWICE = "player twice", "There is a second base player, or a cell player for one that has a body."
+    NO_CELL = "no cell", "The message needs a body of the player, and there is none."
+    NOT_FOR_THIS_CLIENT = "not for this client", "The property or method is not for this client."
+    AFTER_THE_END = "after the end", "A message came after the last one."
 
 
 @dataclass(frozen=True)

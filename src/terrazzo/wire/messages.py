@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator
-from enum import Enum
 from math import inf
 from typing import Any, Protocol, TypeVar, Union
 
 import msgspec
 
 from terrazzo.errors import DecodeError, UsageError
+from terrazzo.wire.sentences import Sentence
 
 MESSAGE_MAX = 1 << 20
 """The most bytes of one message, unless its declaration has a lower limit."""
@@ -55,15 +55,15 @@ Salvage = Callable[["bytes | msgspec.Raw"], Message | None]
 """Makes a message of the body of a malformed one; None: nothing can be read."""
 
 
-class Refusal(Enum):
+class Refusal(Sentence):
     """Why a received item was not accepted."""
 
-    BUNDLE_OVERSIZED = "bundle oversized"
-    BUNDLE_MALFORMED = "bundle malformed"
-    UNKNOWN = "unknown message"
-    OVERSIZED = "message oversized"
-    MALFORMED = "message malformed"
-    UNEXPECTED = "message unexpected"
+    BUNDLE_OVERSIZED = "bundle oversized", "A bundle of messages is larger than one may be."
+    BUNDLE_MALFORMED = "bundle malformed", "A bundle of messages is not an array of messages."
+    UNKNOWN = "unknown message", "No message has this number."
+    OVERSIZED = "message oversized", "A message is larger than its kind may be."
+    MALFORMED = "message malformed", "A message does not decode."
+    UNEXPECTED = "message unexpected", "A message of this kind, or with these values, is not expected from this peer."
 
 
 class BadBundle(DecodeError):

@@ -15,7 +15,6 @@ with the peer that was asked, no app can answer for another.
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import NamedTuple
 
 from terrazzo.wire.common import Reply, Request, RequestRefused
@@ -24,14 +23,15 @@ from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import REGISTRY, Message, Refusal, Refusals, Registry
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.schedule import Schedule
+from terrazzo.wire.sentences import Sentence
 
 
-class Failure(Enum):
+class Failure(Sentence):
     """Why there is no answer."""
 
-    TIMEOUT = "timeout"
-    LINK_LOST = "link lost"
-    REFUSED = "refused"
+    TIMEOUT = "timeout", "The peer did not answer in time."
+    LINK_LOST = "link lost", "The link with the peer was lost before the answer."
+    REFUSED = "refused", "The peer refused the request."
 
 
 Then = Callable[[Message], None]

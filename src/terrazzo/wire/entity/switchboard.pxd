@@ -17,7 +17,7 @@ cdef class Switchboard:
     cdef public dict boxes
     cdef public dict places
     cdef public ResendSchedule schedule
-    cdef public dict counts
+    cdef public object counts
     cdef public PartRegistry _registry
     cdef public dict _mailed
     cdef public object _host
