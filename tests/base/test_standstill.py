@@ -1,6 +1,6 @@
 """A BaseApp that stood still reads the messages of seconds at once: a client that keeps to its rates is no flood."""
 
-from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE
+from terrazzo.base.limits import BAD_MAX, MESSAGE_RATE, ClientRefusal
 from terrazzo.base.standstill import SPARE_MAX_S, SPARE_S, STANDSTILL_S, Standstill
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
@@ -29,7 +29,7 @@ def test_calls_made_while_the_app_stood_still_are_within_their_rate():
     for each in range(count):  # in several turns, as a full socket is read
         town.hear(session, call(proxy.id, Side.BASE, "buy", each))
     assert [each for each in EVENTS if each[0] == "buy"] == [("buy", each) for each in range(count)]
-    assert proxy.mail.dropped["rate"] == 0
+    assert proxy.mail.dropped[ClientRefusal.OVER_RATE] == 0
 
 
 def test_more_than_the_rate_allows_is_a_flood_after_a_standstill_as_well():

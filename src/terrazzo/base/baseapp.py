@@ -67,8 +67,8 @@ from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
-from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.log_events import Count, LogEvent
+from terrazzo.wire.messages import Message, Refusal
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates, Moves
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
 from terrazzo.wire.pairs.base_db import TakeOver

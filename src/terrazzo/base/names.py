@@ -17,6 +17,7 @@ from terrazzo.errors import NameTaken, UsageError
 from terrazzo.sync.asking import Asker
 from terrazzo.sync.awaiting import Awaiting, Wait
 from terrazzo.wire.ids import PartId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.names import DropName, Named, NamesHeld, RegisterName
 
@@ -84,7 +85,7 @@ class Names:
             self._send(DropName(named))  # it may have been granted
         kept = [self._awaiting.keep(wait, None, NameTaken(why)) for wait in self._asked.pop(named)]
         if not all(kept):
-            self._host.log("name not registered", name=named.name, entity=named.entity, why=why)
+            self._host.log(LogEvent.NAME_NOT_REGISTERED, name=named.name, entity=named.entity, why=why)
 
     def drop(self, entity: int, name: str) -> None:
         """A base gives a name back; one that it does not have is passed over."""

@@ -44,7 +44,7 @@ from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
 from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
-from terrazzo.wire.sentences import is_logged, list_refusals
+from terrazzo.wire.sentences import describe_refusals, is_logged
 
 DATABASE = AppId(AppKind.DB_APP, 0, ANY_INCARNATION)
 CHEAP = frozenset(
@@ -132,7 +132,7 @@ class LoginApp(ClusterApp):
 
     def refused_clients(self) -> list[dict[str, Any]]:
         """See ClusterApp."""
-        return super().refused_clients() + list_refusals("login", self.refused)
+        return super().refused_clients() + describe_refusals("login", self.refused)
 
     @property
     def waiting_sessions(self) -> Set[Session]:

@@ -223,7 +223,7 @@ class BaseAppMgr(ClusterApp):
             self._apps[source] = _BaseApp(message)
             self._searches.on_joined(source)
             self.names.on_joined(source)
-            self.host.log("BaseApp joined", app=str(source), joined=len(self._apps))
+            self.host.log(LogEvent.BASE_APP_JOINED, app=str(source), joined=len(self._apps))
 
     def _on_load(self, source: AppId, message: BaseAppLoad) -> None:
         known = self._apps.get(source)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.wire.ids import AppId
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.names import DropName, FindName, Named, NameFound, NameRegistered, NamesHeld, RegisterName
 from terrazzo.wire.requests import Question
 
@@ -73,7 +74,9 @@ class Names:
         for named in message.names:
             holder = self._names.setdefault(named.name, (named, source))
             if holder != (named, source):
-                self._manager.host.log("name held twice", name=named.name, entity=named.entity, other=holder[0].entity)
+                self._manager.host.log(
+                    LogEvent.NAME_HELD_TWICE, name=named.name, entity=named.entity, other=holder[0].entity
+                )
 
     def _free(self, is_over: Callable[[AppId], bool]) -> None:
         for name in [name for name, (_, home) in self._names.items() if is_over(home)]:

@@ -21,6 +21,7 @@ from terrazzo.runtime.ports import candidates
 from terrazzo.schema.digest import digest
 from terrazzo.wire.client import Event
 from terrazzo.wire.ids import AppKind
+from terrazzo.wire.log_events import LogEvent
 
 
 class EntranceMember(AppMember):
@@ -33,7 +34,7 @@ class EntranceMember(AppMember):
         reached = self.doors.buffer_bytes
         if reached < asked:
             note = "packets of clients are lost sooner when the app is busy: raise the system's net.core.rmem_max"
-            self.log("small UDP buffer", kib=reached >> 10, asked_kib=asked >> 10, note=note)
+            self.log(LogEvent.UDP_BUFFER_SMALL, kib=reached >> 10, asked_kib=asked >> 10, note=note)
         return self.doors
 
 

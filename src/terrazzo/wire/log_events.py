@@ -52,6 +52,7 @@ class LogEvent(EventName):
         "An app cut a connection because of what the peer sent or did not read.",
     )
     DIAL_FAILED = "dial failed", "A connection with a peer could not be opened."
+    UDP_BUFFER_SMALL = "small UDP buffer", "The system gave a UDP socket a smaller buffer than the settings ask for."
     MESSAGE_REFUSED = "message refused", "A peer sent a message, or a bundle of them, that cannot be accepted."
     UNEXPECTED_ANSWER = "unexpected answer", "A peer answered a request with a message of the wrong kind."
     NOT_LOCATED = "not located", "The search for an entity had no answer; it is repeated while messages wait for it."
@@ -94,6 +95,7 @@ class LogEvent(EventName):
     BOOTSTRAP = "bootstrap", "A BaseApp was chosen to run the game's start."
     PROXY_NOT_PLACED = "proxy not placed", "No BaseApp made a proxy for a player."
     PROXY_IN_DOUBT = "proxy in doubt", "It is unknown whether a BaseApp made a proxy for a player."
+    NAME_HELD_TWICE = "name held twice", "Two bases have one name; the first one keeps it."
     CELL_APP_JOINED = "CellApp joined", "A CellApp is part of the cluster."
     CELL_APP_LOST = "CellApp lost", "The link with a CellApp was lost."
     CELL_APP_BACK = "CellApp is back", "A CellApp whose link was lost is linked again."
@@ -123,6 +125,10 @@ class LogEvent(EventName):
     )
     CELL_DATA_MISSING = "cell part did not send its values", "A save does not have the newest values of the cell part."
     CREATION_FAILED = "creation failed", "An entity that code of the game asked for was not created."
+    NAME_NOT_REGISTERED = (
+        "name not registered",
+        "A base did not get a name, and no method waits for it.",
+    )
     SAVED_VALUE_MALFORMED = "bad saved value", "A stored property no longer fits its type, and has its default."
     SAVE_FAILED = "save failed", "A save failed, and is repeated later."
     LOG_OFF_NOT_RECORDED = "log-off not recorded", "The DBApp did not confirm a log-off, which is repeated."
@@ -133,7 +139,7 @@ class LogEvent(EventName):
     CLIENT_NEVER_CAME = "client never came", "A proxy ended, since its client did not connect in time."
     CLIENT_NOT_BACK = (
         "client did not come back",
-        "A proxy that was kept without a client ended, since none came in time.",
+        "A proxy without a client ended, since none came in time.",
     )
     CLIENT_TAKEN_OVER = "client taken over", "A second login of a player took over the proxy of the first."
     CLIENT_LOST = "client lost", "The session of a client has ended without a farewell."
