@@ -6,8 +6,13 @@ import { ChannelError } from "./frames.js";
 
 export const ANSWER_MS = 15000;
 
-/** The player is not in the world; the message is one sentence for the player. */
-export class LoginError extends Error {}
+/** The player is not in the world; the message is one sentence for the player. `code` is that of docs/login.md, or "". */
+export class LoginError extends Error {
+  constructor(sentence, code = "") {
+    super(sentence);
+    this.code = code;
+  }
+}
 
 // The rest of a sentence that begins with the server; `client/failures.py` has the same sentences.
 
@@ -67,7 +72,7 @@ export function readReply(data, url) {
   } catch {
     throw new LoginError(`The login server at ${url} gave an answer that cannot be read: reload the page.`);
   }
-  if (reply.error) throw new LoginError(reply.error);
+  if (reply.error) throw new LoginError(reply.error, reply.code);
   if (!reply.ws_port) throw new LoginError(`The login server at ${url} knows no game server that takes WebSocket.`);
   return reply;
 }
@@ -84,5 +89,5 @@ export function replaceHost(url, { host, ws_port: port }) {
 export function toLoginError(error, server, url) {
   if (!(error instanceof ChannelError)) return error;
   const why = WHY_NOT_OPEN[error.reason] ?? "refused the connection: try again later";
-  return new LoginError(`The ${server} server at ${url} ${why}.`);
+  return new LoginError(`The ${server} server at ${url} ${why}.`, server === "login" ? error.reason.toLowerCase() : "");
 }

@@ -19,7 +19,7 @@
 //     client.move(3, 4, 0.5);  player.cell.say("hi");  await client.leave();
 //
 // Login. `schema` is the JSON of terrazzo.schema.export.export_schema, `serverKey` the cluster's public key (hex or
-// bytes). A failed login rejects with one sentence for the player.
+// bytes). A failed login rejects with a LoginError: one sentence for the player, and a `code` (docs/login.md).
 //
 // Places. The arrays entity.position and entity.direction are the same ones for the whole life of the entity, and have new
 // numbers when it moves: a page that remembers a place copies them. A page that draws every frame reads them there and

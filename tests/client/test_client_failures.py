@@ -18,8 +18,9 @@ def fails(play, seconds=60.0):
 
 def test_sentence_of_the_login_server_is_passed_on():
     for sentence in ("The password is wrong.", "This client was made for another version of the game: update it."):
-        play = Play(answer=lambda _, sentence=sentence: LoginReply(error=sentence))
+        play = Play(answer=lambda _, sentence=sentence: LoginReply(error=sentence, code="wrong"))
         assert fails(play) == sentence
+        assert play.app.error_code == "wrong"
         assert play.logged[-1] == ("client over", {"name": "ann", "error": sentence})
 
 
@@ -27,6 +28,7 @@ def test_login_server_is_not_there():
     play = Play()
     play.cluster.is_reachable[LOGIN] = False
     assert "login server at login.test:7000 does not answer" in fails(play)
+    assert play.app.error_code == "no_answer"
 
 
 def test_wrong_server_key():

@@ -20,7 +20,7 @@ from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.basemgr_base import Home, Locate, Located
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyPlaced
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, LogOnRefused
 from tests.fake_host import FakeHost
 
 ME = AppId(AppKind.DB_APP, 0, 1)
@@ -102,7 +102,7 @@ class Office:
             if isinstance(item, Reply):
                 inner = REGISTRY.decode_nested(item.item)
                 assert isinstance(inner, Message)
-                return inner
+                return inner.sentence if isinstance(inner, LogOnRefused) else inner
         return None
 
     # What peers do.

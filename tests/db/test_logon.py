@@ -8,7 +8,6 @@ import pytest
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.dbapp import DBLimits
 from terrazzo.db.passwords import Hasher
-from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import EntitySchema, Property, Schema
@@ -16,6 +15,7 @@ from terrazzo.schema.record import decode_record
 from terrazzo.schema.types import STRING
 from terrazzo.wire.common import Reply, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Save
 from terrazzo.wire.pairs.basemgr_base import Home, Located
@@ -117,7 +117,7 @@ def test_of_two_at_once_with_one_name_the_second_is_refused():
     office = Office()
     first, second = office.log_on("Ada"), office.log_on("ada")
     office.ticks()
-    assert office.answer(LOGIN, second) == LogOnRefusal.LOGGING_ON.sentence
+    assert office.answer(LOGIN, second) == LoginRefusal.LOGGING_ON.sentence
     assert office.answer(LOGIN, first) is None
     assert len(office.placements()) == 1
 
@@ -126,7 +126,7 @@ def test_no_more_than_so_many_are_in_work():
     office = Office(limits=DBLimits(log_on=LogOnLimits(in_work_max=2)))
     numbers = [office.log_on(name) for name in "abc"]
     office.tick()
-    assert [office.answer(LOGIN, number) for number in numbers] == [None, None, LogOnRefusal.TOO_MANY.sentence]
+    assert [office.answer(LOGIN, number) for number in numbers] == [None, None, LoginRefusal.TOO_MANY.sentence]
     office.ticks()
     for asked, place in office.placements():
         office.place(asked, place.entity)
@@ -151,7 +151,7 @@ def test_the_manager_lost_at_any_step_ends_the_attempt_and_in_time_the_claim(aft
     office.ticks(after)
     office.app.on_link_lost(MANAGER)
     office.ticks()
-    assert office.answer(LOGIN, number) == LogOnRefusal.NOT_READY.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.NOT_READY.sentence
     assert (len(office.placements()), len(office.app.log_ons)) == (after > 3, 0)
     office.app.on_link_up(MANAGER)
     office.located(None)
@@ -177,9 +177,9 @@ def test_a_refused_placement_passes_the_reason_on_and_clears_the_record():
     number = office.log_on()
     office.ticks()
     [(asked, _)] = office.placements()
-    office.app.on_message(MANAGER, RequestRefused(asked, "No BaseApp is running; try again in a moment."))
+    office.app.on_message(MANAGER, RequestRefused(asked, "no BaseApp is running; start one"))
     office.ticks(2)
-    assert office.answer(LOGIN, number) == "No BaseApp is running; try again in a moment."
+    assert office.answer(LOGIN, number) == "The player gets no place in the world: no BaseApp is running; start one."
     assert office.database.log_ons == {}
     office.arrive()
 
@@ -191,7 +191,7 @@ def test_refusal_without_a_reason_has_a_sentence():
     [(asked, _)] = office.placements()
     office.app.on_message(MANAGER, RequestRefused(asked, ""))
     office.tick()
-    assert office.answer(LOGIN, number) == LogOnRefusal.NO_ANSWER.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.NOT_PLACED.text("no server gave a reason")
 
 
 def in_doubt(office: Office, ending: str = "timeout") -> None:
@@ -201,12 +201,12 @@ def in_doubt(office: Office, ending: str = "timeout") -> None:
     office.placements()
     if ending == "timeout":
         office.tick(seconds=5.0)
-        assert office.answer(LOGIN, number) == LogOnRefusal.NO_ANSWER.sentence
+        assert office.answer(LOGIN, number) == LoginRefusal.LATE.sentence
     else:
         office.app.on_link_lost(MANAGER)
         office.app.on_link_up(MANAGER)
         office.tick()
-        assert office.answer(LOGIN, number) == LogOnRefusal.NOT_READY.sentence
+        assert office.answer(LOGIN, number) == LoginRefusal.NOT_READY.sentence
 
 
 @pytest.mark.parametrize("ending", ["timeout", "link lost"])
@@ -219,7 +219,7 @@ def test_a_placement_in_doubt_keeps_the_record_until_no_base_app_has_the_proxy(e
     assert office.app.view()["in_doubt"] == 1
     again = office.log_on()
     office.ticks()
-    assert office.answer(LOGIN, again) == LogOnRefusal.ALREADY_LOGGED_ON.sentence
+    assert office.answer(LOGIN, again) == LoginRefusal.ALREADY_LOGGED_ON.sentence
     office.located(None)
     assert office.database.log_ons == {}
     assert office.app.view()["in_doubt"] == 0
@@ -272,7 +272,7 @@ def test_leaving_may_overtake_arriving():
     gone = office.ask(BASE, LoggedOff(1, 1, 77))
     office.place(asked, 77)
     office.ticks(2)
-    assert office.answer(LOGIN, number) == LogOnRefusal.LEFT.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.LEFT.sentence
     assert office.answer(BASE, gone) == LogOffRecorded()
     assert office.database.log_ons == {}
 
@@ -344,7 +344,7 @@ def test_a_proxy_that_could_not_be_recorded_is_kept_in_mind_until_it_is_gone():
     office.place(asked)
     office.database.failing = "the disk is full"
     office.tick()
-    assert office.answer(LOGIN, number) == LogOnRefusal.NOT_STORED.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.NOT_STORED.sentence
     office.database.failing = ""
     office.tick(seconds=100.0)
     office.ticks(2)
@@ -416,7 +416,7 @@ def test_a_store_that_fails_at_any_step_ends_the_attempt_in_words(after):
     for asked, _ in office.placements():
         office.place(asked)
     office.ticks()
-    assert office.answer(LOGIN, number) == LogOnRefusal.NOT_STORED.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.NOT_STORED.sentence
     assert len(office.app.log_ons) == 0
     office.database.failing = ""
     office.located(None)
@@ -458,7 +458,7 @@ def test_restarted_dbapp_keeps_the_records_of_proxies_that_exist():
     assert after.database.log_ons == {1: (77, BASE.index)}
     number = after.log_on("Ada")
     after.ticks()
-    assert after.answer(LOGIN, number) == LogOnRefusal.ALREADY_LOGGED_ON.sentence
+    assert after.answer(LOGIN, number) == LoginRefusal.ALREADY_LOGGED_ON.sentence
 
 
 def test_restarted_dbapp_with_a_failing_store_compares_its_records_later():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.dbapp import DBLimits
 from terrazzo.db.memory import MemoryDatabase
-from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import PLACE_UNKNOWN
 from terrazzo.wire.common import Reply, Request
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
@@ -73,7 +73,7 @@ def test_a_second_login_is_refused_when_the_client_answers():
     office = logged_on()
     number = office.log_on()
     answer_take_over(office, is_going=False)
-    assert office.answer(LOGIN, number) == LogOnRefusal.ALREADY_LOGGED_ON.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.ALREADY_LOGGED_ON.sentence
     assert office.database.log_ons == {1: (77, BASE.index)}
 
 
@@ -82,7 +82,7 @@ def test_a_second_login_does_not_wait_for_ever_for_a_proxy_that_cannot_be_saved(
     number = office.log_on()
     answer_take_over(office, is_going=True)
     office.tick(seconds=6.0)
-    assert office.answer(LOGIN, number) == LogOnRefusal.ALREADY_LOGGED_ON.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.ALREADY_LOGGED_ON.sentence
     assert len(office.app.log_ons) == 0
     office.leave()
     office.arrive(entity=78)
@@ -127,7 +127,7 @@ def test_wrong_passwords_from_strangers_do_not_keep_a_known_player_out():
     strangers = [office.log_on(name, "wrong") for name in ("Ada", "Bob", "Cid")]
     held_up = office.log_on("Ada")
     office.tick(works=False)
-    assert office.answer(LOGIN, held_up) == LogOnRefusal.LOGGING_ON.sentence, "a stranger to the address has to wait"
+    assert office.answer(LOGIN, held_up) == LoginRefusal.LOGGING_ON.sentence, "a stranger to the address has to wait"
     owner = office.ask(LOGIN, LogOn("ADA", "secret", "192.0.2.7", is_known=True))
     second = office.ask(LOGIN, LogOn("ada", "secret", "192.0.2.7", is_known=True))
     office.ticks()
@@ -136,8 +136,8 @@ def test_wrong_passwords_from_strangers_do_not_keep_a_known_player_out():
         office.place(asked, place.entity)
     office.ticks(2)
     assert isinstance(office.answer(LOGIN, owner), LoggedOn)
-    assert office.answer(LOGIN, second) == LogOnRefusal.LOGGING_ON.sentence
-    assert office.answer(LOGIN, strangers[0]) == LogOnRefusal.WRONG.sentence
+    assert office.answer(LOGIN, second) == LoginRefusal.LOGGING_ON.sentence
+    assert office.answer(LOGIN, strangers[0]) == LoginRefusal.WRONG.sentence
 
 
 def test_two_attempts_with_the_right_password_make_one_proxy():
@@ -148,7 +148,7 @@ def test_two_attempts_with_the_right_password_make_one_proxy():
     two = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", is_known=True))
     office.ticks()
     assert len(office.placements()) == 1
-    assert [office.answer(LOGIN, each) for each in (one, two)].count(LogOnRefusal.LOGGING_ON.sentence) == 1
+    assert [office.answer(LOGIN, each) for each in (one, two)].count(LoginRefusal.LOGGING_ON.sentence) == 1
 
 
 def test_record_without_its_base_app_is_completed_by_asking():
@@ -173,10 +173,10 @@ def test_attempt_is_refused_while_another_one_waits_for_the_former_proxy():
     answer_take_over(office, is_going=True)
     two = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", is_known=True))
     office.ticks()
-    assert office.answer(LOGIN, two) == LogOnRefusal.LOGGING_ON.sentence
+    assert office.answer(LOGIN, two) == LoginRefusal.LOGGING_ON.sentence
     assert not [each for each in office.said.get(BASE, []) if isinstance(each, Request)]
     office.tick(seconds=5.0)
-    assert office.answer(LOGIN, one) == LogOnRefusal.ALREADY_LOGGED_ON.sentence
+    assert office.answer(LOGIN, one) == LoginRefusal.ALREADY_LOGGED_ON.sentence
     assert len(office.app.log_ons) == 0
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from terrazzo.db.logon import ACTIONS
 from terrazzo.db.logon_states import TRANSITIONS, LogOnAction, LogOnEvent, LogOnState, next_step
-from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import LoadEntity, StoreError
 from terrazzo.wire.common import Reply, Request
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import TakenOver, TakeOver
 from tests.db.harness import BASE, LOGIN, Office
 
-S, E, A, R = LogOnState, LogOnEvent, LogOnAction, LogOnRefusal
+S, E, A, R = LogOnState, LogOnEvent, LogOnAction, LoginRefusal
 STEPS = [(state, event, *step) for state, row in TRANSITIONS.items() for event, step in row.items()]
 FINAL = (S.LOGGED_ON, S.REFUSED)
 

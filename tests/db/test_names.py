@@ -7,8 +7,8 @@ import unicodedata
 import pytest
 
 from terrazzo.db.names import normal_name, scripts_of, why_not
-from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import fold_name
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.pairs.login_db import LoggedOn
 from tests.db.harness import LOGIN, Office
 
@@ -64,7 +64,7 @@ def test_a_new_account_has_the_normal_form_of_its_name():
     assert [each.name for each in office.database.accounts.values()] == ["Zoë"]
     number = office.log_on("zoë", "wrong")
     office.ticks()
-    assert office.answer(LOGIN, number) == LogOnRefusal.WRONG.sentence
+    assert office.answer(LOGIN, number) == LoginRefusal.WRONG.sentence
 
 
 def test_an_account_with_a_name_that_is_refused_today_keeps_working():

@@ -1,7 +1,7 @@
 """Names that are reserved for bots: a player cannot take one, the bots of the cluster can."""
 
-from terrazzo.login.checks import LoginRefusal
 from terrazzo.login.loginapp import LoginApp, LoginLimits
+from terrazzo.wire.login_refusals import LoginRefusal
 from tests.login.test_loginapp import DATABASE, DIGEST, ME, Door
 
 PASSWORD = "secret of the cluster"

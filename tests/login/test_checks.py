@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terrazzo.login.checks import NAME_MAX, PASSWORD_MAX, REQUEST_BYTES_MAX, LoginRefusal, read_request
+from terrazzo.login.checks import REQUEST_BYTES_MAX, read_request
 from terrazzo.sync.protocol import LoginRequest
 from terrazzo.wire.addresses import subscriber
+from terrazzo.wire.login_refusals import LoginRefusal
+from terrazzo.wire.pairs.login_db import NAME_MAX, PASSWORD_MAX
 from terrazzo.wire.rates import RateLimit
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from terrazzo.login.checks import LoginRefusal
 from terrazzo.login.known import ADDRESSES_MAX, KnownAddresses
 from terrazzo.wire.common import RequestRefused
+from terrazzo.wire.login_refusals import LoginRefusal
 from tests.login.test_loginapp import DATABASE, Door
 
 

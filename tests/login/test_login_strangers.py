@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.login.checks import LoginRefusal
+from terrazzo.wire.login_refusals import LoginRefusal
 from tests.login.test_loginapp import Door
 
 

@@ -7,14 +7,14 @@ import random
 
 import pytest
 
-from terrazzo.login.checks import LoginRefusal
 from terrazzo.login.loginapp import LoginApp, LoginLimits, host_of
 from terrazzo.wire.client import ClientEndpoint, Closed, Connected, Reason, Received, ServerEndpoint
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.pairs.base_db import Ids
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, LogOnRefused
 from tests.fake_host import FakeHost
 
 ME = AppId(AppKind.LOGIN_APP, 2, 1)
@@ -55,9 +55,15 @@ class FakeSession:
     def error(self) -> str:
         """The one sentence that was the whole answer."""
         [reply] = self.sent
-        assert list(reply) == ["error"]
+        assert list(reply) == ["error", "code"]
         assert self.closed_at is not None
         return str(reply["error"])
+
+    @property
+    def code(self) -> str:
+        """The code of that answer."""
+        assert self.error
+        return str(self.sent[0]["code"])
 
 
 class Inbox:
@@ -146,7 +152,7 @@ def test_request_that_fails_a_check_is_refused_without_the_dbapp(knock, why):
     door = Door()
     session = door.knock(**knock)
     assert door.tick() == []
-    assert session.error == why.sentence
+    assert (session.error, session.code) == (why.sentence, why.value)
     assert door.app.view()["refused"] == {why.value: 1}
 
 
@@ -222,14 +228,19 @@ def test_dbapp_that_does_not_answer():
     assert door.app.view()["let_in"] == 0
 
 
-def test_dbapps_reason_is_passed_on():
+def test_refusal_of_the_dbapp_is_passed_on_with_its_code():
     door = Door()
-    sessions = [door.knock(), door.knock()]
-    (first, _), (second, _) = door.tick()
-    door.app.on_message(DATABASE, RequestRefused(first, "Wrong name or password."))
-    door.app.on_message(DATABASE, RequestRefused(second, ""))
-    assert sessions[0].error == "Wrong name or password."
-    assert sessions[1].error == LoginRefusal.BY_DATABASE.sentence
+    sessions = [door.knock() for _ in range(3)]
+    (first, _), (second, _), (third, _) = door.tick()
+    door.answer(first, LogOnRefused("bad_name", "A player cannot have this name: no."))
+    door.answer(second, LogOnRefused("of a later version", "No."))
+    door.app.on_message(DATABASE, RequestRefused(third, "malformed"))
+    assert [(each.code, each.error) for each in sessions] == [
+        ("bad_name", "A player cannot have this name: no."),
+        ("refused", "No."),
+        ("refused", LoginRefusal.REFUSED.sentence),
+    ]
+    assert door.app.refused == {LoginRefusal.BAD_NAME: 1, LoginRefusal.REFUSED: 2}
 
 
 def test_an_answer_of_the_wrong_kind_is_no_way_in():
@@ -237,7 +248,7 @@ def test_an_answer_of_the_wrong_kind_is_no_way_in():
     session = door.knock()
     [(number, _)] = door.tick()
     door.answer(number, Ids(1, 2))
-    assert session.error == LoginRefusal.NO_ANSWER.sentence
+    assert session.error == LoginRefusal.LATE.sentence
 
 
 def test_a_second_request_while_the_first_is_in_work_ends_the_session():

@@ -8,13 +8,12 @@ from enum import Enum
 from pathlib import Path
 
 from terrazzo.base.limits import ClientRefusal
-from terrazzo.db.refusals import LogOnRefusal
-from terrazzo.login.checks import LoginRefusal
 from terrazzo.managers.baseapp_mgr import Why
 from terrazzo.runtime.gate import Cut
 from terrazzo.sync.view_events import Fault
 from terrazzo.wire.client.limits import Drop
 from terrazzo.wire.log_events import Count, EventName, LogEvent
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.requests import Failure
 
@@ -32,8 +31,7 @@ REASONS = {
     Drop: "packets and sessions (BaseApp, LoginApp)",
     Cut: "connections (BaseApp, LoginApp, console)",
     ClientRefusal: "messages of players (BaseApp)",
-    LoginRefusal: "logins (LoginApp), as the player reads them",
-    LogOnRefusal: "log-ons (DBApp), as the player reads them",
+    LoginRefusal: "logins (LoginApp, DBApp), as the player reads them",
     Why: "places for proxies (BaseAppMgr)",
     Refusal: "messages of peers (all)",
     Failure: "requests without an answer (all)",

@@ -107,7 +107,7 @@ const COMMANDS = {
       tell({ event: "logged in", id: player.id });
     } catch (error) {
       if (!(error instanceof LoginError)) throw error;
-      tell({ event: "refused", sentence: error.message });
+      tell({ event: "refused", sentence: error.message, code: error.code });
     }
   },
   async golden({ serverKey, appData, privateKey, publicKey, clientId }) {

@@ -180,9 +180,10 @@ def test_a_lost_connection(page):
 
 @pytest.mark.parametrize("sentence", ["The password is wrong.", "This client was made for another version."])
 def test_sentence_of_the_login_server_is_passed_on(page, sentence):
-    page.cluster.answer = lambda _: LoginReply(error=sentence)
+    page.cluster.answer = lambda _: LoginReply(error=sentence, code="wrong")
     page.login()
-    assert page.event("refused")["sentence"] == sentence
+    refused = page.event("refused")
+    assert (refused["sentence"], refused["code"]) == (sentence, "wrong")
 
 
 def test_a_login_reply_that_cannot_be_read(page):
@@ -195,9 +196,10 @@ def test_a_login_reply_that_cannot_be_read(page):
 def test_login_at_a_closed_port_names_the_server(page, port, who):
     page.refused.add(port)
     page.login()
-    sentence = page.event("refused")["sentence"]
-    assert f"The {who} at ws://" in sentence
-    assert "cannot be reached" in sentence
+    refused = page.event("refused")
+    assert f"The {who} at ws://" in refused["sentence"]
+    assert "cannot be reached" in refused["sentence"]
+    assert refused["code"] == ("path_lost" if port == LOGIN[1] else "")
 
 
 def test_the_key_was_used_before(page):

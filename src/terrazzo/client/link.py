@@ -87,6 +87,8 @@ class ClientLink(ABC):
         self.phase = Phase.CONNECTING
         self.error = ""
         """Why it is over, in one sentence; empty when it was left properly."""
+        self.error_code = ""
+        """The code of `error`, if the login was refused: see docs/login.md."""
         self.name = name
         self.log = log
         self._server_key = server_key
@@ -239,7 +241,8 @@ class ClientLink(ABC):
         elif isinstance(event, Received) and self.phase is Phase.LOGGING_IN:
             self._on_reply(event.messages[0], now)
         elif isinstance(event, Closed) and self.phase in (Phase.CONNECTING, Phase.LOGGING_IN):
-            self._finish(self._explain(failures.LOGIN, self._login_at, event), now)
+            code = "" if event.session is not None else event.reason.name.lower()
+            self._finish(self._explain(failures.LOGIN, self._login_at, event), now, code=code)
 
     def _on_reply(self, data: bytes, now: float) -> None:
         self._answer_by = None
@@ -251,7 +254,7 @@ class ClientLink(ABC):
             return
         port = reply.udp_port if self._transport.datagram else reply.ws_port
         if reply.error:
-            self._finish(reply.error, now)
+            self._finish(reply.error, now, code=reply.code)
         elif not port:
             self._finish(failures.no_door(self._login_at, "UDP" if self._transport.datagram else "WebSocket"), now)
         else:
@@ -286,12 +289,12 @@ class ClientLink(ABC):
         if endpoint is not None and endpoint.session is not None:
             endpoint.session.close(now)
 
-    def _finish(self, error: str, now: float) -> None:
+    def _finish(self, error: str, now: float, *, code: str = "") -> None:
         """It is over; the endpoints stay a little, so that the last packet can go out and be repeated."""
         if self.phase is Phase.OVER:
             return
         self.phase = Phase.OVER
-        self.error = error
+        self.error, self.error_code = error, code
         self._answer_by = self._leave_by = None
         self._over_at = now + LINGER_S
         for endpoint, _ in self._connections():

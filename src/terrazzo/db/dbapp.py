@@ -1,7 +1,7 @@
 """The DBApp: stores what must outlast the cluster, and confirms nothing before it is durable.
 
     from            receives                  sends, when it is durable
-    LoginApp        LogOn            ──▶      LoggedOn, or refused with a sentence for the player   (`logon.py`)
+    LoginApp        LogOn            ──▶      LoggedOn, or LogOnRefused with a code and a sentence   (`logon.py`)
     BaseApp         Save             ──▶      Saved
                     LoggedOff        ──▶      LogOffRecorded
                     WantIds          ──▶      Ids

@@ -34,7 +34,6 @@ from terrazzo.db.attempts import Attempt, LogOnLimits, Player, new_record
 from terrazzo.db.doubts import AGAIN_S, Doubts
 from terrazzo.db.logon_states import LogOnAction, LogOnEvent, next_step
 from terrazzo.db.names import normal_name, why_not
-from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import (
     Account,
     AddLogOn,
@@ -55,10 +54,11 @@ from terrazzo.errors import ValueRejected
 from terrazzo.schema.model import EntitySchema, Schema
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.log_events import LogEvent
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, ProxyTaken, TakenOver, TakeOver
 from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, LogOnRefused, is_bot_name
 from terrazzo.wire.requests import Failure, Question, Requests
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class LogOns:
         self.players: dict[int, Player] = {}
         """The players that logged on since this incarnation began, by dbid: for the console. The store decides."""
         self.created = 0
-        self.refused: Counter[LogOnRefusal] = Counter()
+        self.refused: Counter[LoginRefusal] = Counter()
         self._host = host
         self._requests = requests
         self._store = store
@@ -119,13 +119,13 @@ class LogOns:
         attempt = Attempt(question, message.name, message.password, message.address, message.is_known)
         in_work = sum(each.is_known is attempt.is_known for each in self.in_work.values())
         if self.manager is None:
-            self._refuse(attempt, LogOnRefusal.NOT_READY)
+            self._refuse(attempt, LoginRefusal.NOT_READY)
         elif self.is_database_away:
-            self._refuse(attempt, LogOnRefusal.AWAY)
+            self._refuse(attempt, LoginRefusal.AWAY)
         elif attempt.key in self.in_work:
-            self._refuse(attempt, LogOnRefusal.LOGGING_ON)
+            self._refuse(attempt, LoginRefusal.LOGGING_ON)
         elif in_work >= (self._limits.known_max if attempt.is_known else self._limits.in_work_max):
-            self._refuse(attempt, LogOnRefusal.TOO_MANY)
+            self._refuse(attempt, LoginRefusal.TOO_MANY)
         else:
             self.in_work[attempt.key] = attempt
             self._submit(attempt, FindAccount(attempt.name), self._found)
@@ -350,7 +350,7 @@ class LogOns:
         )
 
     def _not_placed(self, attempt: Attempt, dbid: int, failure: Failure, why: str) -> None:
-        self._step(attempt, _NOT_PLACED[failure], why or LogOnRefusal.NO_ANSWER.text())
+        self._step(attempt, _NOT_PLACED[failure], why or "no server gave a reason")
 
     def _doubt_placement(self, attempt: Attempt, why: str) -> None:
         assert attempt.account is not None
@@ -391,7 +391,7 @@ class LogOns:
         if self._is_in_work(attempt):
             self._step(attempt, LogOnEvent.STORE_FAILED)
 
-    def _end(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
+    def _end(self, attempt: Attempt, why: LoginRefusal, detail: str = "") -> None:
         del self.in_work[attempt.key]
         if attempt.account is not None:
             for waiting in (self.claiming, self.yielding):
@@ -402,11 +402,11 @@ class LogOns:
         if not attempt.is_abandoned:
             self._refuse(attempt, why, detail)
 
-    def _refuse(self, attempt: Attempt, why: LogOnRefusal, detail: str = "") -> None:
+    def _refuse(self, attempt: Attempt, why: LoginRefusal, detail: str = "") -> None:
         self.refused[why] += 1
-        reason = why.text(detail)
-        self._host.log(LogEvent.LOG_ON_REFUSED, name=attempt.name, address=attempt.address, reason=reason)
-        self._requests.refuse(attempt.question, reason)
+        name, address, reason = attempt.name, attempt.address, why.text(detail)
+        self._host.log(LogEvent.LOG_ON_REFUSED, name=name, address=address, code=why.value, reason=reason)
+        self._requests.answer(attempt.question, LogOnRefused(why.value, reason))
 
     def _clear(self, dbid: int, entity: int) -> None:
         """There is no such proxy: clears its record. If the store fails, the record is in doubt again."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from terrazzo.db.refusals import LogOnRefusal
+from terrazzo.wire.login_refusals import LoginRefusal
 
 
 class LogOnState(Enum):
@@ -141,24 +141,24 @@ class Step(NamedTuple):
 
     state: LogOnState
     action: LogOnAction = LogOnAction.NOTHING
-    refusal: LogOnRefusal | None = None
+    refusal: LoginRefusal | None = None
 
 
-def _refused(why: LogOnRefusal, action: LogOnAction = LogOnAction.NOTHING) -> Step:
+def _refused(why: LoginRefusal, action: LogOnAction = LogOnAction.NOTHING) -> Step:
     return Step(LogOnState.REFUSED, action, why)
 
 
-_S, _E, _A, _R = LogOnState, LogOnEvent, LogOnAction, LogOnRefusal
+_S, _E, _A, _R = LogOnState, LogOnEvent, LogOnAction, LoginRefusal
 _STORE_FAILED = {_E.STORE_FAILED: _refused(_R.NOT_STORED)}
 
 TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Step]] = {
     _S.FINDING: {
-        _E.ABANDONED: _refused(_R.NO_ANSWER),
+        _E.ABANDONED: _refused(_R.LATE),
         _E.KNOWN: Step(_S.CHECKING, _A.CHECK),
         _E.NEW_NAME: Step(_S.HASHING, _A.HASH),
         _E.KNOWN_BOT: Step(_S.CLAIMING, _A.CLAIM),
         _E.NEW_BOT: Step(_S.CREATING, _A.CREATE),
-        _E.BAD_NAME: _refused(_R.NAME),
+        _E.BAD_NAME: _refused(_R.BAD_NAME),
         **_STORE_FAILED,
     },
     _S.CHECKING: {
@@ -168,7 +168,7 @@ TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Step]] = {
     },
     _S.HASHING: {
         _E.HASHED: Step(_S.CREATING, _A.CREATE),
-        _E.BAD_NAME: _refused(_R.NAME),
+        _E.BAD_NAME: _refused(_R.BAD_NAME),
         **_STORE_FAILED,
     },
     _S.CREATING: {
@@ -209,7 +209,7 @@ TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Step]] = {
         _E.PLACED: Step(_S.RECORDING, _A.RECORD),
         _E.LEFT: _refused(_R.LEFT),
         _E.PLACE_REFUSED: _refused(_R.NOT_PLACED),
-        _E.NO_PLACE_ANSWER: _refused(_R.NO_ANSWER, _A.DOUBT),
+        _E.NO_PLACE_ANSWER: _refused(_R.LATE, _A.DOUBT),
         _E.PLACE_LINK_LOST: _refused(_R.NOT_READY, _A.DOUBT),
     },
     _S.RECORDING: {

@@ -32,7 +32,7 @@ import msgspec
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
-from terrazzo.login.checks import LoginRefusal, read_request
+from terrazzo.login.checks import read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
@@ -40,8 +40,9 @@ from terrazzo.wire.client.limits import Reason
 from terrazzo.wire.client.session import Address, Session
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
+from terrazzo.wire.login_refusals import LoginRefusal, read_code
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, is_bot_name
+from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, LogOnRefused, is_bot_name
 from terrazzo.wire.rates import RateLimit
 from terrazzo.wire.requests import Failure
 from terrazzo.wire.sentences import describe_refusals, is_logged
@@ -58,6 +59,12 @@ CHEAP = frozenset(
     }
 )
 """Refusals that cost a client no effort; logging each of them would fill the disk."""
+WITHOUT_ANSWER = {
+    Failure.TIMEOUT: LoginRefusal.LATE,
+    Failure.LINK_LOST: LoginRefusal.NOT_READY,
+    Failure.REFUSED: LoginRefusal.REFUSED,
+}
+"""What a player gets when the DBApp does not answer."""
 ADDRESS_MAX = 100
 """Characters of an address that the DBApp gets."""
 
@@ -221,7 +228,7 @@ class LoginApp(ClusterApp):
             LogOn(request.name, request.password, address, is_known),
             timeout_s=self._limits.log_on_s,
             then=lambda answer: self._on_answer(session, request, answer),
-            failed=lambda failure, why: self._on_failure(session, request, failure, why),
+            failed=lambda failure, why: self._on_failure(session, failure),
         )
 
     def _check(self, session: Session, message: bytes) -> LoginRequest | LoginRefusal:
@@ -248,9 +255,13 @@ class LoginApp(ClusterApp):
         return bool(self._bots_password) and hmac.compare_digest(given, self._bots_password)
 
     def _on_answer(self, session: Session, request: LoginRequest, answer: Message) -> None:
+        if isinstance(answer, LogOnRefused):
+            if self._asked.pop(session, None) is not None:
+                self._refuse_login(session, read_code(answer.code), answer.sentence)
+            return
         if not isinstance(answer, LoggedOn):
             self.host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="LogOn")
-            self._on_failure(session, request, Failure.TIMEOUT, "")
+            self._on_failure(session, Failure.TIMEOUT)
             return
         self._known.note(request.name, self._host_of(session.address))
         if self._asked.pop(session, None) is not None:
@@ -265,23 +276,17 @@ class LoginApp(ClusterApp):
             # No client will come: the BaseApp ends the proxy when its key expires, and logs the player off.
             self.host.log(LogEvent.LOGIN_ACCEPTED_TOO_LATE, name=request.name, entity=answer.entity)
 
-    def _on_failure(self, session: Session, request: LoginRequest, failure: Failure, why: str) -> None:
-        if self._asked.pop(session, None) is None:
-            return
-        if failure is Failure.REFUSED:
-            self._refuse_login(session, LoginRefusal.BY_DATABASE, why)
-        else:
-            self._refuse_login(
-                session, LoginRefusal.NO_ANSWER if failure is Failure.TIMEOUT else LoginRefusal.NOT_READY
-            )
+    def _on_failure(self, session: Session, failure: Failure) -> None:
+        if self._asked.pop(session, None) is not None:
+            self._refuse_login(session, WITHOUT_ANSWER[failure])
 
     def _refuse_login(self, session: Session, why: LoginRefusal, sentence: str = "") -> None:
         self.refused[why] += 1
         count, sentence = self.refused[why], sentence or why.sentence
         if why not in CHEAP or is_logged(count):
             host = self._host_of(session.address)
-            self.host.log(LogEvent.LOGIN_REFUSED, address=host, why=why.name, sentence=sentence, count=count)
-        self._reply(session, LoginReply(error=sentence))
+            self.host.log(LogEvent.LOGIN_REFUSED, address=host, code=why.value, sentence=sentence, count=count)
+        self._reply(session, LoginReply(error=sentence, code=why.value))
 
     def _reply(self, session: Session, reply: LoginReply) -> None:
         session.send(msgspec.json.encode(reply))

@@ -22,10 +22,10 @@ from terrazzo.base.saving import Saver
 from terrazzo.base.shown import Shown
 from terrazzo.db.doubts import Doubts
 from terrazzo.db.logon import LogOns
-from terrazzo.db.refusals import LogOnRefusal
 from terrazzo.db.store import Claim
 from terrazzo.sim.transitions import Table, Watch
 from terrazzo.sync.protocol import ToClient, split_message, take_alias
+from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.db_basemgr import ProxyPlaced
 from terrazzo.wire.requests import Failure
@@ -169,7 +169,7 @@ def _watch_entries(watch: Watch) -> None:
 
 def _watch_log_ons(watch: Watch) -> None:
     take = watch.take
-    refusals = {LogOnRefusal.LOGGING_ON: "refused: one is under way", LogOnRefusal.NOT_READY: "refused: not ready"}
+    refusals = {LoginRefusal.LOGGING_ON: "refused: one is under way", LoginRefusal.NOT_READY: "refused: not ready"}
 
     def found(before: Any, own: LogOns, attempt: Any, account: Any) -> None:
         take("log-on", "a new name" if account is None else "the name is known")
@@ -200,7 +200,7 @@ def _watch_log_ons(watch: Watch) -> None:
         take("log-on", "not placed, for sure" if failure is Failure.REFUSED else "perhaps placed")
         before(own, attempt, dbid, failure, why)
 
-    def refuse(before: Any, own: LogOns, attempt: Any, why: LogOnRefusal, detail: str = "") -> None:
+    def refuse(before: Any, own: LogOns, attempt: Any, why: LoginRefusal, detail: str = "") -> None:
         if why in refusals:
             take("log-on", refusals[why])
         before(own, attempt, why, detail)

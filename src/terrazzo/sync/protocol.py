@@ -134,9 +134,11 @@ class LoginRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):
-    """LoginApp → client: an error in one sentence, or the address of a BaseApp and the key for it."""
+    """LoginApp → client: an error in one sentence with its code (`wire.login_refusals`), or the address of a BaseApp
+    and the key for it."""
 
     error: str = ""
+    code: str = ""
     host: str = ""
     udp_port: int = 0
     ws_port: int = 0

@@ -12,6 +12,8 @@ from terrazzo.wire.messages import Message, message
 from terrazzo.wire.numbers import Int32
 
 BOT_PREFIX = "bot-"
+NAME_MAX = 32
+PASSWORD_MAX = 128
 
 
 def is_bot_name(name: str) -> bool:
@@ -30,7 +32,7 @@ def is_bot_dbid(dbid: int) -> bool:
 
 @message(20, max_size=4096)
 class LogOn(Message, frozen=True):
-    """Request: log this player on. Answered by LoggedOn when a proxy waits for the client, refused with the reason."""
+    """Request: log this player on. Answered by LoggedOn when a proxy waits for the client, else by LogOnRefused."""
 
     name: str
     password: str
@@ -49,3 +51,11 @@ class LoggedOn(Message, frozen=True):
     host: str
     udp_port: int
     ws_port: int
+
+
+@message(22, max_size=4096)
+class LogOnRefused(Message, frozen=True):
+    """The player is not logged on: the code of a `LoginRefusal`, and the sentence that the player reads."""
+
+    code: str
+    sentence: str
