@@ -1,6 +1,6 @@
 // The client: one player's connection to the world. `terrazzo.js` describes it for pages.
 
-import { UsageError, Writer, fromHex, utf8 } from "./bytes.js";
+import { UsageError, Writer, fromHex, toHex, utf8 } from "./bytes.js";
 import { Channel } from "./channel.js";
 import { webAgreement } from "./handshake.js";
 import { ANSWER_MS, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
@@ -88,7 +88,8 @@ export class Client {
     const environment = { ...defaults, ...options };
     this.#now = environment.now;
     this.#view = new View(types, this.#viewEvents(), (...call) => this.#call(...call));
-    const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: types.digest }));
+    const attempt = toHex(environment.random(16)); // a request that is sent again has the same
+    const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: types.digest, attempt }));
     const reply = readReply(await askLogin(url, key, request, environment), url);
     const address = gameUrl ? gameUrl(reply) : replaceHost(url, reply);
     return this.#join(address, key, fromHex(reply.key), environment);

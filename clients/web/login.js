@@ -32,21 +32,30 @@ export const WHY_OVER = {
   PATH_LOST: "lost the connection: check the network and log in again",
 };
 
-/** Sends a request to the login server; resolves with the bytes of the answer, or rejects with a LoginError. */
-export async function askLogin(url, serverKey, request, options) {
+/**
+ * Sends a request to the login server; resolves with the bytes of the answer, or rejects with a LoginError. If the
+ * connection is lost before the answer, the same request is sent again, once: the server recognises it by `attempt`.
+ */
+export async function askLogin(url, serverKey, request, options, repeats = 1) {
   return new Promise((resolve, reject) => {
     const fail = (why) => reject(new LoginError(`The login server at ${url} ${why}.`));
     let channel;
+    let hasAnswer = false;
     const timer = setTimeout(() => {
       fail("was reached but took too long to answer: try again later");
       channel?.abort();
     }, ANSWER_MS);
     const onMessage = (message) => {
+      hasAnswer = true;
       resolve(message);
       channel.close();
     };
     const onClosed = (reason) => {
       clearTimeout(timer);
+      if (reason === "PATH_LOST" && repeats > 0 && !hasAnswer) {
+        askLogin(url, serverKey, request, options, repeats - 1).then(resolve, reject);
+        return;
+      }
       // This has no effect after an answer.
       fail(WHY_OVER[reason] ?? "ended the session without an answer: try again later");
     };

@@ -6,7 +6,7 @@ from terrazzo.sync import protocol
 from terrazzo.sync.protocol import LoginReply
 from terrazzo.wire.client import WEBSOCKET
 from tests.client.fake_cluster import BASE, KEY, LOGIN
-from tests.client.play import Play
+from tests.client.play import CLIENT, Play
 
 
 def fails(play, seconds=60.0):
@@ -92,3 +92,15 @@ def test_lost_connections_of_an_ordered_transport():
     play = Play(WEBSOCKET).enter()
     play.app.on_path_lost(BASE, play.now)
     assert "game server at base.test:7001 lost the connection" in fails(play)
+
+
+def test_login_is_sent_again_once_when_the_connection_is_lost_before_the_answer():
+    play = Play(WEBSOCKET, answer=lambda _: None)
+    play.until(lambda: len(play.cluster.requests) == 1)
+    play.app.on_path_lost(LOGIN, play.now)
+    play.cluster.endpoints[LOGIN].on_path_lost(CLIENT)
+    play.until(lambda: len(play.cluster.requests) == 2)
+    assert play.cluster.requests[0] == play.cluster.requests[1]
+    assert len(bytes.fromhex(play.cluster.requests[0].attempt)) == 16
+    play.app.on_path_lost(LOGIN, play.now)
+    assert "lost the connection" in fails(play)

@@ -135,7 +135,14 @@ def test_a_player_is_let_in():
     assert session.steps == ["vouched", "admitted"]
     assert session.sent == [{"host": "198.51.100.1", "udp_port": 4000, "ws_port": 4001, "key": "01ff"}]
     assert session.closed_at == door.host.now
-    assert door.app.view() == {"waiting": 0, "asked": 0, "let_in": 1, "refused": {}, "has_database": True}
+    assert door.app.view() == {
+        "waiting": 0,
+        "asked": 0,
+        "let_in": 1,
+        "repeated": 0,
+        "refused": {},
+        "has_database": True,
+    }
 
 
 @pytest.mark.parametrize(
@@ -156,19 +163,51 @@ def test_request_that_fails_a_check_is_refused_without_the_dbapp(knock, why):
     assert door.app.view()["refused"] == {why.value: 1}
 
 
-def test_the_checks_come_in_their_order():
-    """A request that fails several checks gets the sentence of the first; one that fails before the rate limit does not
-    count against it."""
-    door = Door(has_database=False, asked_max=0, attempts_burst=1, attempts_per_s=0.0)
+def test_checks_come_in_their_order():
+    """Each request fails its check and all later ones; it gets the code of the first."""
+    far = {"digest": "x", "name": " Ada", "password": ""}
+    door = Door(attempts_burst=1, attempts_per_s=0.0, total_per_s=3.0, asked_max=0)
+    spent = door.knock(address="192.0.2.1", **far)
+    door.tick()
+    door.app.on_link_lost(DATABASE)
     order = [
-        (door.knock(" Ada", "", "x"), LoginRefusal.NAME),
-        (door.knock("Ada", "", "x"), LoginRefusal.PASSWORD),
-        (door.knock("Ada", "secret", "x"), LoginRefusal.DIGEST),
-        (door.knock(), LoginRefusal.TOO_MANY),
-        (door.knock(), LoginRefusal.RATE),
+        (door.knock(address="192.0.2.1", **far), LoginRefusal.RATE),
+        (door.knock(address="192.0.2.2", **far), LoginRefusal.NOT_READY),
     ]
     door.tick()
-    assert [session.error for session, _ in order] == [why.sentence for _, why in order]
+    door.app.on_link_up(DATABASE)
+    knocks = [(each, why) for each, why in (
+        ({"raw": bytes(5000)}, LoginRefusal.MALFORMED),
+        ({"digest": "x", "name": " Ada", "password": ""}, LoginRefusal.NAME),
+        ({"digest": "x", "password": ""}, LoginRefusal.PASSWORD),
+        ({"digest": "x", "name": "bot-1"}, LoginRefusal.RESERVED),
+        ({"digest": "x"}, LoginRefusal.DIGEST),
+        ({}, LoginRefusal.TOO_MANY),
+    )]  # fmt: skip
+    for number, (each, why) in enumerate(knocks):
+        order.append((door.knock(address=f"192.0.2.{10 + number}", **each), why))
+        door.tick(10.0)
+    order += [(spent, LoginRefusal.NAME)]
+    assert [session.code for session, _ in order] == [why.value for _, why in order]
+
+
+def test_rate_of_all_addresses_together_is_limited():
+    door = Door(total_per_s=2.0)
+    sessions = [door.knock(address=f"192.0.2.{each}") for each in range(3)]
+    assert len(door.tick()) == 2
+    assert sessions[2].code == "too_many"
+
+
+def test_address_of_a_former_player_has_a_rate_beside_that_of_all_others():
+    door = Door(total_per_s=2.0)
+    door.knock(address="192.0.2.1")
+    [(number, _)] = door.tick()
+    door.answer(number)
+    for each in range(10, 14):
+        door.knock(address=f"192.0.2.{each}")
+    assert len(door.tick(0.0)) == 1
+    door.knock(name="Ben", address="192.0.2.1")
+    assert len(door.tick(0.0)) == 1
 
 
 def test_sentence_about_the_digest_has_the_reason():

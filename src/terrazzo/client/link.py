@@ -7,6 +7,8 @@
 LEAVING lasts until the server's *logged off*, which comes when everything is saved, and the session has ended after it.
 Without it within LEAVE_S, or when the connection is lost first, `error` is that nothing is confirmed.
 
+If the connection is lost after the login request was sent, the client sends the same request again, once.
+
 There are two connections one after the other: to a LoginApp, and with the key it gives to a BaseApp. Both have
 addresses that mean nothing here; `poll` gives (address, packet) pairs, and `addresses` has those still in use.
 Over UDP a driver needs one socket for both; over WebSocket one connection for each address, opened when the first
@@ -34,7 +36,18 @@ from terrazzo.client import failures
 from terrazzo.errors import ValueRejected
 from terrazzo.schema.arguments import text
 from terrazzo.sync.protocol import LoginReply, LoginRequest, ToServer
-from terrazzo.wire.client import CLIENT, UDP, ClientEndpoint, Closed, Connected, Received, Settings, Suite, Transport
+from terrazzo.wire.client import (
+    CLIENT,
+    UDP,
+    ClientEndpoint,
+    Closed,
+    Connected,
+    Reason,
+    Received,
+    Settings,
+    Suite,
+    Transport,
+)
 from terrazzo.wire.client.limits import LINGER_S
 from terrazzo.wire.client.session import Entropy
 from terrazzo.wire.environment import Log
@@ -45,6 +58,9 @@ Address = tuple[str, int]
 
 ANSWER_S = 15.0
 """How long a server that was reached may take: an account check, a place on a BaseApp."""
+ATTEMPT_BYTES = 16
+REPEATS_MAX = 1
+"""How often a login is sent again because the connection was lost before the answer came."""
 LEAVE_S = 10.0
 """How long a client that leaves waits for *logged off*."""
 
@@ -95,7 +111,9 @@ class ClientLink(ABC):
         self._transport = transport
         self._make = {"entropy": entropy, "transport": transport, "suite": suite, "settings": settings}
         name, password = (text(each, what, longest=settings.send_message_bytes_max) for each, what in words)
-        self._request = msgspec.json.encode(LoginRequest(name, password, digest))
+        attempt = entropy(ATTEMPT_BYTES).hex()
+        self._request = msgspec.json.encode(LoginRequest(name, password, digest, attempt))
+        self._repeats_left = REPEATS_MAX
         if len(self._request) > settings.send_message_bytes_max:
             raise ValueRejected(f"expected a name and a password of less than {settings.send_message_bytes_max} bytes")
         self._login_at = login
@@ -240,9 +258,17 @@ class ClientLink(ABC):
             event.session.send(self._request)
         elif isinstance(event, Received) and self.phase is Phase.LOGGING_IN:
             self._on_reply(event.messages[0], now)
+        elif isinstance(event, Closed) and self.phase is Phase.LOGGING_IN and self._may_repeat(event.reason):
+            self._repeats_left -= 1
+            self.phase, self._answer_by = Phase.CONNECTING, None
+            self._login = self._connect(b"", now)
         elif isinstance(event, Closed) and self.phase in (Phase.CONNECTING, Phase.LOGGING_IN):
             code = "" if event.session is not None else event.reason.name.lower()
             self._finish(self._explain(failures.LOGIN, self._login_at, event), now, code=code)
+
+    def _may_repeat(self, reason: Reason) -> bool:
+        """Whether the same request is sent again, over a new connection: the server recognises it."""
+        return reason is Reason.PATH_LOST and self._repeats_left > 0
 
     def _on_reply(self, data: bytes, now: float) -> None:
         self._answer_by = None

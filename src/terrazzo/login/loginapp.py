@@ -5,12 +5,12 @@
                     └─ nothing in request_s:   └───────────────────────────────────────────────────▶ reply: one sentence
                        ended                                            after a reply: the session ends gracefully
 
-The checks, cheapest first, each with a sentence of its own: size and form, name, password length (`checks.py`); the
-digest of the entity definitions; attempts from this address (`wire/rates.py`); attempts in work here, where known
-addresses have a budget of their own (`known.py`); a link with the DBApp. Only then the DBApp is asked, which compares
-the password. A session that sends a second message while its request is in work is ended. A name that is reserved for
-bots needs the bots' password of the cluster, which is checked here. Many bots log in from one address at a time, so
-their attempts are not counted by address.
+The checks, cheapest first (`_check`), each with a code and a sentence of its own; `docs/login.md` has the whole order,
+with what the channel checks before. The same request over another session gets the answer of the first
+(`attempts.py`). Attempts from known addresses have a budget of their own (`known.py`). Only then the DBApp is asked,
+which compares the password. A session that sends a second message while its request is in work is ended. A name that is
+reserved for bots needs the bots' password of the cluster, which is checked here. Many bots log in from one address at a
+time, so their attempts are not counted by address.
 
 How the endpoint is driven. The app does no I/O. Its driver owns a `wire.client.ServerEndpoint` (or several, one for UDP
 and one for WebSockets) and moves the datagrams: incoming ones go into `endpoint.on_datagram` at once, and those of
@@ -32,18 +32,21 @@ import msgspec
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.login.attempts import Attempt, Attempts, key_of
 from terrazzo.login.checks import read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
+from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.client.events import Closed, Connected, Event, Received
 from terrazzo.wire.client.limits import Reason
 from terrazzo.wire.client.session import Address, Session
+from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.login_refusals import LoginRefusal, read_code
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, LogOnRefused, is_bot_name
-from terrazzo.wire.rates import RateLimit
+from terrazzo.wire.pairs.login_db import BOT_PREFIX, LoggedOn, LogOn, LogOnRefused, is_bot_name
+from terrazzo.wire.rates import Bucket, RateLimit
 from terrazzo.wire.requests import Failure
 from terrazzo.wire.sentences import describe_refusals, is_logged
 
@@ -88,6 +91,11 @@ class LoginLimits:
     attempts_per_s: float = 1.0
     """Attempts from one address after its burst."""
     attempts_burst: int = 20
+    total_per_s: float = 500.0
+    """Attempts from all addresses; a second's worth at once."""
+    answers_kept_s: float = 15.0
+    """How long an answer is kept for the same request."""
+    answers_max: int = 2000
 
 
 def host_of(address: Address) -> str:
@@ -112,6 +120,8 @@ class LoginApp(ClusterApp):
         """Without `bots_password`, no bot can log in."""
         super().__init__(me, host)
         self.let_in = 0
+        self.repeated = 0
+        """Requests that were sent again, and got the answer of the first."""
         self.refused: Counter[LoginRefusal] = Counter()
         self._endpoint = endpoint
         self._digest = digest
@@ -121,9 +131,15 @@ class LoginApp(ClusterApp):
         self._rate = RateLimit(per_s=self._limits.attempts_per_s, burst=self._limits.attempts_burst)
         self._waiting: dict[Session, float] = {}
         """Sessions that have sent nothing yet, with their deadlines, in the order of these."""
-        self._asked: dict[Session, bool] = {}
-        """Sessions with a request in work, and whether the address is known for the player."""
+        self._asked: dict[Session, Attempt[Session]] = {}
+        """Sessions with a request in work."""
+        self._attempts: Attempts[Session] = Attempts(
+            kept_s=self._limits.answers_kept_s, ended_max=self._limits.answers_max
+        )
         self._known = KnownAddresses()
+        self._known_sources = KnownSources()
+        self._total_rate = {is_known: Bucket(per_s=self._limits.total_per_s) for is_known in (False, True)}
+        """Of all addresses together; those from which players have come have a rate of their own."""
         self._database: AppId | None = None
         self._is_joining = False
 
@@ -133,6 +149,7 @@ class LoginApp(ClusterApp):
             "waiting": len(self._waiting),
             "asked": len(self._asked),
             "let_in": self.let_in,
+            "repeated": self.repeated,
             "refused": {why.value: count for why, count in self.refused.items()},
             "has_database": self._database is not None,
         }
@@ -193,7 +210,7 @@ class LoginApp(ClusterApp):
         for message in event.messages:
             if self._waiting.pop(session, None) is not None:
                 self._on_request(session, message)
-            elif self._asked.pop(session, None) is not None:
+            elif self._forget_session(session):
                 self.host.log(
                     LogEvent.LOGIN_SESSION_ENDED, address=self._host_of(session.address), why="a second request"
                 )
@@ -202,7 +219,14 @@ class LoginApp(ClusterApp):
     def _on_closed(self, event: Closed) -> None:
         if event.session is not None:
             self._waiting.pop(event.session, None)
-            self._asked.pop(event.session, None)
+            self._forget_session(event.session)
+
+    def _forget_session(self, session: Session) -> bool:
+        """The session gets no answer any more; its attempt goes on. Whether it has one."""
+        attempt = self._asked.pop(session, None)
+        if attempt is not None:
+            attempt.session = None
+        return attempt is not None
 
     def _end_silent_sessions(self) -> None:
         while self._waiting:
@@ -215,79 +239,116 @@ class LoginApp(ClusterApp):
     # The request.
 
     def _on_request(self, session: Session, message: bytes) -> None:
-        request = self._check(session, message)
+        host = self._host_of(session.address)
+        key = key_of(host, message)
+        earlier = self._attempts.find(key, self.host.now)
+        if earlier is not None:
+            self._answer_again(session, earlier)
+            return
+        request = self._check(host, message)
         if isinstance(request, LoginRefusal):
             self._refuse_login(session, request)
             return
         assert self._database is not None
         session.vouch()
-        address = self._host_of(session.address)
-        is_known = self._asked[session] = self._known.has(request.name, address)
+        is_known = self._known.has(request.name, host)
+        attempt = self._asked[session] = self._attempts.begin(key, request, host, is_known, session)
         self.requests.ask(
             self._database,
-            LogOn(request.name, request.password, address, is_known),
+            LogOn(request.name, request.password, host, is_known),
             timeout_s=self._limits.log_on_s,
-            then=lambda answer: self._on_answer(session, request, answer),
-            failed=lambda failure, why: self._on_failure(session, failure),
+            then=lambda answer: self._on_answer(attempt, answer),
+            failed=lambda failure, why: self._refuse_attempt(attempt, WITHOUT_ANSWER[failure]),
         )
 
-    def _check(self, session: Session, message: bytes) -> LoginRequest | LoginRefusal:
-        request = read_request(message)
-        if isinstance(request, LoginRefusal):
-            return request
-        if request.digest != self._digest:
-            return LoginRefusal.DIGEST
-        if is_bot_name(request.name):
-            if not self._is_bots_password(request.password):
-                return LoginRefusal.RESERVED
-        elif not self._rate.take(self._host_of(session.address), self.host.now):
+    def _answer_again(self, session: Session, attempt: Attempt[Session]) -> None:
+        """The same request has come before: it gets the same answer, now or when there is one."""
+        self.repeated += 1
+        session.vouch()
+        if attempt.answer:
+            self._send_answer(session, attempt.answer)
+            return
+        if attempt.session is not None:
+            del self._asked[attempt.session]
+            attempt.session.abort(Reason.ABORTED)
+        attempt.session = session
+        self._asked[session] = attempt
+
+    def _check(self, host: str, message: bytes) -> LoginRequest | LoginRefusal:
+        """The request, or the first check that it fails: what costs least comes first."""
+        is_bot = self._is_own_bot(message)
+        if not is_bot and not self._rate.take(host, self.host.now):
             return LoginRefusal.RATE
-        is_known = self._known.has(request.name, self._host_of(session.address))
-        in_work = sum(each is is_known for each in self._asked.values())
-        if in_work >= (self._limits.known_max if is_known else self._limits.asked_max):
+        if not is_bot and not self._total_rate[subscriber(host) in self._known_sources].take(self.host.now):
             return LoginRefusal.TOO_MANY
         if self._database is None:
             return LoginRefusal.NOT_READY
-        return request
+        request = read_request(message)
+        if isinstance(request, LoginRefusal):
+            return request
+        if is_bot_name(request.name) and not is_bot:
+            return LoginRefusal.RESERVED
+        if request.digest != self._digest:
+            return LoginRefusal.DIGEST
+        is_known = self._known.has(request.name, host)
+        most = self._limits.known_max if is_known else self._limits.asked_max
+        return LoginRefusal.TOO_MANY if self._attempts.in_work(is_known) >= most else request
 
-    def _is_bots_password(self, password: str) -> bool:
-        given = password.encode(errors="replace")
-        return bool(self._bots_password) and hmac.compare_digest(given, self._bots_password)
+    def _is_own_bot(self, message: bytes) -> bool:
+        """Whether this is a bot of the cluster. Only a request that may be one is read for that."""
+        if not self._bots_password or BOT_PREFIX.encode() not in message:
+            return False
+        request = read_request(message)
+        if isinstance(request, LoginRefusal) or not is_bot_name(request.name):
+            return False
+        return hmac.compare_digest(request.password.encode(errors="replace"), self._bots_password)
 
-    def _on_answer(self, session: Session, request: LoginRequest, answer: Message) -> None:
+    def _on_answer(self, attempt: Attempt[Session], answer: Message) -> None:
         if isinstance(answer, LogOnRefused):
-            if self._asked.pop(session, None) is not None:
-                self._refuse_login(session, read_code(answer.code), answer.sentence)
-            return
-        if not isinstance(answer, LoggedOn):
+            self._refuse_attempt(attempt, read_code(answer.code), answer.sentence)
+        elif isinstance(answer, LoggedOn):
+            self._let_in(attempt, answer)
+        else:
             self.host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="LogOn")
-            self._on_failure(session, Failure.TIMEOUT)
-            return
-        self._known.note(request.name, self._host_of(session.address))
-        if self._asked.pop(session, None) is not None:
+            self._refuse_attempt(attempt, LoginRefusal.LATE)
+
+    def _let_in(self, attempt: Attempt[Session], answer: LoggedOn) -> None:
+        name, host, session = attempt.request.name, attempt.host, attempt.session
+        self._known.note(name, host)
+        self._known_sources.add(subscriber(host))
+        if session is not None:
             self.let_in += 1
             session.admit()
-            self.host.log(
-                LogEvent.LOGIN_ACCEPTED, name=request.name, entity=answer.entity, address=self._host_of(session.address)
-            )
-            reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())
-            self._reply(session, reply)
+            self.host.log(LogEvent.LOGIN_ACCEPTED, name=name, entity=answer.entity, address=host)
         else:
-            # No client will come: the BaseApp ends the proxy when its key expires, and logs the player off.
-            self.host.log(LogEvent.LOGIN_ACCEPTED_TOO_LATE, name=request.name, entity=answer.entity)
+            # If the client does not ask again, its key expires, and the BaseApp ends the proxy and logs it off.
+            self.host.log(LogEvent.LOGIN_ACCEPTED_TOO_LATE, name=name, entity=answer.entity)
+        reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())
+        self._finish(attempt, reply)
 
-    def _on_failure(self, session: Session, failure: Failure) -> None:
-        if self._asked.pop(session, None) is not None:
-            self._refuse_login(session, WITHOUT_ANSWER[failure])
+    def _refuse_attempt(self, attempt: Attempt[Session], why: LoginRefusal, sentence: str = "") -> None:
+        self._note_refusal(attempt.host, why, sentence or why.text())
+        self._finish(attempt, LoginReply(error=sentence or why.text(), code=why.value))
 
-    def _refuse_login(self, session: Session, why: LoginRefusal, sentence: str = "") -> None:
+    def _refuse_login(self, session: Session, why: LoginRefusal) -> None:
+        self._note_refusal(self._host_of(session.address), why, why.text())
+        self._send_answer(session, msgspec.json.encode(LoginReply(error=why.text(), code=why.value)))
+
+    def _note_refusal(self, host: str, why: LoginRefusal, sentence: str) -> None:
         self.refused[why] += 1
-        count, sentence = self.refused[why], sentence or why.sentence
+        count = self.refused[why]
         if why not in CHEAP or is_logged(count):
-            host = self._host_of(session.address)
             self.host.log(LogEvent.LOGIN_REFUSED, address=host, code=why.value, sentence=sentence, count=count)
-        self._reply(session, LoginReply(error=sentence, code=why.value))
 
-    def _reply(self, session: Session, reply: LoginReply) -> None:
-        session.send(msgspec.json.encode(reply))
+    def _finish(self, attempt: Attempt[Session], reply: LoginReply) -> None:
+        """The attempt has ended; its session, if there is one, gets the answer."""
+        answer = msgspec.json.encode(reply)
+        session, attempt.session = attempt.session, None
+        self._attempts.finish(attempt, answer, self.host.now)
+        if session is not None:
+            del self._asked[session]
+            self._send_answer(session, answer)
+
+    def _send_answer(self, session: Session, answer: bytes) -> None:
+        session.send(answer)
         session.close(self.host.now)

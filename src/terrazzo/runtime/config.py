@@ -52,6 +52,7 @@ url = ""                     # "postgresql://USER@HOST/NAME" for PostgreSQL; "" 
 [login]
 attempts_per_s = 1.0         # from one address, once its burst is used up
 attempts_burst = 20
+total_per_s = 500.0          # from all addresses together; those from which players have come have as much again
 players_max = 10000          # further players are refused: the game is full
 
 [strangers]                  # connections and sessions without a login; IPv6 addresses count by their /64
@@ -138,6 +139,7 @@ class Login(_Part, frozen=True, kw_only=True):
 
     attempts_per_s: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     attempts_burst: Annotated[int, msgspec.Meta(ge=1)] = 20
+    total_per_s: Annotated[float, msgspec.Meta(gt=0)] = 500.0
     players_max: Annotated[int, msgspec.Meta(ge=1)] = 10_000
 
 

@@ -49,7 +49,9 @@ class LoginMember(EntranceMember):
     def _make(self, host: Host) -> ClusterApp:
         assert self.doors is not None
         doors, login = self.doors, self.config.login
-        limits = LoginLimits(attempts_per_s=login.attempts_per_s, attempts_burst=login.attempts_burst)
+        limits = LoginLimits(
+            attempts_per_s=login.attempts_per_s, attempts_burst=login.attempts_burst, total_per_s=login.total_per_s
+        )
         self.app = LoginApp(
             self.order.id,
             host,

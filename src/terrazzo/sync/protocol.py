@@ -131,6 +131,8 @@ class LoginRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     password: str
     digest: str
+    attempt: str = ""
+    """Chosen at random for each login: a request that is sent again has the same, and gets the same answer."""
 
 
 class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,0 +1,97 @@
+"""Attempts that are in work or have just ended, so that a request that is sent again gets the same answer.
+
+    the request ──▶ begin ──▶ IN WORK ── finish ──▶ ENDED, with its answer ── `kept_s` later ──▶ forgotten
+    the same request, over another session ──▶ find ──▶ IN WORK: that session gets the answer, the one before is ended
+                                                        ENDED: the same answer at once
+
+A client repeats its request when the connection is lost before the answer has come. Without this the second request
+would be a second login: it would be refused because the first is in work, or take the proxy from it. Two requests are
+the same if they come from one address and have the same bytes, among them `attempt`, which the client chooses at
+random. A request without `attempt` is never the same as another one.
+
+The table is bounded: the attempts in work are (`LoginLimits`), and of those that ended at most `ended_max` are kept,
+oldest dropped first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Generic, TypeVar
+
+from terrazzo.sync.protocol import LoginRequest
+
+S = TypeVar("S")
+
+Key = bytes
+
+
+@dataclass(eq=False)
+class Attempt(Generic[S]):
+    """One login, from the moment when the DBApp is asked."""
+
+    key: Key | None
+    request: LoginRequest
+    host: str
+    """The address that the request came from."""
+    is_known: bool
+    """Whether the player has logged in from there before."""
+    session: S | None
+    """The session that gets the answer; None when it has ended."""
+    answer: bytes = b""
+    """Empty while the attempt is in work."""
+    until: float = 0.0
+    """When an attempt that has ended is forgotten."""
+
+
+def key_of(host: str, message: bytes) -> Key:
+    """What two requests have in common if they are the same."""
+    return sha256(host.encode() + b"\0" + message).digest()
+
+
+class Attempts(Generic[S]):
+    """The attempts of one LoginApp."""
+
+    def __init__(self, *, kept_s: float, ended_max: int) -> None:
+        self._kept_s = kept_s
+        self._ended_max = ended_max
+        self._in_work: dict[bool, int] = {False: 0, True: 0}
+        self._by_key: dict[Key, Attempt[S]] = {}
+        self._ended: dict[Key, Attempt[S]] = {}
+        """In the order in which they ended."""
+
+    def in_work(self, is_known: bool) -> int:
+        """How many attempts wait for an answer, from known addresses or from others."""
+        return self._in_work[is_known]
+
+    def find(self, key: Key, now: float) -> Attempt[S] | None:
+        """The attempt of the same request."""
+        self._forget(now)
+        return self._by_key.get(key)
+
+    def begin(self, key: Key, request: LoginRequest, host: str, is_known: bool, session: S) -> Attempt[S]:
+        """The DBApp is asked."""
+        attempt = Attempt(key if request.attempt else None, request, host, is_known, session)
+        if attempt.key is not None:
+            self._by_key[attempt.key] = attempt
+        self._in_work[is_known] += 1
+        return attempt
+
+    def finish(self, attempt: Attempt[S], answer: bytes, now: float) -> None:
+        """The attempt has its answer."""
+        self._in_work[attempt.is_known] -= 1
+        if attempt.key is None:
+            return
+        attempt.answer, attempt.until = answer, now + self._kept_s
+        self._ended[attempt.key] = attempt
+        if len(self._ended) > self._ended_max:
+            self._drop_oldest()
+        self._forget(now)
+
+    def _forget(self, now: float) -> None:
+        while self._ended and next(iter(self._ended.values())).until <= now:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        key = next(iter(self._ended))
+        del self._ended[key], self._by_key[key]
