@@ -76,7 +76,7 @@ def uses() -> dict[EventName, tuple[set[str], bool]]:
             for event, is_log in names_in(ast.parse(path.read_text())):
                 apps, is_counted = found.get(event, (set(), False))
                 # What a CellApp reports goes through `Core.count`.
-                is_counted |= not is_log and package in ("base", "cell", "cluster", "wire")
+                is_counted |= not is_log and package in ("base", "cell", "cluster", "sync", "wire")
                 found[event] = apps | set(APPS[package].split(", ")), is_counted
     return found
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from terrazzo.base.alarms import Alarms
+from terrazzo.sync.gamecode import Confinement
 from terrazzo.wire.common import Reply
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.base_db import Ids, WantIds
+from terrazzo.wire.reports import Reports
 from terrazzo.wire.requests import Requests
 from terrazzo.wire.schedule import OLD_MAX, Schedule
 from tests.wire.entity.entity_harness import FakeHost, Town, X, Y
@@ -53,7 +55,7 @@ def test_answered_requests_leave_the_schedule():
 
 def test_cancelled_alarms_leave_the_schedule():
     host = FakeHost()
-    alarms, rung = Alarms(host), []
+    alarms, rung = Alarms(host, Confinement(Reports(host))), []
     alarms.after(60.0, lambda: rung.append(1))
     for _ in range(3000):
         alarms.after(60.0, lambda: rung.append(2)).cancel()

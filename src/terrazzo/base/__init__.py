@@ -8,7 +8,7 @@
     factory.py        creates, registers and unregisters bases             keys.py         one-time login keys
     idstock.py        entity ids                                           takeover.py     a second login of a player
     logoffs.py        log-offs until they are confirmed                    whereabouts.py  where parts live
-    services.py       what these modules share                             confinement.py  failures, entity by entity
+    services.py       what these modules share
     presence.py       the client of a proxy (presence_states.py: table)    farewells.py   why a client is gone
     alarms.py, client_batch.py, counts.py, limits.py
 

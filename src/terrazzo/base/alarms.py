@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from terrazzo.cluster.app import Host
+from terrazzo.sync.gamecode import Confinement
 from terrazzo.wire.schedule import Schedule
 
 
@@ -24,10 +26,9 @@ class Alarm:
 class Alarms:
     """All alarms of one app."""
 
-    def __init__(self, host: Host, ring: Callable[[Callable[[], None]], object] = lambda act: act()) -> None:
-        """`ring` makes a call and confines what it raises."""
+    def __init__(self, host: Host, confinement: Confinement) -> None:
         self._host = host
-        self._ring = ring
+        self._confinement = confinement
         self._schedule: Schedule[Alarm] = Schedule(lambda alarm: alarm.act is None)
 
     def after(self, seconds: float, act: Callable[[], None]) -> Alarm:
@@ -42,3 +43,9 @@ class Alarms:
             act = alarm.act
             if act is not None:  # an earlier call of this tick may have cancelled it
                 self._ring(act)
+
+    def _ring(self, act: Callable[[], None]) -> None:
+        """Makes a call. The object with the method is named in the report of a failure; its text names the entity."""
+        function = act.func if isinstance(act, partial) else act
+        owner = getattr(function, "__self__", "the BaseApp")
+        self._confinement.run(owner, getattr(function, "__name__", "alarm"), act)

@@ -14,7 +14,7 @@ that it imports. None of them has a reference to the app: each gets in its const
 One turn, in order: messages of clients, mail of cell parts; then the wants and moves of clients to each CellApp and the
 frames of the entity channels. A tick is a turn with alarms that are due and reports in the middle. The driver moves the
 datagrams of the endpoints, before and after. Unreliable updates of a cell part are passed on in order with its mail:
-neither overtakes the other here. A failure of the work for one entity is confined to it (`confinement.py`).
+neither overtakes the other here. A failure of the work for one entity is confined to it (`sync/gamecode.py`).
 
 The base of an entity has the certain answer to where its parts live: for the first call it is asked through the
 BaseAppMgr (`whereabouts.py`), then the two ends follow each other. Bases that move, and backups, are not built yet.
@@ -31,7 +31,6 @@ from terrazzo.base.alarms import Alarms
 from terrazzo.base.api import Server
 from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.client_row import ClientRow
-from terrazzo.base.confinement import Confinement
 from terrazzo.base.counts import Counts
 from terrazzo.base.delivery import Delivery
 from terrazzo.base.entity import BaseEntity, Life
@@ -52,7 +51,7 @@ from terrazzo.base.sessions import ClientEndpoint, Sessions
 from terrazzo.base.standstill import Standstill
 from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
-from terrazzo.cluster.app import Host
+from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import DecodeError
@@ -61,7 +60,7 @@ from terrazzo.sync.asking import Asker
 from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.creating import Creator
-from terrazzo.sync.gamecode import run_game_code, try_game_code
+from terrazzo.sync.gamecode import Confinement, run_game_code, try_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
@@ -75,13 +74,13 @@ from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate
 from terrazzo.wire.pairs.creation import CreateEntity
 from terrazzo.wire.pairs.login_db import is_bot_dbid
+from terrazzo.wire.reports import Reports
 from terrazzo.wire.sentences import describe_refusals
 
 NEEDED = (AppKind.BASE_APP_MGR, AppKind.DB_APP, AppKind.CELL_APP_MGR)
 """The apps without which something does not work; each is joined again whenever its link is lost."""
 
 JOIN_S = 1.0
-LOAD_S = 1.0
 STOP_S = 3.0
 """How long a stop waits for cell parts."""
 
@@ -104,9 +103,11 @@ class BaseApp(ClusterApp):
         self.peers: dict[AppKind, AppId] = {}
         self.bases: dict[EntityId, BaseEntity] = {}
         self.counts = Counts()
-        self.confinement = Confinement(host)
+        reports = Reports(host)
+        self.reported = reports.counts
+        self.confinement = Confinement(reports)
         self.switchboard = Switchboard(me, host, self.outbox, self)
-        self.alarms = Alarms(host, self.confinement.ring)
+        self.alarms = Alarms(host, self.confinement)
         self.awaiting = Awaiting(host, self._run_part)
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
         self.delivery = Delivery(
@@ -416,7 +417,7 @@ class BaseApp(ClusterApp):
         return {
             **super().tallies(),
             **self.switchboard.counts,
-            LogEvent.ENTITY_WORK_FAILED: self.confinement.failures,
+            **self.reported,
             LogEvent.LATE_ANSWER: self.counts.late_answers,
             LogEvent.CLIENT_MESSAGE_BAD: self.counts.bad_messages,
             Count.OLD_MAIL: self.counts.old_mail,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from terrazzo._speed.rows import read_to_client
 from terrazzo.base.client_row import ClientRow
-from terrazzo.base.confinement import Confinement
 from terrazzo.cluster.app import Host
+from terrazzo.sync.gamecode import Confinement
 from terrazzo.wire.entity.letters import Letters
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.registry import PartRegistry
@@ -76,7 +76,7 @@ class Delivery:
             except AssertionError:
                 raise
             except Exception as problem:
-                self._confinement.note(client.proxy, "mail", problem)
+                self._confinement.report(client.proxy, "mail", problem)
             if client.box is None:
                 return  # the base has ended: its mailbox reports the rest as not delivered
 
@@ -105,7 +105,7 @@ class Delivery:
             except AssertionError:
                 raise
             except Exception as problem:
-                self._confinement.note(client.proxy, "updates for its client", problem)
+                self._confinement.report(client.proxy, "updates for its client", problem)
 
     def _is_next(self, client: ClientRow, source: AppId, update: Row) -> bool:
         """Whether the update is the next message for a client that is present."""

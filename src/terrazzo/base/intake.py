@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.client_row import ClientRow
-from terrazzo.base.confinement import Confinement
 from terrazzo.base.limits import FLOOD
 from terrazzo.base.standstill import Standstill
 from terrazzo.errors import DecodeError
+from terrazzo.sync.gamecode import Confinement
 from terrazzo.sync.protocol import ToServer
 from terrazzo.wire.client.events import Event, Received
 
@@ -57,7 +57,7 @@ class Intake:
         except AssertionError:
             raise
         except Exception as problem:
-            self._confinement.note(client.proxy, "messages of its client", problem)
+            self._confinement.report(client.proxy, "messages of its client", problem)
         if taken < len(messages):
             rest = messages[taken:] if taken else messages
             self._confinement.run(client.proxy, "messages of its client", client.proxy.on_messages, rest)

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.client_row import ClientRow, ClientSession
-from terrazzo.base.confinement import Confinement
 from terrazzo.base.counts import Counts
 from terrazzo.base.entity import BaseEntity, Life
 from terrazzo.base.farewells import Farewell
@@ -26,6 +25,7 @@ from terrazzo.base.limits import ClientRefusal
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.services import SessionKey
 from terrazzo.cluster.app import Host
+from terrazzo.sync.gamecode import Confinement
 from terrazzo.sync.protocol import encode_logged_off
 from terrazzo.wire.client.events import Closed, Connected, Event
 from terrazzo.wire.ids import EntityId

@@ -58,7 +58,7 @@ from terrazzo.cell.migration.teleport import Teleports
 from terrazzo.cell.migration.travelling import Travelling
 from terrazzo.cell.motion.clockwork import Clockwork
 from terrazzo.cell.motion.riding import Riding
-from terrazzo.cluster.app import Host
+from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import EntityGone
@@ -96,7 +96,6 @@ OFFLOAD_MARGIN_M = 3.0
 TICK_S = 0.1
 CLIENT_BITS_S = 20_000
 """What a client's program is sent at most, in the long run."""
-LOAD_S = 1.0
 
 
 class CellApp(ClusterApp):

@@ -30,6 +30,9 @@ from terrazzo.wire.outbox import Outbox
 
 T = TypeVar("T")
 
+LOAD_S = 1.0
+"""How often an app reports its load to its manager."""
+
 TURN_S = 0.003
 """The shortest time between two turns of an app, unless the settings give another."""
 

@@ -1,21 +1,26 @@
 """Runs a game's own code, and work of the engine on values of a game; a failure is confined to the entity.
 
     run_game_code    a method, hook or callback of the game raises: reported as "game error"
+    Confinement      work of the engine for one entity raises: counted and reported as "entity work failed"
     words_of         a text of an exception that can be logged and sent, for any exception
 
-Only `KeyboardInterrupt` passes, since it comes from the operator. `SystemExit` does not pass: a game's `quit()` only
-ends its call.
+An AssertionError of the engine's own work is a broken invariant. It is not confined: it stops the app. Of what a game's
+code raises, only `KeyboardInterrupt` passes, since it comes from the operator. `SystemExit` does not pass: a game's
+`quit()` only ends its call.
 """
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from terrazzo.cluster.app import Host
 from terrazzo.errors import printable
 from terrazzo.wire.log_events import LogEvent
+from terrazzo.wire.reports import Reports
+
+T = TypeVar("T")
 
 WORDS_MAX = 2000
 """Characters of the text of an exception."""
@@ -47,6 +52,34 @@ def _report(host: Host, what: str, problem: BaseException) -> str:
     error = words_of(problem)
     host.log(LogEvent.GAME_ERROR, what=what, error=error, trace=trace_of(problem))
     return error
+
+
+def named(entity: object, what: str) -> str:
+    """How the report of a failure names the entity and the work."""
+    return f"{entity}, {what}"
+
+
+class Confinement:
+    """Runs the work of one app, entity by entity: a failure of the work for one is reported, and all others go on."""
+
+    def __init__(self, reports: Reports, named: Callable[[Any, str], str] = named) -> None:
+        self._reports = reports
+        self._named = named
+
+    def run(self, entity: object, what: str, function: Callable[..., T], *args: Any) -> T | None:
+        """The result of the function, or None when it raised."""
+        try:
+            return function(*args)
+        except AssertionError:
+            raise
+        except Exception as problem:
+            self.report(entity, what, problem)
+            return None
+
+    def report(self, entity: object, what: str, problem: Exception) -> None:
+        """Counts and reports what the work for an entity raised."""
+        facts = {"what": self._named(entity, what), "error": words_of(problem), "trace": trace_of(problem)}
+        self._reports.count(LogEvent.ENTITY_WORK_FAILED, **facts)
 
 
 def words_of(problem: BaseException) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CoroutineType
-from typing import Any, TypeVar
+from typing import Any
 
 from terrazzo.cell.core.account import Account
 from terrazzo.cell.core.agenda import Agenda
@@ -30,16 +30,15 @@ from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.sync.awaiting import Awaiting, Reply
 from terrazzo.sync.calls import Callees
-from terrazzo.sync.gamecode import run_game_code, trace_of, words_of
+from terrazzo.sync.gamecode import Confinement, run_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, Part, PartId
-from terrazzo.wire.log_events import EventCounts, LogEvent
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message
 from terrazzo.wire.outbox import Outbox
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell
-
-T = TypeVar("T")
+from terrazzo.wire.reports import Reports
 
 
 class Core:
@@ -75,7 +74,11 @@ class Core:
         self.ghost_reach_m = game.policy.ghost_distance_m + game.policy.area_hysteresis_m + 2 * offload_margin_m
         """A real has a ghost in each cell that is this near. A real that watches and a real that is watched may both be
         outside their cells by the margin."""
-        self.counts = EventCounts()
+        reports = Reports(host)
+        self.counts, self.count = reports.counts, reports.count
+        confinement = Confinement(reports, lambda body, phase: f"{body.label}, {phase}, tick {self.tick}")
+        self.confine, self.report = confinement.run, confinement.report
+        """`confine` does the work of a phase for one body; `report` is for what such work raised."""
         self.spaces: dict[int, Space] = {}
         self.bodies: dict[int, Body] = {}
         self.reals: dict[int, Real] = {}
@@ -163,12 +166,6 @@ class Core:
         """Sends a message to a peer at the end of the tick; gives its size in bytes."""
         return self._outbox.send(peer, message)
 
-    def count(self, event: LogEvent, /, **facts: object) -> None:
-        """Counts an event that should not happen, or that an operator may need; the first times are also reported."""
-        count = self.counts.add(event)
-        if count <= 100:
-            self.host.log(event, count=count, **facts)
-
     # The code of a game.
 
     def run(self, body: Body, what: str, function: Callable[..., Any], *args: Any) -> Any:
@@ -197,21 +194,6 @@ class Core:
         else:
             self.count(LogEvent.ENTITY_GONE, part=str(part), method=what, tick=self.tick)
             run_game_code(self.host, f"{part}, {what}, tick {self.tick}", function, *args)
-
-    def confine(self, body: Body, phase: str, function: Callable[..., T], *args: Any) -> T | None:
-        """Does the work of a phase for one entity; None when it raised: see the module."""
-        try:
-            return function(*args)
-        except AssertionError:
-            raise
-        except Exception as problem:
-            self.report(body, phase, problem)
-            return None
-
-    def report(self, body: Body, phase: str, problem: Exception) -> None:
-        """Counts and reports what the work of a phase for one entity raised."""
-        what = f"{body.label}, {phase}, tick {self.tick}"
-        self.count(LogEvent.ENTITY_WORK_FAILED, what=what, error=words_of(problem), trace=trace_of(problem))
 
     def call(
         self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
