@@ -62,3 +62,14 @@ def test_no_path_of_a_workplace_is_named():
         if path.is_file() and path.suffix in {".py", ".pyx", ".pxd", ".md", ".toml", ".html", ".js", ".c", ""}:
             found = re.search(r"/(root|work|home/\w+)/\w", path.read_text(errors="ignore"))
             assert not found, f"{path.relative_to(ROOT)} names {found}"
+
+
+def test_tables_of_a_switchboard_are_read_by_its_own_package_only():
+    """Apps ask its methods (`home_of`, `is_here`, …), so its tables can change. The scenarios of `sim` judge it from
+    inside."""
+    for path in MODULES:
+        if path.relative_to(SOURCE).parts[0] not in ("wire", "sim"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Attribute) and node.attr in ("boxes", "places"):
+                    owner = ast.unparse(node.value)
+                    assert not owner.endswith("switchboard"), f"{path.name}:{node.lineno} reads {owner}.{node.attr}"

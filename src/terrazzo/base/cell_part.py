@@ -102,8 +102,7 @@ class CellPart:
     @property
     def where(self) -> AppId | None:
         """The CellApp where it lives, by the latest report that this app has received."""
-        place = self._switchboard.places.get(self.part)
-        return None if place is None or self.state not in EXISTING else place.app
+        return self._switchboard.home_of(self.part) if self.state in EXISTING else None
 
     @property
     def home(self) -> AppId | None:
@@ -132,14 +131,12 @@ class CellPart:
     def _is_channel_open(self) -> bool:
         """Whether messages of the cell part that ends, or has ended, may still arrive. Calls that the game makes to the
         next cell part before it exists wait in a channel as well, but that one has no other end yet."""
-        channel = self._switchboard.boxes[self._owner.part_id].channels.get(self.part)
-        return channel is not None and (channel.pinned or channel.is_waited_for or channel.incoming is not None)
+        return self._switchboard.is_channel_open(self._owner.part_id, self.part)
 
     @property
     def _has_sent(self) -> bool:
         """Whether a message of the cell part that was asked for has arrived: it was created, even if no answer came."""
-        place = self._switchboard.places.get(self.part)
-        return place is not None and life_of(place.version) == self.life
+        return life_of(self._switchboard.version_of_place(self.part)) == self.life
 
     # Looking for a CellApp.
 
@@ -375,8 +372,7 @@ class CellPart:
                 self._step(CellPartEvent.MAIL)
             else:
                 self._step(CellPartEvent.CREATOR_DEAD, _TOO_SOON if self.state is CellPartState.CANCELLED else why)
-        place = self._switchboard.places.get(self.part)
-        if place is None or place.app != app:
+        if self._switchboard.home_of(self.part) != app:
             return
         if self.state in EXISTING:
             if self.state is CellPartState.LEAVING:
@@ -394,14 +390,14 @@ class CellPart:
 
     def locate(self) -> None:
         """The switchboard needs the home of the cell part."""
-        place = self._switchboard.places[self.part]
         if self.state is CellPartState.NONE:
             # While the channel is open, the mailbox that ends answers for itself.
-            if place.app is None or not self._is_channel_open:
+            if self._switchboard.home_of(self.part) is None or not self._is_channel_open:
                 self._switchboard.gone(self.part, "it has no cell part")
         elif self.state in EXISTING and self._made_at is not None:
             # The CellApp where it began forwards to the next home, and the cell part itself reports each move.
-            self._switchboard.learn(self.part, max(place.version, first_of_life(self.life)), self._made_at)
+            version = max(self._switchboard.version_of_place(self.part), first_of_life(self.life))
+            self._switchboard.learn(self.part, version, self._made_at)
 
 
 ACTIONS: dict[CellPartAction, Callable[[CellPart, Any], None]] = {

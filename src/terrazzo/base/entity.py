@@ -191,7 +191,8 @@ class BaseEntity:
     ) -> Reply | None:
         """Calls a method of a part of any entity; the result can be awaited."""
         self._services.callees.note(to.entity, schema)
-        version = self._services.switchboard.boxes[self.part_id].version
+        version = self._services.switchboard.version_of(self.part_id)
+        assert version is not None, f"{self} calls, and has no mailbox"
         reply = self._services.awaiting.ask(self.part_id, version, to, method, timeout_s)
         question = 0 if reply is None else reply.number
         call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)

@@ -64,7 +64,7 @@ class ProxyEntity(BaseEntity):
         self.lane = MoveLane(id)
         self.bad = 0
         super().__init__(services, id, data, part_class, unregister)
-        self.row.box = services.switchboard.boxes[self.part_id]
+        self.row.box = services.switchboard.mailbox(self.part_id)
         clients.rows[id] = self.row
         self.mail = ClientMail(
             self, services.host, clients.methods, clients.batch, services.counts, clients.standstill

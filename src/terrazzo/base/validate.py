@@ -75,7 +75,7 @@ def _proxy(app: BaseApp, proxy: ProxyEntity) -> Iterator[str]:
     if row is None or row is not proxy.row:
         yield "has no row in the client table"
         return
-    if row.box is not app.switchboard.boxes.get(proxy.part_id):
+    if not app.switchboard.is_here(proxy.part_id) or row.box is not app.switchboard.mailbox(proxy.part_id):
         yield "has a row in the client table without its mailbox"
     state = proxy.cell.state
     told = (row.is_ready, row.has_cell, row.is_there)

@@ -55,17 +55,17 @@ class Whereabouts:
 
     def _located(self, id: EntityId) -> Located:
         base, cell = PartId(id, Part.BASE), PartId(id, Part.CELL)
-        box = self._switchboard.boxes.get(base)
-        if box is None:
+        version = self._switchboard.version_of(base) if self._switchboard.is_here(base) else None
+        if version is None:
             return Located()
         entity = self._bases.get(id)
         state = CellPartState.NONE if entity is None else entity.cell.state
-        home = Home(box.version, self._me)
-        place = self._switchboard.places.get(cell)
+        home = Home(version, self._me)
+        there = self._switchboard.home_of(cell)
         if state in (CellPartState.NONE, CellPartState.FINDING):
-            has_one = cell in box.channels  # an earlier cell part, which ends
+            has_one = self._switchboard.has_channel(base, cell)  # an earlier cell part, which ends
         else:
             has_one = state not in BEING_CREATED
-        if has_one and place is not None and place.app is not None:
-            return Located(home, Home(place.version, place.app))
+        if has_one and there is not None:
+            return Located(home, Home(self._switchboard.version_of_place(cell), there))
         return Located(home) if state is CellPartState.NONE else Located(home, is_unsettled=True)

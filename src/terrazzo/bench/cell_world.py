@@ -218,10 +218,10 @@ class World:
                 x, z, yaw = max(-half, min(half, x)), max(-half, min(half, z)), rng.uniform(-pi, pi)
             walker[:] = x, z, yaw
             carrier = self.carrier_of(entity)
-            place = carrier.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
-            if place is not None and place.app is not None:
+            home = carrier.switchboard.home_of(PartId(EntityId(entity), Part.CELL))
+            if home is not None:
                 row = ROW.pack(entity, self._number, x, 0.0, z, yaw, 0.0, 0.0)
-                rows.setdefault((carrier, place.app), []).append(row)
+                rows.setdefault((carrier, home), []).append(row)
         for (carrier, app), several in rows.items():
             for at in range(0, len(several), 1000):
                 carrier.send(app, Moves(b"".join(several[at : at + 1000])))

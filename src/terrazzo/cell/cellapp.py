@@ -255,7 +255,7 @@ class CellApp(ClusterApp):
     def _on_frame(self, source: AppId, message: Frame) -> None:
         """Mail for a part with a ghost here: the ghost has a newer place of the real than the switchboard. So an
         entity that has the ghost in this cell reaches the real through this cell."""
-        if message.to not in self.switchboard.boxes:
+        if not self.switchboard.is_here(message.to):
             body = self.bodies.get(message.to.entity)
             if body is not None and body.real is None and message.to == body.part and body.real_app != self.me:
                 self.switchboard.learn(body.part, body.epoch, body.real_app)

@@ -149,8 +149,7 @@ class Core:
 
     def base_of(self, body: Body) -> AppId:
         """The app of the base of a body, as far as it is known here."""
-        place = self.switchboard.places.get(body.base_part)
-        return body.base if place is None or place.app is None else place.app
+        return self.switchboard.home_of(body.base_part) or body.base
 
     def close_step(self, real: Real) -> None:
         """Closes the step of a real, if something is in it, and sends it to the ghosts of the real."""

@@ -89,10 +89,11 @@ class Seeking:
 
     def seek(self, seeker: Body, entity: int) -> None:
         """A real here has met an entity that has no body here."""
-        place = self._core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
+        part = PartId(EntityId(entity), Part.CELL)
+        home = self._core.switchboard.home_of(part)
         sought = Sought(self._core.host.now + SEEK_S)
-        if place is not None and place.app not in (None, self._core.me):
-            sought.ask, sought.epoch = place.app, place.version
+        if home not in (None, self._core.me):
+            sought.ask, sought.epoch = home, self._core.switchboard.version_of_place(part)
         self._quests.setdefault(seeker.id, {})[entity] = sought
 
     def is_sought(self, seeker: int, entity: int) -> bool:
@@ -186,10 +187,11 @@ class Seeking:
     def _answer_for(self, source: AppId, entity: int) -> None:
         """Answers for an entity that has no real here: it is elsewhere, or ended."""
         core, body, tombstone = self._core, self._core.bodies.get(entity), self._tombstones.get(entity)
-        place = core.switchboard.places.get(PartId(EntityId(entity), Part.CELL))
+        part = PartId(EntityId(entity), Part.CELL)
+        home = core.switchboard.home_of(part)
         if body is not None and body.real_app != core.me:
             core.send(source, NextReal(entity, body.epoch, body.real_app))
         elif tombstone is not None and tombstone.is_destroyed:
             core.send(source, DeleteGhost(entity, tombstone.epoch, tombstone.end, is_destroyed=True))
-        elif place is not None and place.app is not None and place.app != core.me:
-            core.send(source, NextReal(entity, place.version, place.app))
+        elif home is not None and home != core.me:
+            core.send(source, NextReal(entity, core.switchboard.version_of_place(part), home))

@@ -49,8 +49,7 @@ class Creation:
         if self._was_made(part, message.life):
             self._requests.answer(question, RealCreated())
             return
-        box = self._switchboard.boxes.get(part)
-        if box is not None and box.is_ending:
+        if self._switchboard.is_ending(part):
             self._waiting[part] = question  # instead of a former one: a base that asks again has given that up
             return
         problem = self._create(question.source, message)
@@ -68,8 +67,7 @@ class Creation:
 
     def _was_made(self, part: PartId, life: int) -> bool:
         """Whether there is a trace of this life: its mailbox, or where that went; a ghost, or its tombstone."""
-        place = self._switchboard.places.get(part)
-        if place is not None and life_of(place.version) == life:
+        if life_of(self._switchboard.version_of_place(part)) == life:
             return True
         traces = (self._core.bodies.get(part.entity), self._receiver.tombstones.get(part.entity))
         return any(trace is not None and life_of(trace.epoch) == life for trace in traces)
@@ -120,7 +118,7 @@ class Creation:
         one."""
         core, first = self._core, first_of_life(message.life)
         body, tombstone = core.bodies.get(message.entity), self._receiver.tombstones.get(message.entity)
-        if PartId(EntityId(message.entity), Part.CELL) in self._switchboard.boxes:
+        if self._switchboard.is_here(PartId(EntityId(message.entity), Part.CELL)):
             return f"entity {message.entity} has a cell part here already: destroy it first"
         if (body is not None and body.epoch >= first) or (tombstone is not None and tombstone.epoch >= first):
             return f"entity {message.entity} had a later life than {message.life}: count lives up"

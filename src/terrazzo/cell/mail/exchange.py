@@ -66,7 +66,7 @@ class CellExchange:
         real = self._core.reals.get(source.entity)
         if real is not None:
             self._report(real, to, payloads, reason)
-        elif not self._core.switchboard.boxes[source].is_ending:
+        elif not self._core.switchboard.is_ending(source):
             self._kept.setdefault(source, []).append((to, payloads, reason))
 
     def on_arrived(self, real: Real) -> None:

@@ -63,8 +63,8 @@ def is_known(core: Core, message: Offload) -> bool:
     """Whether this epoch, or a later one, has been seen here. Only this app can have taken the real in, so this is a
     copy, wherever the real is now and whatever has become of the cell."""
     part = PartId(EntityId(message.entity), Part.CELL)
-    version, place = core.switchboard.version_of(part), core.switchboard.places.get(part)
-    return max(-1 if version is None else version, -1 if place is None else place.version) >= message.epoch
+    version = core.switchboard.version_of(part)
+    return max(-1 if version is None else version, core.switchboard.version_of_place(part)) >= message.epoch
 
 
 class Arrivals:

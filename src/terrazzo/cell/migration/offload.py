@@ -295,9 +295,8 @@ class Offloads:
     def _has_gone_on(self, message: Offload) -> bool:
         """Whether the switchboard, or a ghost that is here, has a later epoch than that of this copy."""
         body = self._core.bodies.get(message.entity)
-        place = self._switchboard.places.get(PartId(EntityId(message.entity), Part.CELL))
-        known = (-1 if body is None else body.epoch, -1 if place is None else place.version)
-        return max(known) > message.epoch
+        known = self._switchboard.version_of_place(PartId(EntityId(message.entity), Part.CELL))
+        return max(-1 if body is None else body.epoch, known) > message.epoch
 
     def on_link_up(self, peer: AppId) -> None:
         """What was sent to this peer may have been lost with the former link. A second copy does no harm."""

@@ -113,6 +113,19 @@ class Switchboard:
         place = self.places.get(part)
         return NEVER_HEARD if place is None else place.version
 
+    def has_channel(self, part: PartId, peer: PartId) -> bool:
+        """Whether a part that is here has a channel with a peer."""
+        return peer in self.boxes[part].channels
+
+    def is_channel_open(self, part: PartId, peer: PartId) -> bool:
+        """Whether messages of a peer may still arrive at a part that is here."""
+        channel = self.boxes[part].channels.get(peer)
+        return channel is not None and (channel.pinned or channel.is_waited_for or channel.incoming is not None)
+
+    def mailbox(self, part: PartId) -> Mailbox:
+        """The mailbox of a part that is here, for compiled code that reads what arrived in it."""
+        return self.boxes[part]
+
     # Parts begin, move and end.
 
     def create(self, part: PartId, life: int = 0) -> None:
