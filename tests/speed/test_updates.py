@@ -1,5 +1,7 @@
 """What a CellApp writes for clients: the bytes of rows and words, and what is refused of them, in both forms."""
 
+import re
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -54,6 +56,43 @@ def test_rows_come_back(name, updates):
     rows = form.encode_updates(updates)
     assert form.decode_updates(rows) == updates
     assert rows == form_of("plain", "updates").encode_updates(updates)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(updates=rows_of, kind=st.integers(0, 255), turn=st.integers(0, 255))
+def test_reader_gives_the_rows_one_by_one(name, updates, kind, turn):
+    form = form_of(name, "updates")
+    reader = form.UpdateReader(form.encode_updates(updates))
+    for entity, witness, messages, after in updates:
+        assert reader.next()
+        assert (reader.entity, reader.witness, reader.generation, reader.number) == (entity, witness, *after)
+        for each in messages:
+            assert reader.row() == (entity, witness, messages, after)
+            is_marked = len(each) > 1 and each[0] == kind
+            expected = each[:1] + bytes((turn,)) + each[2:] if is_marked else each
+            assert reader.next_message(kind, turn) == expected
+        assert reader.next_message(kind, turn) is None
+    assert not reader.next()
+
+
+@given(updates=rows_of, data=st.data())
+def test_reader_refuses_what_is_no_rows_as_a_whole(updates, data):
+    mangled = bytearray(form_of("plain", "updates").encode_updates(updates))
+    for _ in range(data.draw(st.integers(0, 3)) if mangled else 0):
+        mangled[data.draw(st.integers(0, len(mangled) - 1))] = data.draw(st.integers(0, 255))
+    rows = bytes(mangled[: data.draw(st.integers(0, len(mangled)))])
+    for name in FORMS:
+        form = form_of(name, "updates")
+        try:
+            expected = form.decode_updates(rows)
+        except DecodeError as problem:
+            with pytest.raises(DecodeError, match=re.escape(str(problem))):
+                form.UpdateReader(rows)
+        else:
+            reader, found = form.UpdateReader(rows), []
+            while reader.next():
+                found.append(reader.row())
+            assert found == expected
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""The compiled form of lanes.py, which documents it."""
+"""See lanes.py, whose twin this is."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.math cimport isfinite
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
 cdef enum:
@@ -16,26 +16,19 @@ ROW_BYTES = COMING
 
 
 cdef class MoveLane:
-    """How many moves the clients of one proxy have made; the number never goes back."""
+    """See lanes.py."""
 
-    cdef public int32_t entity
-    cdef public object number
-    cdef public uint32_t tag
-
-    def __init__(self, int32_t entity):
+    def __init__(self, int32_t entity, client=None):
         self.entity = entity
-        self.number = 0
-        self.tag = 0
+        self.client = client
 
 
 cdef class MoveLanes:
-    """The open lanes of one app."""
-
-    cdef dict _open
-    cdef uint32_t _last
+    """See lanes.py."""
 
     def __init__(self):
         self._open = {}
+        self._waiting = []
         self._last = 0
 
     def open(self, MoveLane lane not None):
@@ -53,17 +46,14 @@ cdef class MoveLanes:
             lane.tag = 0
 
     def read(self, bytes rows not None):
-        """The entity and the row of each move that goes on, and the entities of those that are no places."""
-        cdef list moves = []
+        """Notes the moves; gives the entities of those that are no places."""
         cdef list bad = []
-        cdef const char* data = PyBytes_AS_STRING(rows)
+        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(rows)
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t end = len(rows) - len(rows) % COMING
-        cdef uint32_t tag, number
+        cdef uint32_t tag
         cdef float place[6]
         cdef int each
-        cdef char* out
-        cdef bytes row
         cdef object found
         cdef MoveLane lane
         while at < end:
@@ -79,12 +69,45 @@ cdef class MoveLanes:
                     bad.append(lane.entity)
                     break
             else:
-                lane.number = lane.number + 1
-                number = lane.number & 0xFFFF_FFFF
-                row = PyBytes_FromStringAndSize(NULL, GOING)
-                out = PyBytes_AS_STRING(row)
-                memcpy(out, &lane.entity, 4)
-                memcpy(out + 4, &number, 4)
-                memcpy(out + 8, place, PLACE)
-                moves.append((lane.entity, row))
-        return moves, bad
+                self._note(lane, <const uint8_t*>place)
+        return bad
+
+    def note(self, MoveLane lane not None, bytes place not None):
+        """A move came past the lane: its place, as a row of the lane has it."""
+        if len(place) != PLACE:
+            raise ValueError(f"a place has {PLACE} bytes")
+        self._note(lane, <const uint8_t*>PyBytes_AS_STRING(place))
+
+    cdef int _note(self, MoveLane lane, const uint8_t* place) except -1:
+        lane.number += 1
+        memcpy(lane.place, place, PLACE)
+        if not lane.waits:
+            lane.waits = True
+            self._waiting.append(lane)
+        return 0
+
+    cpdef list take_waiting(self):
+        """The lanes with a move that was not packed, in the order of their first such moves; they are no longer kept
+        here."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    cpdef keep(self, list lanes):
+        """These lanes, of those that were taken, still wait."""
+        self._waiting = lanes + self._waiting
+
+
+cpdef bytes pack_rows(list lanes):
+    """The rows of the latest moves of these lanes, which wait no longer."""
+    cdef bytes rows = PyBytes_FromStringAndSize(NULL, GOING * len(lanes))
+    cdef char* p = PyBytes_AS_STRING(rows)
+    cdef uint32_t number
+    cdef MoveLane lane
+    for lane in lanes:
+        lane.waits = False
+        number = <uint32_t>(lane.number & 0xFFFF_FFFF)
+        memcpy(p, &lane.entity, 4)
+        memcpy(p + 4, &number, 4)
+        memcpy(p + 8, lane.place, PLACE)
+        p += GOING
+    return rows

@@ -73,6 +73,21 @@ cdef class UpdateRows:
     cpdef drop(self)
 
 
+cdef class UpdateReader:
+    cdef bytes _rows
+    cdef Py_ssize_t _at
+    cdef Py_ssize_t _inner      # in the messages of the row
+    cdef UpdateRow _row
+    cdef readonly int32_t entity
+    cdef readonly int64_t witness
+    cdef readonly int64_t generation
+    cdef readonly int64_t number
+
+    cpdef bint next(self) noexcept
+    cpdef bytes next_message(self, int kind, int turn)
+    cpdef tuple row(self)
+
+
 cdef struct WordsPart:
     Py_ssize_t end
     Py_ssize_t count

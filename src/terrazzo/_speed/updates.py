@@ -24,7 +24,7 @@ payloads; a single message that is longer has one of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from struct import Struct
 
 import msgspec
@@ -134,6 +134,36 @@ def _messages(rows: bytes, at: int, end: int) -> tuple[bytes, ...]:
         at += SIZE.size + size
         messages.append(rows[at - size : at])
     return tuple(messages)
+
+
+class UpdateReader:
+    """Reads the rows of one message one by one, without an object for each. DecodeError as `decode_updates`."""
+
+    def __init__(self, rows: bytes) -> None:
+        self.entity = self.witness = self.generation = self.number = 0
+        self._left = iter(decode_updates(rows))
+        self._messages: tuple[bytes, ...] = ()
+        self._unread: Iterator[bytes] = iter(())
+
+    def next(self) -> bool:
+        """Goes on to the next row; False: there is none."""
+        row = next(self._left, None)
+        if row is None:
+            return False
+        self.entity, self.witness, self._messages, (self.generation, self.number) = row
+        self._unread = iter(self._messages)
+        return True
+
+    def next_message(self, kind: int, turn: int) -> bytes | None:
+        """The next message of the row, or None; in one of this kind the second byte is replaced."""
+        message = next(self._unread, None)
+        if message is not None and len(message) > 1 and message[0] == kind:
+            return message[:1] + bytes((turn,)) + message[2:]
+        return message
+
+    def row(self) -> Row:
+        """The row as `decode_updates` gives it."""
+        return self.entity, self.witness, self._messages, (self.generation, self.number)
 
 
 class Words:

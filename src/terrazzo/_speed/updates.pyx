@@ -169,6 +169,65 @@ def decode_updates(bytes rows not None):
         found.append((row.entity, row.witness, tuple(messages), (row.generation, row.number)))
 
 
+cdef class UpdateReader:
+    """See the plain form."""
+
+    def __init__(self, bytes rows not None):
+        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(rows)
+        cdef const uint8_t* message
+        cdef Py_ssize_t end = PyBytes_GET_SIZE(rows), at = 0, inner, size
+        cdef int state
+        while True:
+            state = next_update(data, end, &at, &self._row)
+            if state <= 0:
+                break
+            inner = 0
+            while True:
+                state = next_message(&self._row, &inner, &message, &size)
+                if state <= 0:
+                    break
+            if state < 0:
+                break
+        if state < 0:
+            decode_updates(rows)  # raises what is wrong
+        self._rows = rows
+
+    cpdef bint next(self) noexcept:
+        """Goes on to the next row; False: there is none."""
+        cdef UpdateRow* row = &self._row
+        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(self._rows)
+        if next_update(data, PyBytes_GET_SIZE(self._rows), &self._at, row) <= 0:
+            return False
+        self._inner = 0
+        self.entity, self.witness, self.generation, self.number = row.entity, row.witness, row.generation, row.number
+        return True
+
+    cpdef bytes next_message(self, int kind, int turn):
+        """The next message of the row, or None; in one of this kind the second byte is replaced."""
+        cdef const uint8_t* message
+        cdef Py_ssize_t size
+        cdef bytes made
+        if next_message(&self._row, &self._inner, &message, &size) <= 0:
+            return None
+        made = PyBytes_FromStringAndSize(<const char*>message, size)
+        if size > 1 and message[0] == kind:
+            PyBytes_AS_STRING(made)[1] = <char>turn
+        return made
+
+    cpdef tuple row(self):
+        """The row as `decode_updates` gives it."""
+        cdef Py_ssize_t begun = self._inner
+        cdef list messages = []
+        self._inner = 0
+        while True:
+            message = self.next_message(-1, 0)
+            if message is None:
+                break
+            messages.append(message)
+        self._inner = begun
+        return self.entity, self.witness, tuple(messages), (self.generation, self.number)
+
+
 cdef int _refuse(const uint8_t* data, Py_ssize_t end, Py_ssize_t at) except -1:
     """Why the row at `at` is no row."""
     cdef int64_t count

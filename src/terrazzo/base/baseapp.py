@@ -26,7 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from terrazzo._speed.updates import decode_updates
+from terrazzo._speed.lanes import pack_rows
+from terrazzo._speed.updates import UpdateReader
 from terrazzo.base.alarms import Alarms
 from terrazzo.base.api import Server
 from terrazzo.base.client_batch import ClientBatch
@@ -113,7 +114,7 @@ class BaseApp(ClusterApp):
         self.delivery = Delivery(
             host, self.switchboard._registry, self.confinement, self._take_mail_of, self._keep_update
         )
-        self._batch = ClientBatch(self.delivery.rows, self.switchboard._registry)
+        self._batch = ClientBatch(self.switchboard._registry)
         self.standstill = Standstill(host.now)
         intake = Intake(self.confinement, self._batch, self.standstill)
         self.sessions = Sessions(
@@ -260,7 +261,7 @@ class BaseApp(ClusterApp):
 
     def _on_client_updates(self, source: AppId, message: ClientUpdates) -> None:
         try:
-            updates = decode_updates(message.rows)
+            updates = UpdateReader(message.rows)
         except DecodeError as problem:
             count = self.refusals.count(source, Refusal.MALFORMED)
             self.host.log(LogEvent.UPDATES_MALFORMED, source=str(source), problem=str(problem), count=count)
@@ -341,8 +342,8 @@ class BaseApp(ClusterApp):
             run_game_code(self.host, f"{part}, {what}", function, *args)
 
     def _send_moves(self) -> None:
-        for app, rows in self._batch.take_moves(self.host.now).items():
-            self.send(app, Moves(b"".join(rows)))
+        for app, lanes in self._batch.take_moves(self.host.now).items():
+            self.send(app, Moves(pack_rows(lanes)))
 
     def _send_load(self) -> None:
         manager = self.peers.get(AppKind.BASE_APP_MGR)

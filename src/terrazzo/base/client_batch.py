@@ -7,7 +7,7 @@ are sent on with the turn as well (`shown.py` holds them).
 
 from __future__ import annotations
 
-from terrazzo._speed.lanes import MoveLanes
+from terrazzo._speed.lanes import MoveLane, MoveLanes
 from terrazzo.base.client_row import ClientRow
 from terrazzo.base.limits import MOVE_S
 from terrazzo.wire.entity.registry import PartRegistry
@@ -19,29 +19,14 @@ _MOVE_S = MOVE_S
 class ClientBatch:
     """The batch of the next turn."""
 
-    __slots__ = ("_later", "_moves", "_registry", "_rows", "_wants", "lanes")
+    __slots__ = ("_later", "_registry", "_wants", "lanes")
 
-    def __init__(self, rows: dict[EntityId, ClientRow], registry: PartRegistry) -> None:
-        """`rows`: the client table of the app."""
+    def __init__(self, registry: PartRegistry) -> None:
         self.lanes = MoveLanes()
-        """The lanes of the clients that may move."""
-        self._rows = rows
+        """The lanes of the clients, and those with moves that were not sent on."""
         self._registry = registry
-        self._moves: dict[EntityId, bytes] = {}
         self._wants: dict[EntityId, ClientRow] = {}
         self._later: dict[EntityId, ClientRow] = {}
-
-    def add_move(self, entity: EntityId, row: bytes) -> None:
-        """The client of this entity has moved; its earlier row that was not sent on is replaced."""
-        self._moves[entity] = row
-
-    def add_moves(self, moves: list[tuple[int, bytes]]) -> None:
-        """As `add_move`, for each pair of entity and row."""
-        self._moves.update(moves)  # type: ignore[arg-type]  # the entities are those of proxies
-
-    def drop_move(self, entity: EntityId) -> None:
-        """The base of this entity has ended."""
-        self._moves.pop(entity, None)
 
     def add_wants(self, client: ClientRow) -> None:
         """The client has wants or releases for its cell part."""
@@ -52,30 +37,30 @@ class ClientBatch:
         later, self._later = self._later, {}
         self._wants.update(later)
 
-    def take_moves(self, now: float) -> dict[AppId, list[bytes]]:
-        """The latest row of each client that moved, by the CellApp where its cell part lives, in the order of their
-        first moves; a client waits until MOVE_S after its last row was taken."""
-        by_app: dict[AppId, list[bytes]] = {}
-        if not self._moves:
+    def take_moves(self, now: float) -> dict[AppId, list[MoveLane]]:
+        """The lanes of the clients that moved, by the CellApp where their cell part lives, in the order of their first
+        moves; a client waits until MOVE_S after its last move was taken."""
+        by_app: dict[AppId, list[MoveLane]] = {}
+        waiting = self.lanes.take_waiting()
+        if not waiting:
             return by_app
-        moves, self._moves = self._moves, {}
-        table, kept = self._rows, self._moves
+        kept: list[MoveLane] = []
         last: AppId | None = None
-        rows: list[bytes] = []
-        for entity, row in moves.items():
-            client = table.get(entity)
-            if client is None:
-                continue  # its base has ended
+        lanes: list[MoveLane] = []
+        for lane in waiting:
+            client: ClientRow = lane.client
             if now < client.moved_at + _MOVE_S:
-                kept[entity] = row
+                kept.append(lane)
                 continue
             client.moved_at = now
+            lane.waits = False
             app = client.home(self._registry)
             if app is None:
-                continue
+                continue  # there is no cell part, or the base has ended
             if app is not last:
-                last, rows = app, by_app.setdefault(app, [])
-            rows.append(row)
+                last, lanes = app, by_app.setdefault(app, [])
+            lanes.append(lane)
+        self.lanes.keep(kept)
         return by_app
 
     def send_wants(self, now: float) -> None:

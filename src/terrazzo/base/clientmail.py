@@ -26,7 +26,6 @@ from collections import Counter
 from typing import Any, Protocol
 
 from terrazzo._speed.lanes import MoveLane
-from terrazzo._speed.movers import Row, pack_row
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.client_batch import ClientBatch
@@ -128,13 +127,9 @@ class ClientMail:
             raise DecodeError(f"{len(rest)} bytes too many", 1)
 
     def _on_move(self, body: bytes) -> None:
-        position, direction, rest = take_place(body)
-        self._expect_end(rest)
+        self._expect_end(take_place(body)[2])
         if self._proxy.cell.state is CellPartState.THERE:
-            lane = self._proxy.lane
-            lane.number += 1
-            row = pack_row(Row(self._proxy.id, lane.number, position, direction))
-            self._batch.add_move(self._proxy.id, row)
+            self._batch.lanes.note(self._proxy.lane, body)
         else:
             self.count_late()
 

@@ -14,22 +14,21 @@ in the same order (`proxy.keep_update`, `proxy.pass_updates`). What fails for on
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from terrazzo._speed.rows import read_to_client
+from terrazzo._speed.updates import UpdateReader
 from terrazzo.base.client_row import ClientRow
 from terrazzo.cluster.app import Host
 from terrazzo.sync.gamecode import Confinement
+from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.entity.letters import Letters
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.registry import PartRegistry
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.pairs.base_cell import ClientUpdate
 
-if TYPE_CHECKING:
-    from terrazzo._speed.updates import Row
-
 _CELL = int(Part.CELL)
+_PLACES = int(ToClient.PLACES)
 
 
 class Delivery:
@@ -57,9 +56,8 @@ class Delivery:
 
     def take_mail(self) -> None:
         """Takes all mail that has arrived, part by part."""
-        rows = self.rows
         for box in list(self._registry.mailed):
-            client = rows.get(box.entity)
+            client: ClientRow | None = box.owner
             if client is None or client.box is not box or client.updates:
                 self._take_other(box.part)
             else:
@@ -89,27 +87,33 @@ class Delivery:
         else:
             client.proxy.on_mail(source, payload)
 
-    def pass_updates(self, source: AppId, updates: list[Row]) -> None:
+    def pass_updates(self, source: AppId, updates: UpdateReader) -> None:
         """Passes on the updates of a CellApp."""
         table = self.rows
-        for update in updates:
-            client = table.get(update[0])  # type: ignore[call-overload]
+        while updates.next():
+            client = table.get(updates.entity)  # type: ignore[call-overload]
             if client is None:
                 continue
-            if not self._is_next(client, source, update):
-                self._keep(client, source, ClientUpdate(*update))
+            if not self._is_next(client, source, updates):
+                self._keep(client, source, ClientUpdate(*updates.row()))
                 continue
             try:
-                for message in update[2]:
-                    client.send_loose(message)
+                while True:
+                    message = updates.next_message(_PLACES, client.shown.turns.now & 255)
+                    if message is None:
+                        break
+                    if message and message[0] == _PLACES:
+                        client.send(message, False)  # it has its turn
+                    else:
+                        client.send_loose(message)
             except AssertionError:
                 raise
             except Exception as problem:
                 self._confinement.report(client.proxy, "updates for its client", problem)
 
-    def _is_next(self, client: ClientRow, source: AppId, update: Row) -> bool:
+    def _is_next(self, client: ClientRow, source: AppId, update: UpdateReader) -> bool:
         """Whether the update is the next message for a client that is present."""
-        if not client.is_direct or client.updates or not client.is_present(update[1]) or not client.shown.has_body:
+        if not client.is_direct or client.updates or not client.is_present(update.witness) or not client.shown.has_body:
             return False
         assert client.box is not None
         channel = self._registry.find_by_number(client.box, client.entity, _CELL)
@@ -118,8 +122,7 @@ class Delivery:
         app = channel.place.app
         if app is not source and app != source:
             return False
-        generation, number = update[3]
         stream = channel.incoming
-        return generation < stream.generation or (
-            generation == stream.generation and number <= stream.expected - stream.untaken
+        return update.generation < stream.generation or (
+            update.generation == stream.generation and update.number <= stream.expected - stream.untaken
         )

@@ -159,7 +159,6 @@ class BaseFactory:
         del self._bases[entity.id]
         if isinstance(entity, ProxyEntity):
             entity.leave_table()
-        self._clients.batch.drop_move(entity.id)
         self._services.names.on_gone(entity.id)
         self._services.switchboard.destroy(entity.part_id)
         if isinstance(entity, ProxyEntity) and entity.is_logged_on:

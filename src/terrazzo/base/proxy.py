@@ -61,10 +61,11 @@ class ProxyEntity(BaseEntity):
         self.row = ClientRow(id, self, Shown())
         self.client = ClientPresence(self, services, clients)
         self.is_logged_on = False
-        self.lane = MoveLane(id)
+        self.lane = MoveLane(id, self.row)
         self.bad = 0
         super().__init__(services, id, data, part_class, unregister)
-        self.row.box = services.switchboard.mailbox(self.part_id)
+        box = self.row.box = services.switchboard.mailbox(self.part_id)
+        box.owner = self.row
         clients.rows[id] = self.row
         self.mail = ClientMail(
             self, services.host, clients.methods, clients.batch, services.counts, clients.standstill
@@ -111,6 +112,8 @@ class ProxyEntity(BaseEntity):
 
     def leave_table(self) -> None:
         """The base has ended: nothing is delivered any more. A later base of this entity keeps its own row."""
+        if self.row.box is not None:
+            self.row.box.owner = None
         self.row.box = None
         if self._clients.rows.get(self.id) is self.row:
             del self._clients.rows[self.id]

@@ -97,9 +97,7 @@ class Sessions:
 
     def _on_rows(self, rows: bytes) -> None:
         """Moves of many clients. A client that is ready since the events of this very turn has none before them."""
-        moves, bad = self._batch.lanes.read(rows)
-        self._batch.add_moves(moves)
-        for entity in bad:
+        for entity in self._batch.lanes.read(rows):
             proxy = self._bases.get(EntityId(entity))
             if isinstance(proxy, ProxyEntity):
                 self._confinement.run(proxy, "a move of its client", proxy.on_bad_move)

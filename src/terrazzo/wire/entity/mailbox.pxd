@@ -13,6 +13,7 @@ cdef class Mailbox:
     cdef public long long inbox_bytes
     cdef public dict channels
     cdef public object recent
+    cdef public object owner
     cdef public bint is_here
     cdef public bint is_ending
     cdef public set open

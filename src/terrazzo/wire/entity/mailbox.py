@@ -9,7 +9,7 @@ of its pinned channels are notified when all others have (`channel.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -32,7 +32,7 @@ class Mailbox:
 
     __slots__ = (
         "channels", "entity", "generation", "horizon", "inbox", "inbox_bytes", "is_ending", "is_here", "kind", "open",
-        "part", "recent", "strays", "version",
+        "owner", "part", "recent", "strays", "version",
     )  # fmt: skip
 
     def __init__(self, part: PartId, version: int = 0) -> None:
@@ -46,6 +46,8 @@ class Mailbox:
         self.channels: dict[PartId, Channel] = {}
         self.recent: Channel | None = None
         """The channel of those that was looked for last (`PartRegistry.find`)."""
+        self.owner: Any = None
+        """Whatever the app keeps for its part here."""
         self.is_here = False
         """Whether the app has it: False before it is registered, and when the part has left or ended."""
         self.is_ending = False
