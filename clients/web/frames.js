@@ -9,7 +9,7 @@ const RECEIVE_BYTES_MAX = 1 << 20;
 /** The reasons for the end of a channel. The codes from 128 on are this client's own and are never sent. */
 export const REASONS = {
   1: "ENDED", 2: "ABORTED", 3: "SILENT", 4: "SLOW_READER", 5: "PROTOCOL", 6: "KEYS_WORN", 7: "END_TIMEOUT",
-  8: "SERVER_FULL", 9: "WRONG_VERSION", 10: "WRONG_SUITE", 128: "NO_ANSWER", 129: "PATH_LOST",
+  8: "SERVER_FULL", 9: "WRONG_VERSION", 10: "WRONG_SUITE", 11: "BANNED", 128: "NO_ANSWER", 129: "PATH_LOST",
 };
 export const CODES = Object.fromEntries(Object.entries(REASONS).map(([code, name]) => [name, Number(code)]));
 

@@ -19,6 +19,7 @@ export class LoginError extends Error {
 const WHY_NOT_OPEN = {
   NO_ANSWER: "does not answer: check the address, its public key, and that it runs",
   SERVER_FULL: "is full: try again later",
+  BANNED: "does not take clients from this address, which is banned",
   WRONG_VERSION: "speaks another version of the protocol: reload the page",
   WRONG_SUITE: "does not allow AES-256-GCM, which browsers need",
   PATH_LOST: "cannot be reached, or closed the connection: check the address and that it runs",
@@ -29,6 +30,7 @@ export const WHY_OVER = {
   SLOW_READER: "has more to say than this connection takes: try a faster one",
   PROTOCOL: "and this page do not understand each other: reload the page",
   KEYS_WORN: "needs new keys after a very long session: log in again",
+  BANNED: "does not take clients from this address, which is banned",
   PATH_LOST: "lost the connection: check the network and log in again",
 };
 

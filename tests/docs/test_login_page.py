@@ -10,7 +10,14 @@ from terrazzo.wire.login_refusals import LoginRefusal
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "login.md").read_text()
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", PAGE, re.MULTILINE))
-OPENING = {Reason.NO_ANSWER, Reason.PATH_LOST, Reason.SERVER_FULL, Reason.WRONG_VERSION, Reason.WRONG_SUITE}
+OPENING = {
+    Reason.NO_ANSWER,
+    Reason.PATH_LOST,
+    Reason.SERVER_FULL,
+    Reason.BANNED,
+    Reason.WRONG_VERSION,
+    Reason.WRONG_SUITE,
+}
 
 
 def test_page_has_every_code_with_its_sentence():

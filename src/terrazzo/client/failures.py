@@ -14,6 +14,7 @@ GAME = "game server"
 _OPENING = {
     Reason.NO_ANSWER: "does not answer: check the address, its public key, and that it runs",
     Reason.SERVER_FULL: "is full: try again later",
+    Reason.BANNED: "does not take clients from this address, which is banned",
     Reason.WRONG_VERSION: "speaks another version of the protocol: use the client that belongs to it",
     Reason.WRONG_SUITE: "does not speak this client's cipher: let it allow both suites, or choose the other one",
     Reason.PATH_LOST: "cannot be reached, or closed the connection: check the address and that it runs",
@@ -28,6 +29,7 @@ _OPEN = {
     Reason.KEYS_WORN: "needs new keys after a very long session: log in again",
     Reason.END_TIMEOUT: "did not finish ending the session in time",
     Reason.SERVER_FULL: "is full: try again later",
+    Reason.BANNED: "does not take clients from this address, which is banned",
     Reason.PATH_LOST: "lost the connection: check the network and log in again",
 }
 

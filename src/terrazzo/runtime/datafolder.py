@@ -6,6 +6,7 @@ world.sqlite        everything that is saved
 cluster.key         the private key by which clients recognise the cluster, hex; only its owner may read it
 console.token       gives access to the console's map from other machines; only its owner may read it
 lock                held by the launcher that runs with this folder, until its process ends
+bans.json           banned addresses (`bans.py`)
 game                the name of the game that this world belongs to
 logs/NAME.log       of each app
 run/cluster.json    the addresses of the running cluster, for other tools (`orders.ClusterFile`); valid while `lock` is

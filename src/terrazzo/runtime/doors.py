@@ -145,6 +145,12 @@ class Doors:
             known=self._known,
         )
 
+    def ban(self, is_banned: Callable[[str], bool]) -> None:
+        """Clients of addresses for which this holds are sent away, and not let in."""
+        for shell in (self._udp, self._ws):
+            if shell is not None:
+                shell.endpoint.ban(is_banned)
+
     def call_when_used(self, act: Callable[[], None]) -> None:
         """`act` is called whenever packets have come to a door."""
         self.by_udp.on_packets = self.by_ws.on_packets = act

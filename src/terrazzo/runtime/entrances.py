@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.services import Address
@@ -12,6 +13,7 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.login.loginapp import LoginApp, LoginLimits
 from terrazzo.runtime import ports
+from terrazzo.runtime.bans import BanFile, BanWatch
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.leftovers import keep_unsaved
@@ -31,11 +33,26 @@ class EntranceMember(AppMember):
         asked = self.config.listen.udp_buffer_kib << 10
         self.doors = Doors(DataFolder(self.order.data).read_key(), self.config.strangers, buffer_bytes=asked)
         await self.doors.open(self.config.listen.host, udp_ports, ws_ports)
+        self._bans = BanWatch(BanFile(DataFolder(self.order.data).root), self._report_bans)
+        self._look_at_bans()
         reached = self.doors.buffer_bytes
         if reached < asked:
             note = "packets of clients are lost sooner when the app is busy: raise the system's net.core.rmem_max"
             self.log(LogEvent.UDP_BUFFER_SMALL, kib=reached >> 10, asked_kib=asked >> 10, note=note)
         return self.doors
+
+    def _on_ticked(self) -> None:
+        self._look_at_bans()
+        super()._on_ticked()
+
+    def _look_at_bans(self) -> None:
+        assert self.doors is not None
+        if self._bans.look(time.time()):
+            self.doors.ban(self._bans.banned.has)
+            self.log(LogEvent.BANS_READ, networks=len(self._bans.banned))
+
+    def _report_bans(self, problem: str) -> None:
+        self.log(LogEvent.BANS_UNREADABLE, problem=problem)
 
 
 class LoginMember(EntranceMember):

@@ -53,6 +53,8 @@ class LogEvent(EventName):
     )
     DIAL_FAILED = "dial failed", "A connection with a peer could not be opened."
     UDP_BUFFER_SMALL = "small UDP buffer", "The system gave a UDP socket a smaller buffer than the settings ask for."
+    BANS_READ = "bans read", "An app with doors read the bans of its world, because they had changed."
+    BANS_UNREADABLE = "bans unreadable", "The file of bans cannot be read; the bans stay as they were."
     MESSAGE_REFUSED = "message refused", "A peer sent a message, or a bundle of them, that cannot be accepted."
     UNEXPECTED_ANSWER = "unexpected answer", "A peer answered a request with a message of the wrong kind."
     NOT_LOCATED = "not located", "The search for an entity had no answer; it is repeated while messages wait for it."

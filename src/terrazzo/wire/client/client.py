@@ -212,7 +212,7 @@ class ClientEndpoint:
         if (refuse.client_id, refuse.echo) != (self._hello.client_id, self._hello.echo):
             self.drops[Drop.FORGED] += 1
             return
-        known = (Reason.SERVER_FULL, Reason.WRONG_VERSION, Reason.WRONG_SUITE)
+        known = (Reason.SERVER_FULL, Reason.WRONG_VERSION, Reason.WRONG_SUITE, Reason.BANNED)
         self._fail(Reason(refuse.why) if refuse.why in known else Reason.ABORTED)
 
     def _fail(self, reason: Reason) -> None:

@@ -68,6 +68,8 @@ class Greeter:
         self.strangers: Strangers[int] = Strangers(
             total_max=settings.strangers_max, per_source_max=settings.source_strangers_max, known=known
         )
+        self.is_banned: Callable[[str], bool] = _is_never_banned
+        """Whether a source may not open sessions."""
         self._entropy = entropy
         self._transport = transport
         self._settings = settings
@@ -98,6 +100,9 @@ class Greeter:
                 self._drops[Drop.KIND] += 1
             elif is_hello and len(data) < self._transport.packet_bytes_max:
                 self._drops[Drop.UNPADDED] += 1
+            elif self.is_banned(self._source_of(address)):
+                self._drops[Drop.BANNED] += 1
+                self._refuse(address, hello, Reason.BANNED)
             elif hello.version != limits.VERSION:
                 self._drops[Drop.VERSION] += 1
                 self._refuse(address, hello, Reason.WRONG_VERSION)
@@ -275,3 +280,8 @@ class Greeter:
             self._answers.append((address, data))
         else:
             self._drops[Drop.ANSWERS_FULL] += 1
+
+
+def _is_never_banned(source: str) -> bool:
+    """No owner has bans."""
+    return False

@@ -109,6 +109,7 @@ class Reason(IntEnum):
     SERVER_FULL = 8
     WRONG_VERSION = 9
     WRONG_SUITE = 10
+    BANNED = 11
     NO_ANSWER = 128  # the handshake got no answer
     PATH_LOST = 129  # the connection under a WebSocket session closed
 
@@ -120,6 +121,7 @@ class Drop(Sentence):
     OVERSIZED = "oversized", "A packet is longer than a packet may be."
     KIND = "kind", "There is no such kind of packet, or it is not one for this end or this state."
     UNPADDED = "unpadded", "A HELLO is too short to be answered."
+    BANNED = "banned", "The address is banned."
     VERSION = "version", "The client speaks another version of the protocol."
     SUITE = "suite", "The client asks for a cipher that the server does not have."
     COOKIE = "cookie", "The cookie of an OPEN is forged, expired or another address's."

@@ -83,6 +83,12 @@ class ServerEndpoint:
         )
         self.public_key = self._greeter.public_key
 
+    def ban(self, is_banned: Callable[[str], bool]) -> None:
+        """From now on sources for which this holds open no sessions, and those that they have end."""
+        self._greeter.is_banned = is_banned
+        for session in [each for each in self.sessions.values() if is_banned(each.source)]:
+            session.abort(Reason.BANNED)
+
     def on_datagram(self, address: Address, data: bytes, now: float) -> None:
         """A datagram, or a WebSocket's binary message, has come. Never raises because of what is in it."""
         if len(data) < limits.PACKET_BYTES_MIN:
