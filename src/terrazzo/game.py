@@ -22,7 +22,7 @@ from terrazzo.errors import Problem, UsageError, shown
 from terrazzo.schema.arguments import plain_number, text
 from terrazzo.schema.classes.declare import EntityType
 from terrazzo.schema.classes.package import entity_types, load_package
-from terrazzo.schema.classes.parts import Part, Proxy
+from terrazzo.schema.classes.parts import EntityPart, Proxy
 from terrazzo.schema.classes.sources import Sources
 from terrazzo.schema.load import NO_SUCH_PATH
 from terrazzo.schema.loaded import Loaded
@@ -90,7 +90,7 @@ class LoadedGame:
 
     schema: Schema
     policy: Game
-    parts: dict[str, dict[Side, type[Part]]]
+    parts: dict[str, dict[Side, type[EntityPart]]]
     """The classes of the parts, by the name of the entity type."""
     warnings: tuple[Problem, ...] = ()
     """What works, but is probably a mistake."""
@@ -130,7 +130,7 @@ def policy_of(loaded: Loaded) -> Game | None:
     return next((value for value in values if isinstance(value, Game)), None)
 
 
-def parts_of(classes: Sequence[type[EntityType]]) -> dict[str, dict[Side, type[Part]]]:
+def parts_of(classes: Sequence[type[EntityType]]) -> dict[str, dict[Side, type[EntityPart]]]:
     """The classes of the parts of these entity types; for a part without a class of the game, the engine's own."""
     return {each.__name__: {side: parts[0] for side, parts in each._parts.items() if parts} for each in classes}
 

@@ -33,7 +33,7 @@ from terrazzo.base import Base, Proxy, Server
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.farewells import ClientLoss
 from terrazzo.base.proxy import ProxyEntity
-from terrazzo.base.services import Address
+from terrazzo.base.services import ClientPorts
 from terrazzo.errors import ValueRejected
 from terrazzo.game import Game, LoadedGame, Space, parts_of
 from terrazzo.schema.model import Side
@@ -332,7 +332,7 @@ class Town:
         self.endpoint = FakeEndpoint()
         entropy = random.Random(7).randbytes
         self.app = BaseApp(
-            BASE_ID, self.host, game, [self.endpoint], entropy=entropy, address=Address("example", 4000, 4001)
+            BASE_ID, self.host, game, [self.endpoint], entropy=entropy, address=ClientPorts("example", 4000, 4001)
         )
         self.cell = FakeCellApp(self, CELL_ID)
         self.said: list[tuple[AppId, Message]] = []

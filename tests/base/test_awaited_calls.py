@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from terrazzo import Base, Cell, EntityType, Game, Int32, Ref, Space, UInt32, build, prop, remote
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.errors import CallFailed, CallRaised, CallTimeout, CallUndelivered, EntityGone
 from terrazzo.game import LoadedGame, parts_of
 from terrazzo.schema.flags import ALL_CLIENTS
@@ -161,7 +161,7 @@ def test_a_base_that_ends_itself_ends_when_its_code_is_through(office):
     office.wait(2.0)
     assert office.heard == [3]
     assert office.errors == []
-    assert base.life is Life.GONE
+    assert base.life is BaseLife.GONE
 
 
 @pytest.mark.parametrize("is_asked", [True, False])
@@ -174,7 +174,7 @@ def test_a_base_that_ends_itself_may_be_a_coroutine(office, is_asked):
     office.wait(2.0)
     assert office.heard == ([4] if is_asked else ["left"])
     assert office.errors == []
-    assert base.life is Life.GONE
+    assert base.life is BaseLife.GONE
 
 
 def test_call_of_a_base_that_does_not_exist_fails(office):

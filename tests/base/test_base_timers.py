@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from terrazzo import BASE, Base, ComponentType, EntityType, Game, Int32, Space, build, component, prop
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.errors import EntityGone, UsageError
 from terrazzo.game import LoadedGame, parts_of
 from terrazzo.sim.cluster import Cluster
@@ -163,7 +163,7 @@ def test_destroyed_base_has_no_timers_and_its_sleeping_methods_end_before_the_la
     town.wait(2.0)
     assert [what for what, _ in town.seen] == ["naps", "awake"]
     assert saved == [0, 77], "what the method changed at its end is saved"
-    assert town.guild.life is Life.GONE
+    assert town.guild.life is BaseLife.GONE
     assert town.errors == []
     assert not town.app.awaiting._waits
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from terrazzo import ALL_CLIENTS, BASE, Base, Cell, EntityType, Game, Int32, Ref, Space, UInt32, build, prop, remote
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.errors import CallFailed, CallTimeout, CreationFailed, UsageError
 from terrazzo.game import LoadedGame, parts_of
 from terrazzo.schema.refs import Component
@@ -207,6 +207,6 @@ def test_wrong_use_is_refused_where_it_is_made(town):
         with pytest.raises(UsageError) as caught:
             use()
         assert problem in str(caught.value)
-    town.guild.life = Life.LEAVING
+    town.guild.life = BaseLife.LEAVING
     with pytest.raises(UsageError, match="it creates nothing any more"):
         part.create(Guard)

@@ -12,7 +12,7 @@ from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.farewells import Farewell
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import KEYS_MAX
-from terrazzo.base.services import Address
+from terrazzo.base.services import ClientPorts
 from terrazzo.errors import UsageError, ValueRejected
 from terrazzo.game import Game, LoadedGame, Space
 from terrazzo.schema.classes import parts
@@ -179,12 +179,12 @@ def test_a_type_without_a_base_class_gets_the_engines():
     schema = build([Rock, Hero]).checked()
     game = LoadedGame(schema, Game(player=Hero, spaces=[Space("plaza")]), {})
     host = FakeHost()
-    app = BaseApp(BASE_ID, host, game, [], entropy=bytes, address=Address("", 0, 0))
+    app = BaseApp(BASE_ID, host, game, [], entropy=bytes, address=ClientPorts("", 0, 0))
     assert app.factory._classes["Hero"].__mro__[1].__name__ == "Proxy"
     assert app.factory._classes["Rock"].__mro__[1].__name__ == "Base"
     game = LoadedGame(schema, game.policy, {"Rock": {Side.BASE: OldBase}})
     with pytest.raises(UsageError, match=r"OldBase must derive from terrazzo\.Base"):
-        BaseApp(BASE_ID, host, game, [], entropy=bytes, address=Address("", 0, 0))
+        BaseApp(BASE_ID, host, game, [], entropy=bytes, address=ClientPorts("", 0, 0))
 
 
 @pytest.mark.parametrize("callback", ["on_loaded", "on_client_ready", "on_cell_created", "on_cell_lost", "buy", "give"])

@@ -15,7 +15,7 @@ from terrazzo.client import ClientGame
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.game import load_game
 from terrazzo.sync.protocol import ToServer, decode_released, decode_want, encode_base_player
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import Changed, Entered, Left, Violation
 from terrazzo.wire.entity.messages import Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -44,7 +44,7 @@ class BaseSide(ClusterApp):
         self.on(Frame, self.switchboard.on_message)
         self.on(Frames, self.switchboard.on_message)
         self.on(ClientUpdates, self._on_updates)
-        self.seen = View(ClientGame.of(game).methods)
+        self.seen = ClientView(ClientGame.of(game).methods)
         player = game.player
         values = [
             player.client_layout.new_values()[player.client_layout.index[n]] for n in player.base_player_layout.names

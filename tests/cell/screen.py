@@ -11,16 +11,16 @@ from terrazzo.sync.protocol import (
     encode_base_player,
     split_message,
 )
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import (
-    Called,
     CellPlayer,
     Changed,
     Entered,
-    Event,
     Left,
+    MethodCalled,
     Moved,
     SpaceChanged,
+    ViewEvent,
     Violation,
 )
 from tests.cell.plain import AVATAR, SCHEMA
@@ -33,7 +33,7 @@ class Screen:
 
     def __init__(self, entity: int) -> None:
         self.id = entity
-        self.view = View(METHODS)
+        self.view = ClientView(METHODS)
         self.has_gaps = False
         """Links broke: steps may have been lost, though the last state must be right."""
         self.events: list[tuple] = []
@@ -66,7 +66,7 @@ class Screen:
         for event in self.view.apply(self.view._turns.mark(message)):  # as a BaseApp does
             assert not isinstance(event, Violation), f"to {self.id}: {event}"
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: ViewEvent) -> None:
         if isinstance(event, CellPlayer):
             self.events.append(("player",))
         elif isinstance(event, SpaceChanged):
@@ -86,7 +86,7 @@ class Screen:
                 assert value == event.applied.old + 1, f"step {value} of {entity} after {event.applied.old}"
             if event.name != "bag":
                 self.events.append((event.name, entity, value))
-        elif isinstance(event, Called):
+        elif isinstance(event, MethodCalled):
             self._note_call(event.entity.id, event.entity.state, event.method.name, event.args)
 
     def _note_call(self, entity: int, state: State, name: str, args: list) -> None:

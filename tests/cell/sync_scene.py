@@ -44,7 +44,7 @@ from terrazzo.schema.model import Side
 from terrazzo.schema.state import State
 from terrazzo.sim.cluster import Cluster, Seat
 from terrazzo.sim.world import World
-from terrazzo.sync.view_events import Changed, Event, Violation
+from terrazzo.sync.view_events import Changed, ViewEvent, Violation
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.pairs.cell_cell import UpdateGhost
 
@@ -186,8 +186,8 @@ class Scene:
         self.former = self.app_of("subject")
         self.watchers = {self.cell_at(-5.0, 5.0), self.cell_at(5.0, 5.0)}
 
-    def _listener(self, receiver: Receiver) -> Callable[[Event], None]:
-        def listen(event: Event) -> None:
+    def _listener(self, receiver: Receiver) -> Callable[[ViewEvent], None]:
+        def listen(event: ViewEvent) -> None:
             assert not isinstance(event, Violation), f"{receiver.value}: {event}"
             if isinstance(event, Changed) and event.entity.id == self.subject:
                 self.logs[receiver].note(event.name, event.applied.kind, event.entity.state[event.name])

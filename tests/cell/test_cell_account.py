@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed.tally import Tally
-from terrazzo.cell.core.account import Account, To, name_of
+from terrazzo.cell.core.account import SentAccount, To, name_of
 from terrazzo.cell.core.history import PLACE, RIDE
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.cell_cell import CreateGhost, DeleteGhost, GhostPlaces, Parcel, UpdateGhost
@@ -144,7 +144,7 @@ def test_an_event_bears_the_same_row_on_real_and_ghost():
 
 
 def test_the_lines_are_those_with_something_in_them_most_bytes_first():
-    account = Account()
+    account = SentAccount()
     few, none, many = (account.row("Avatar", what, To.GHOSTS) for what in ("few", "none", "many"))
     assert account.row("Avatar", "few", To.GHOSTS) == few
     assert len({few, none, many, account.row("Avatar", "few", To.OWN_CLIENT)}) == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from terrazzo.cell.core.neighbours import NEIGHBOURS_MAX, Neighbours
+from terrazzo.cell.core.neighbours import NEIGHBOURS_MAX, CellAppBits
 from terrazzo.cell.ghosts.placement import CONFIRM_S, KEEP_M, LINGER_S
 from terrazzo.wire.ids import AppId, AppKind, life_of
 from terrazzo.wire.log_events import LogEvent
@@ -232,7 +232,7 @@ def test_request_at_a_former_home_is_answered_with_the_present_home():
 
 
 def test_each_neighbour_has_a_bit_up_to_the_limit():
-    neighbours = Neighbours()
+    neighbours = CellAppBits()
     apps = [AppId(AppKind.CELL_APP, index, 1) for index in range(NEIGHBOURS_MAX + 1)]
     assert [neighbours.take(app) for app in apps] == [*range(NEIGHBOURS_MAX), None]
     assert neighbours.take(apps[3]) == 3

@@ -16,20 +16,20 @@ from terrazzo._speed.sight import Headlines
 from terrazzo.cell.client.aliases import Aliases
 from terrazzo.cell.core import history
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import Event, History, Manner
+from terrazzo.cell.core.history import EntityEvent, History, Manner
 from terrazzo.sync.protocol import ALIAS_MAX, EntityMessage
 from terrazzo.wire.pairs.cell_cell import Past
 
 
-def event(place: int, body: bytes = b"") -> Event:
-    return Event(place, EntityMessage(158 + max(place, 0), body))
+def event(place: int, body: bytes = b"") -> EntityEvent:
+    return EntityEvent(place, EntityMessage(158 + max(place, 0), body))
 
 
-def bodies(events: list[Event] | None) -> list[bytes] | None:
+def bodies(events: list[EntityEvent] | None) -> list[bytes] | None:
     return None if events is None else [each.message.body for each in events]
 
 
-KIND = SimpleNamespace(event=Event)
+KIND = SimpleNamespace(event=EntityEvent)
 
 
 def test_history_is_bounded_and_refuses_what_it_has_dropped():
@@ -63,7 +63,7 @@ def test_copy_of_a_history_gives_the_same_as_far_as_it_reaches(steps):
     kept = History(0)
     for number, events in enumerate(steps, 1):
         kept.add(number, [event(place, body) for place, body in events])
-    copy = History.unpack(kept.pack(), Event)
+    copy = History.unpack(kept.pack(), EntityEvent)
     assert copy.newest == kept.newest
     for number in range(len(steps) + 1):
         assert copy.since(number) == (kept.since(number) if number >= copy.floor else None)
@@ -131,31 +131,31 @@ def test_mended_copy_keeps_its_earlier_history(monkeypatch):
 def test_the_latest_takes_the_place_of_earlier_ones():
     latest = Manner(is_latest=True)
     kept = History(0)
-    kept.add(1, [Event(0, EntityMessage(158, b"a"), latest), event(1, b"b")])
-    kept.add(2, [Event(~3, EntityMessage(60, b"c"), latest)])
-    kept.add(3, [Event(0, EntityMessage(158, b"d"), latest), event(1, b"e")])
+    kept.add(1, [EntityEvent(0, EntityMessage(158, b"a"), latest), event(1, b"b")])
+    kept.add(2, [EntityEvent(~3, EntityMessage(60, b"c"), latest)])
+    kept.add(3, [EntityEvent(0, EntityMessage(158, b"d"), latest), event(1, b"e")])
     assert bodies(kept.since(0)) == [b"b", b"c", b"d", b"e"]
-    kept.add(4, [Event(~3, EntityMessage(60, b"f"), latest)])
+    kept.add(4, [EntityEvent(~3, EntityMessage(60, b"f"), latest)])
     assert bodies(kept.since(0)) == [b"b", b"d", b"e", b"f"]
     assert bodies(kept.since(1)) == bodies(kept.since(2)) == [b"d", b"e", b"f"]
     assert [kept.has_changed(0, number) for number in (2, 3)] == [True, False]
     for number in range(5, 5 + 3 * history.STEPS_MAX):
-        kept.add(number, [Event(0, EntityMessage(158, bytes(300)), latest)])
+        kept.add(number, [EntityEvent(0, EntityMessage(158, bytes(300)), latest)])
     assert kept.floor == 0, "nothing had to go"
 
 
 def test_unreliable_change_is_stamped_and_not_kept():
     kept = History(0)
     kept.add(1, [event(1, b"a")])
-    kept.add(2, [Event(0, EntityMessage(158, b"b"), Manner(is_reliable=False))])
+    kept.add(2, [EntityEvent(0, EntityMessage(158, b"b"), Manner(is_reliable=False))])
     assert kept.newest == 1
     assert bodies(kept.since(0)) == [b"a"]
     assert kept.has_changed(0, 1)
 
 
 def test_a_copy_that_is_mended_replaces_its_own_earlier_ones():
-    def event_of(subject: int, told: EntityMessage) -> Event:
-        return Event(subject, told, Manner(is_latest=subject == 0))
+    def event_of(subject: int, told: EntityMessage) -> EntityEvent:
+        return EntityEvent(subject, told, Manner(is_latest=subject == 0))
 
     body = body_at(0)
     body.kind = SimpleNamespace(event=event_of)

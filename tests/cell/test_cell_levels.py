@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import PLACE, Event
+from terrazzo.cell.core.history import PLACE, EntityEvent
 from terrazzo.sync.protocol import EntityMessage, ToClient
 from tests.cell.land import Land, eventful_land
 from tests.cell.plain import AVATAR
@@ -17,7 +17,7 @@ from tests.cell.plain import AVATAR
 SHIVER = AVATAR.cell_layout.index["shiver"]
 
 
-def words(events: list[Event]) -> list[tuple[int, EntityMessage]]:
+def words(events: list[EntityEvent]) -> list[tuple[int, EntityMessage]]:
     """The entity and content of events; the rows in which they are counted differ from app to app."""
     return [(each.subject, each.message) for each in events]
 
@@ -250,7 +250,7 @@ def test_later_ones_replace_earlier_ones_in_history_on_real_and_ghost_alike():
 # What may be lost.
 
 
-def all_of(body: Body) -> list[Event]:
+def all_of(body: Body) -> list[EntityEvent]:
     """Everything that its history has."""
     events = body.history.since(body.history.floor)
     assert events is not None

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from terrazzo.cell.core import history
-from terrazzo.cell.core.history import Ageing, Event, History
+from terrazzo.cell.core.history import Ageing, EntityEvent, History
 from terrazzo.sync.protocol import EntityMessage
 
 TICK_S = 0.1
 TICKS = round(history.AGE_S / TICK_S)
 
 
-def call(number: int) -> Event:
-    return Event(-1, EntityMessage(200, b"%d" % number))
+def call(number: int) -> EntityEvent:
+    return EntityEvent(-1, EntityMessage(200, b"%d" % number))
 
 
 def test_history_drops_the_steps_that_were_there_at_the_last_ageing():
@@ -36,7 +36,7 @@ def test_history_drops_the_steps_that_were_there_at_the_last_ageing():
 
 def test_aged_history_still_has_the_stamps():
     kept = History(0)
-    kept.add(1, [Event(0, EntityMessage(158, b"a"))])
+    kept.add(1, [EntityEvent(0, EntityMessage(158, b"a"))])
     kept.age()
     kept.age()
     assert kept.since(0) is None

@@ -28,7 +28,7 @@ from terrazzo.client.stage import Stage
 from terrazzo.schema.model import Side
 from terrazzo.schema.state import State
 from terrazzo.sync import protocol
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 
 
 class Gem(Record):
@@ -108,7 +108,7 @@ class Play:
     def __init__(self, names: Any) -> None:
         self.logged: list[dict[str, Any]] = []
         game = ClientGame(SCHEMA, {"Chest": part_with(names)})
-        self.view = View(game.methods)
+        self.view = ClientView(game.methods)
         self.methods = game.methods
         self.stage = Stage(game, self, lambda event, **facts: self.logged.append(facts))  # type: ignore[arg-type]
         self.server = State(LAYOUT)

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from terrazzo._speed.sight import PLACES
-from terrazzo.client.herd import EYES, Entry, Herd, Stage
+from terrazzo.client.herd import EYES, Herd, HerdEntrance, WalkerStage
 from terrazzo.client.link import ANSWER_S
-from terrazzo.client.sights import Sights
+from terrazzo.client.sights import SightCounts
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import LoginReply, ToServer
 from terrazzo.wire.client import ClientSwarm, Closed, Connected
@@ -40,8 +40,8 @@ class HerdPlay:
         self.now = 100.0
         self.servers = Servers(**options)
         self.swarm = ClientSwarm(entropy=entropy_of(3))
-        self.sights = Sights()
-        entry = Entry(login=LOGIN, server_key=self.servers.public_key, password="secret", digest=GAME.digest)
+        self.sights = SightCounts()
+        entry = HerdEntrance(login=LOGIN, server_key=self.servers.public_key, password="secret", digest=GAME.digest)
         self.herd = Herd(self.swarm, entry, self.sights, Random(1), bounds={1: BOUNDS}.get)
         self.turn = 0
         for number in range(count):
@@ -126,19 +126,19 @@ def test_refused_walker_is_out_with_the_reason_and_the_others_go_on():
 
     play = HerdPlay(3, answer=answer).come_in(2)
     assert play.herd.why == {"No.": 1}
-    assert (play.herd.count(Stage.OUT), play.herd.count(Stage.WALKING)) == (1, 2)
+    assert (play.herd.count(WalkerStage.OUT), play.herd.count(WalkerStage.WALKING)) == (1, 2)
 
 
 def test_walker_without_an_answer_is_out_after_a_while():
     play = HerdPlay(1, answer=lambda request: None)
-    play.until(lambda: play.herd.count(Stage.OUT) == 1, ANSWER_S + 6)
+    play.until(lambda: play.herd.count(WalkerStage.OUT) == 1, ANSWER_S + 6)
     assert "took longer than 15 s" in next(iter(play.herd.why))
 
 
 def test_walker_at_a_dead_door_is_out_after_a_while():
     play = HerdPlay(1)
     play.servers.is_reachable[LOGIN] = False
-    play.until(lambda: play.herd.count(Stage.OUT) == 1, 30.0)
+    play.until(lambda: play.herd.count(WalkerStage.OUT) == 1, 30.0)
     assert sum(play.herd.why.values()) == 1
 
 
@@ -158,7 +158,7 @@ def test_all_walkers_leave_in_order():
     play.until(lambda: not play.swarm.sessions)
     assert len(play.heard(ToServer.BYE)) == 3
     assert play.herd.why == {}
-    assert play.herd.count(Stage.OUT) == 3
+    assert play.herd.count(WalkerStage.OUT) == 3
 
 
 def test_walkers_that_are_logging_in_give_up_on_leave():
@@ -166,4 +166,4 @@ def test_walkers_that_are_logging_in_give_up_on_leave():
     play.settle()
     play.herd.leave(play.now)
     play.until(lambda: not play.swarm.sessions and not play.swarm.opening)
-    assert play.herd.count(Stage.OUT) == 2
+    assert play.herd.count(WalkerStage.OUT) == 2

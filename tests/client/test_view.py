@@ -11,19 +11,19 @@ from terrazzo.sync import protocol
 from terrazzo.sync.neighbours import REMEMBERED_MAX
 from terrazzo.sync.protocol import decode_released, decode_want
 from terrazzo.sync.riding import Ride, encode_ride
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import (
     BasePlayer,
-    Called,
     CellLost,
     CellPlayer,
     Changed,
     Entered,
     Fault,
     Left,
-    LoggedOff,
+    MethodCalled,
     Moved,
     SpaceChanged,
+    ViewEnded,
     Violation,
 )
 from tests.client.town import AVATAR, CREATURE, cell_row, describe, places_message
@@ -63,7 +63,7 @@ from tests.client.view_scene import (
 
 
 def test_base_player_comes_first_with_the_base_properties():
-    view = View(TABLE)
+    view = ClientView(TABLE)
     [event] = view.apply(BASE_PLAYER)
     assert isinstance(event, BasePlayer)
     assert view.player is event.entity
@@ -253,7 +253,7 @@ def test_places_move_present_entities_and_are_skipped_for_others():
 
 
 def playing_without_moves(asks):
-    view = View(TABLE, asks_moves=asks)
+    view = ClientView(TABLE, asks_moves=asks)
     for message in (BASE_PLAYER, CELL_PLAYER, BOB_ANNOUNCED, RAT_ANNOUNCED, BOB_DESCRIBED, RAT_DESCRIBED):
         view.apply(message)
     return view, view.others[BOB], view.others[RAT]
@@ -317,7 +317,7 @@ def test_loose_changes_and_calls():
     [event] = view.apply(loose(protocol.with_alias(BOBS, protocol.EntityMessage(56, whole))))
     assert event.entity.state["mood"] == 9
     [event] = view.apply(loose(protocol.with_alias(OWN, CALL)))
-    assert isinstance(event, Called)
+    assert isinstance(event, MethodCalled)
     [event] = view.apply(loose(for_own("health", 50)))
     assert event.entity is view.player
 
@@ -329,7 +329,7 @@ def with_a_new_body():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: View(TABLE), lambda: loose(protocol.with_alias(OWN, CALL))),
+        (lambda: ClientView(TABLE), lambda: loose(protocol.with_alias(OWN, CALL))),
         (lambda: view_after(BASE_PLAYER), lambda: loose(for_own("health", 1))),
         (with_a_new_body, lambda: loose(for_own("health", 1))),
         (announced, lambda: loose(for_bob("health", 1))),
@@ -384,14 +384,14 @@ def test_calls():
     args = method.encode_args("hello", 3)
     for alias, entity in ((OWN, ME), (BOBS, BOB)):
         [event] = view.apply(protocol.with_alias(alias, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", args)))
-        assert isinstance(event, Called)
+        assert isinstance(event, MethodCalled)
         assert (event.entity.id, event.method, event.args) == (entity, method, ["hello", 3])
 
 
 def test_logged_off_is_the_last_word():
     view = playing()
     [event] = view.apply(protocol.encode_logged_off(3, "The server stops for the night."))
-    assert event == LoggedOff(3, "The server stops for the night.")
+    assert event == ViewEnded(3, "The server stops for the night.")
     [event] = view.apply(BOB_ANNOUNCED)
     assert event.fault is Fault.AFTER_THE_END
 
@@ -414,7 +414,7 @@ def test_violation_is_counted_and_changes_nothing(name):
 @given(st.lists(st.sampled_from(STORY) | st.binary(max_size=30), max_size=12), st.data())
 def test_no_bytes_make_it_raise(messages, data):
     """Any order, any bytes, any damage: events or one violation; and a violation changes nothing."""
-    view = View(TABLE)
+    view = ClientView(TABLE)
     for message in messages:
         if message and data.draw(st.integers(0, 3)) == 0:
             at = data.draw(st.integers(0, len(message) - 1))

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from terrazzo._speed.sight import GROUND, PLACES
-from terrazzo.client.sights import Sights
+from terrazzo.client.sights import SightCounts
 from terrazzo.client.walker import Walker
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import ToServer
@@ -20,7 +20,7 @@ BOUNDS = (-100.0, -100.0, 100.0, 100.0)
 class WalkerPlay(Play):
     def __init__(self, bounds=BOUNDS, is_numbered=False):
         super().__init__()
-        self.sights = Sights()
+        self.sights = SightCounts()
         self.app = self.walker = Walker(  # type: ignore[assignment]  # the driver of both is the same
             self.sights,
             Random(1),

@@ -7,7 +7,7 @@ from terrazzo.schema.model import Side
 from terrazzo.schema.state import State
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import MethodTable
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import Fault, Violation
 from tests.client.town import AVATAR, CREATURE, SCHEMA, base_row, cell_row, describe, places_message
 
@@ -30,7 +30,7 @@ RAT_DESCRIBED = describe(CREATURE, RATS, THERE, species=9)
 
 
 def view_after(*messages):
-    view = View(TABLE)
+    view = ClientView(TABLE)
     for message in messages:
         for event in view.apply(message):
             assert not isinstance(event, Violation), event
@@ -133,9 +133,9 @@ STORY = [
 VIOLATIONS = {
     "empty": (playing, b"", Fault.MALFORMED),
     "no such message": (playing, b"\xff", Fault.UNKNOWN_MESSAGE),
-    "nothing before the base player": (lambda: View(TABLE), CELL_PLAYER, Fault.UNKNOWN_ENTITY),
-    "announce before the base player": (lambda: View(TABLE), BOB_ANNOUNCED, Fault.UNKNOWN_ENTITY),
-    "a change before the base player": (lambda: View(TABLE), for_own("account", "x"), Fault.UNKNOWN_ENTITY),
+    "nothing before the base player": (lambda: ClientView(TABLE), CELL_PLAYER, Fault.UNKNOWN_ENTITY),
+    "announce before the base player": (lambda: ClientView(TABLE), BOB_ANNOUNCED, Fault.UNKNOWN_ENTITY),
+    "a change before the base player": (lambda: ClientView(TABLE), for_own("account", "x"), Fault.UNKNOWN_ENTITY),
     "second base player": (playing, BASE_PLAYER, Fault.PLAYER_TWICE),
     "second cell player": (playing, CELL_PLAYER, Fault.PLAYER_TWICE),
     "cell lost without a cell": (lambda: view_after(BASE_PLAYER), protocol.encode_cell_lost(), Fault.NO_CELL),

@@ -9,7 +9,7 @@ from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp, DBLimits
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.passwords import Cost, Hasher
-from terrazzo.db.store import Lane, StoreQueue
+from terrazzo.db.store import StoreLane, StoreQueue
 from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import EntitySchema, Property, Schema
 from terrazzo.schema.types import INT32, UNICODE_STRING
@@ -73,7 +73,7 @@ class Office:
     def tick(self, *, works: bool = True, seconds: float = TICK_S) -> None:
         """The store's workers do all they have; then the app's tick."""
         self.host.now += seconds
-        for lane in Lane if works else ():
+        for lane in StoreLane if works else ():
             self.store.work(lane)
         self.app.on_tick()
         assert [*violations_of(self.app)] == []

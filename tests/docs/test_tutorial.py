@@ -13,7 +13,7 @@ from terrazzo.errors import DefinitionError
 from terrazzo.game import load_game
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.world import World
-from terrazzo.sync.view_events import Called
+from terrazzo.sync.view_events import MethodCalled
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "tutorial.md").read_text()
@@ -70,7 +70,7 @@ class Garden:
         self.wait(5.0)
 
     def _listen(self, event):
-        if isinstance(event, Called):
+        if isinstance(event, MethodCalled):
             self.heard.append((event.method.name, *event.args))
 
     def walk(self, x, z):

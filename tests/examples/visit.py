@@ -8,7 +8,7 @@ from pathlib import Path
 from terrazzo.game import load_game
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.world import World
-from terrazzo.sync.view_events import Called, Event, Violation
+from terrazzo.sync.view_events import MethodCalled, ViewEvent, Violation
 
 PLAZA = Path(__file__).parents[2] / "examples" / "plaza"
 
@@ -30,7 +30,7 @@ class Visit:
     def __init__(self, town=None, name="ann"):
         self.town = town or Town()
         self.world, self.cluster, self.errors = self.town.world, self.town.cluster, self.town.errors
-        self.events: list[Event] = []
+        self.events: list[ViewEvent] = []
         self.app = self.cluster.client(name, "secret", listener=self.events.append).app
         self.wait(5.0)
         assert self.app.has_body, self.app.error
@@ -54,7 +54,9 @@ class Visit:
         raise AssertionError(f"did not get to {x}, {z}; is at {self.player.position}")
 
     def told(self):
-        return [each.args[0] for each in self.events if isinstance(each, Called) and each.method.name == "on_told"]
+        return [
+            each.args[0] for each in self.events if isinstance(each, MethodCalled) and each.method.name == "on_told"
+        ]
 
     def others(self, kind):
         return [each for each in self.app.view.others.values() if each.schema.name == kind]

@@ -5,7 +5,7 @@ from itertools import count
 
 from terrazzo.cluster.links import LinkLimits
 from terrazzo.runtime.driver import Driver
-from terrazzo.runtime.links import Place, TcpPlace, UnixPlace
+from terrazzo.runtime.links import PeerAddress, TcpPlace, UnixPlace
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.outbox import Outbox
@@ -97,7 +97,7 @@ class Cluster:
 
     async def listen(self, driver):
         """Starts the driver; it is then what its slot's place leads to."""
-        place: Place = TcpPlace("127.0.0.1", 0)
+        place: PeerAddress = TcpPlace("127.0.0.1", 0)
         if self._folder is not None:
             place = UnixPlace(str(self._folder / f"{next(self._paths)}.sock"))
         self.places[driver.id.slot] = (await driver.start([place]))[0]

@@ -10,7 +10,7 @@ from terrazzo.game import load_game
 from terrazzo.runtime.cluster import Cluster
 from terrazzo.runtime.config import Apps, Config, Launch
 from terrazzo.runtime.datafolder import DataFolder
-from terrazzo.runtime.orders import Report, Step
+from terrazzo.runtime.orders import Progress, ProgressReport
 from tests.runtime.worlds import PLAZA, play
 
 
@@ -78,9 +78,9 @@ class Stage:
     def report(self, step, *names, text=""):
         for name in names or list(self.launcher.members):
             ports = ("127.0.0.1", 4000, 4001) if name.startswith(("login", "base_app-")) else ()
-            is_populated = step is Step.READY and name.startswith("base_app-")
+            is_populated = step is Progress.READY and name.startswith("base_app-")
             self.launcher.members[name].hear(
-                msgspec.structs.replace(Report(step, text, *ports), is_populated=is_populated)
+                msgspec.structs.replace(ProgressReport(step, text, *ports), is_populated=is_populated)
             )
 
 
@@ -105,12 +105,12 @@ def test_from_start_to_end(stage):
         assert list(it.launcher.members) == [
             "db_app-0", "cell_app_mgr-0", "base_app_mgr-0", "login_app-0", "cell_app-0", "cell_app-1", "base_app-0",
         ]  # fmt: skip
-        it.report(Step.STARTED)
+        it.report(Progress.STARTED)
         await it.turns()
         assert it.launcher.members["console-0"].order.login_url == "ws://127.0.0.1:4001/play"
-        it.report(Step.STARTED, "console-0", text="http://127.0.0.1:8000/")
+        it.report(Progress.STARTED, "console-0", text="http://127.0.0.1:8000/")
         assert "http://127.0.0.1:8000/" in it.said[-1]
-        it.report(Step.READY)
+        it.report(Progress.READY)
         await it.turns()
         assert any(line.startswith("The world is ready") for line in it.said)
         bots = it.launcher.members["bots-0"].order.bots
@@ -142,8 +142,8 @@ def test_members_that_are_not_ready_are_named_after_a_while(stage, monkeypatch):
         monkeypatch.setattr(loop, "call_later", noted)
         life = asyncio.create_task(it.cluster.run())
         await it.turns()
-        it.report(Step.STARTED, "db_app-0", "cell_app_mgr-0")
-        it.report(Step.WAITING, "cell_app_mgr-0", text="the cells: 0 of 2 CellApps have joined")
+        it.report(Progress.STARTED, "db_app-0", "cell_app_mgr-0")
+        it.report(Progress.WAITING, "cell_app_mgr-0", text="the cells: 0 of 2 CellApps have joined")
         await it.turns()
         assert it.complained == []
         timers[77.0]()
@@ -165,8 +165,8 @@ def test_a_member_that_dies_is_named_and_the_rest_ends(stage, name):
         (it.folder.logs / f"{name}.log").write_text("its last word\n")
         life = asyncio.create_task(it.cluster.run())
         await it.turns()
-        it.report(Step.STARTED)
-        it.report(Step.READY)
+        it.report(Progress.STARTED)
+        it.report(Progress.READY)
         await it.turns()
         victim = it.launcher.members[name]
         victim.end("was ended by SIGKILL")
@@ -183,7 +183,7 @@ def test_failed_member_is_reported_with_the_reason(stage):
         it = stage()
         life = asyncio.create_task(it.cluster.run())
         await it.turns()
-        it.report(Step.FAILED, "login_app-0", text="UDP port 4000 is in use")
+        it.report(Progress.FAILED, "login_app-0", text="UDP port 4000 is in use")
         it.launcher.members["login_app-0"].end("ended with exit code 1")
         assert await life == 1
         assert it.complained == ["login_app-0: UDP port 4000 is in use"]

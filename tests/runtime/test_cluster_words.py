@@ -2,7 +2,7 @@
 
 import asyncio
 
-from terrazzo.runtime.orders import Step
+from terrazzo.runtime.orders import Progress
 from tests.runtime.test_cluster_order import stage  # noqa: F401  # a fixture
 from tests.runtime.worlds import play
 
@@ -10,10 +10,10 @@ from tests.runtime.worlds import play
 async def ready(it):
     life = asyncio.create_task(it.cluster.run())
     await it.turns()
-    it.report(Step.STARTED)
-    it.report(Step.READY)
+    it.report(Progress.STARTED)
+    it.report(Progress.READY)
     await it.turns()
-    it.report(Step.STARTED, "bots-0", text="5 bots")
+    it.report(Progress.STARTED, "bots-0", text="5 bots")
     return life
 
 
@@ -21,7 +21,7 @@ def test_world_goes_on_when_no_bot_is_let_in(stage):  # noqa: F811
     async def main():
         it = stage(bots=5)
         life = await ready(it)
-        it.report(Step.FAILED, "bots-0", text="bot-1 does not get in: the game is full")
+        it.report(Progress.FAILED, "bots-0", text="bot-1 does not get in: the game is full")
         it.launcher.members["bots-0"].end("ended with exit code 1")
         await it.turns()
         assert it.complained == [
@@ -69,10 +69,10 @@ def test_ports_of_other_programs_are_printed_with_those_taken_instead(stage):  #
         it = stage(with_console=True)
         life = asyncio.create_task(it.cluster.run())
         await it.turns()
-        it.report(Step.STARTED)
+        it.report(Progress.STARTED)
         await it.turns()
-        it.report(Step.STARTED, "console-0", text="http://127.0.0.1:7300/")
-        it.report(Step.READY)
+        it.report(Progress.STARTED, "console-0", text="http://127.0.0.1:7300/")
+        it.report(Progress.READY)
         await it.turns()
         assert it.said[-1] == (
             "Another program has the usual ports (7310), so the world has others this time: "

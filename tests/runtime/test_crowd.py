@@ -14,7 +14,7 @@ from terrazzo.game import load_game
 from terrazzo.runtime.crowd import add_up, percentile
 from terrazzo.runtime.crowd_report import seen
 from terrazzo.runtime.walkers import Sample
-from terrazzo.wire.client.lane import Tally
+from terrazzo.wire.client.lane import SessionTally
 from tests.runtime.worlds import LIMIT_S, PLAZA, World
 
 
@@ -69,8 +69,8 @@ def test_walkers_are_shared_out_among_jobs_with_names_of_their_own():
 
 
 def test_samples_of_processes_add_up():
-    one = Sample(at=5.0, walking=2, out=1, why={"no": 1}, moves=10, tally=Tally(muted=3, gap_max_s=0.5))
-    other = Sample(at=6.0, walking=3, why={}, moves=1, tally=Tally(muted=4, gap_max_s=0.2), round_trips_ms=[7.0])
+    one = Sample(at=5.0, walking=2, out=1, why={"no": 1}, moves=10, tally=SessionTally(muted=3, gap_max_s=0.5))
+    other = Sample(at=6.0, walking=3, why={}, moves=1, tally=SessionTally(muted=4, gap_max_s=0.2), round_trips_ms=[7.0])
     total = add_up([one, other])
     assert (total.at, total.walking, total.out, total.moves) == (6.0, 5, 1, 11)
     assert (total.tally.muted, total.tally.gap_max_s, total.why) == (7, 0.5, {"no": 1})
@@ -80,7 +80,9 @@ def test_samples_of_processes_add_up():
 def test_report_compares_each_process_with_itself():
     before = [Sample(at=1.0, moves=100, cpu_s=1.0), Sample(at=2.0, moves=50, cpu_s=0.0)]
     after = [
-        Sample(at=3.0, moves=140, cpu_s=1.5, walking=2, tally=Tally(packets_received=20), round_trips_ms=[3.0, 9.0]),
+        Sample(
+            at=3.0, moves=140, cpu_s=1.5, walking=2, tally=SessionTally(packets_received=20), round_trips_ms=[3.0, 9.0]
+        ),
         Sample(at=3.0, moves=60, cpu_s=0.25, walking=3, round_trips_ms=[1.0]),
     ]
     found = seen(list(zip(before, after, strict=True)), Counter({100: 98, 300: 2}))

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from terrazzo.runtime.doors import Mailbox
+from terrazzo.runtime.doors import EventQueue
 from terrazzo.wire.client import Closed, Reason
 from tests.runtime.apps import Cluster, Parrot, Say
 from tests.runtime.support import on_both_loops, play
@@ -58,7 +58,7 @@ def test_packets_of_a_door_ask_for_a_turn_and_its_answer_is_flushed(loop):
         cluster = Cluster()
         flushed = asyncio.Event()
         echo = await cluster.start(1, factory=Echo, tick_s=FAR_S, after_turn=flushed.set)
-        mailbox = Mailbox()
+        mailbox = EventQueue()
         mailbox.on_packets = echo.turn_soon
         mailbox.add([Closed(None, Reason.SILENT, False)])
         await flushed.wait()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from terrazzo.errors import DecodeError
-from terrazzo.runtime.framing import Frames, frame_header
+from terrazzo.runtime.framing import FrameCutter, frame_header
 
 
 def framed(frames):
@@ -14,7 +14,7 @@ def framed(frames):
 
 @given(st.lists(st.binary(max_size=100), max_size=20), st.lists(st.integers(1, 50), min_size=1))
 def test_round_trip(frames, steps):
-    data, cutter, out, at, turn = framed(frames), Frames(100, 100), [], 0, 0
+    data, cutter, out, at, turn = framed(frames), FrameCutter(100, 100), [], 0, 0
     while at < len(data):
         step = steps[turn % len(steps)]
         out += cutter.cut(data[at : at + step])
@@ -25,7 +25,7 @@ def test_round_trip(frames, steps):
 @pytest.mark.parametrize("step", [1, 3, 1000])
 def test_frame_that_is_too_long_is_refused_before_it_is_stored(step):
     data = framed([bytes(10), bytes(101)])
-    cutter = Frames(10, 100)
+    cutter = FrameCutter(10, 100)
 
     def feed():
         for at in range(0, len(data), step):
@@ -38,4 +38,4 @@ def test_frame_that_is_too_long_is_refused_before_it_is_stored(step):
 
 def test_the_first_has_a_limit_of_its_own():
     with pytest.raises(DecodeError, match="limit of 10"):
-        Frames(10, 100).cut(framed([bytes(11)]))
+        FrameCutter(10, 100).cut(framed([bytes(11)]))

@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from terrazzo.runtime.config import Strangers
+from terrazzo.runtime.config import StrangerSettings
 from terrazzo.runtime.doors import Doors, serve_http
 from terrazzo.runtime.gate import Cut, Gate, GateLimits, vouch_for
 from tests.runtime.support import on_both_loops, play
@@ -234,7 +234,7 @@ def test_connections_leave_files_for_the_cluster(monkeypatch):
 
 @asynccontextmanager
 async def doors(**strangers):
-    made = Doors(bytes(range(32)), Strangers(**strangers))
+    made = Doors(bytes(range(32)), StrangerSettings(**strangers))
     await made.open("127.0.0.1", [0], [0])
     try:
         yield made

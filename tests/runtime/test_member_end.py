@@ -8,7 +8,7 @@ from typing import Any, cast
 from terrazzo.runtime import doors, links, members
 from terrazzo.runtime.config import Config
 from terrazzo.runtime.entrances import BaseMember
-from terrazzo.runtime.orders import Order, Report, Step
+from terrazzo.runtime.orders import Order, Progress, ProgressReport
 from terrazzo.wire.ids import AppId, AppKind
 from tests.runtime.test_cluster_order import stage  # noqa: F401  # a fixture
 from tests.runtime.test_cluster_words import ready
@@ -36,7 +36,7 @@ class Ending:
 
 def ticked(tmp_path, *, is_stopped, left_s):
     """A BaseApp after a tick at its end, with so much time left, and its reports."""
-    told: list[Report] = []
+    told: list[ProgressReport] = []
     order = Order(kind="base_app", index=0, game="", config=Config(), data=str(tmp_path), sockets="")
     member: Any = BaseMember(order, cast(Any, None), lambda event, /, **facts: None, told.append)
     member.app = member.driver = it = Ending(is_stopped=is_stopped)
@@ -60,10 +60,10 @@ def test_base_app_that_is_not_done_in_time_names_what_it_waited_for(tmp_path):
 def test_member_reports_what_its_end_waits_for_once(tmp_path):
     member, it, told = ticked(tmp_path, is_stopped=False, left_s=9.0)
     member._on_ticked()
-    assert told == [Report(Step.ENDING, it.words_of_end())]
+    assert told == [ProgressReport(Progress.ENDING, it.words_of_end())]
     it.is_stopped = True
     member._on_ticked()
-    assert told[1:] == [Report(Step.ENDING, "links to close: cell_app-1.1, db_app-0.1")]
+    assert told[1:] == [ProgressReport(Progress.ENDING, "links to close: cell_app-1.1, db_app-0.1")]
 
 
 def test_member_that_is_killed_is_named_with_what_it_waited_for(stage, monkeypatch):  # noqa: F811
@@ -72,7 +72,7 @@ def test_member_that_is_killed_is_named_with_what_it_waited_for(stage, monkeypat
     async def main():
         it = stage(bots=1, stubborn=("base_app-0",))
         life = await ready(it)
-        it.report(Step.ENDING, "base_app-0", text="3 cell parts to end")
+        it.report(Progress.ENDING, "base_app-0", text="3 cell parts to end")
         it.cluster.stop()
         assert await life == 1
         assert "base_app-0 did not end within 0 s and was killed; it waited for 3 cell parts to end." in it.complained

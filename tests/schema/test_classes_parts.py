@@ -31,7 +31,7 @@ from terrazzo import (
 )
 from terrazzo._speed.values import Change
 from terrazzo.errors import HeldElsewhere, UsageError, ValueRejected
-from terrazzo.schema.classes.parts import Part
+from terrazzo.schema.classes.parts import EntityPart
 from terrazzo.schema.model import Side
 
 
@@ -150,7 +150,7 @@ def test_each_part_holds_its_own_properties() -> None:
         (AvatarCell, "sketch", r"Avatar\.sketch is EDITOR_ONLY"),
     ],
 )
-def test_property_of_another_part_raises_with_its_name(part_class: type[Part], name: str, words: str) -> None:
+def test_property_of_another_part_raises_with_its_name(part_class: type[EntityPart], name: str, words: str) -> None:
     part = attach(part_class, AVATAR)
     with pytest.raises(HeldElsewhere, match=words):
         getattr(part, name)

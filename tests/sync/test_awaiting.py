@@ -11,7 +11,7 @@ import pytest
 
 from terrazzo.errors import CallTimeout, UsageError
 from terrazzo.sync import awaiting
-from terrazzo.sync.awaiting import SERIAL_BITS, Awaiting, Reply
+from terrazzo.sync.awaiting import SERIAL_BITS, Awaiting, CallReply
 from terrazzo.wire.ids import EntityId, Part, PartId, first_of_life
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import Answer, CallCell
@@ -34,7 +34,7 @@ class Asker:
         self.method: Any = SimpleNamespace(name="tell", returns=True, decode_result=lambda values: Value())
         self.heard: list[Any] = []
 
-    def ask(self, version: int = 1, timeout_s: float = 60.0) -> Reply:
+    def ask(self, version: int = 1, timeout_s: float = 60.0) -> CallReply:
         """As from a method that runs."""
         self.awaiting.current, before = SimpleNamespace(part=ME), self.awaiting.current  # type: ignore[assignment]
         reply = self.awaiting.ask(ME, version, OTHER, self.method, timeout_s)
@@ -42,10 +42,10 @@ class Asker:
         assert reply is not None
         return reply
 
-    def answer(self, reply: Reply) -> bool:
+    def answer(self, reply: CallReply) -> bool:
         return self.awaiting.on_answer(ME, OTHER, Answer(reply.number, b"", None))
 
-    def wait_for(self, *replies: Reply) -> None:
+    def wait_for(self, *replies: CallReply) -> None:
         """A method that awaits these, one after the other."""
 
         async def method() -> None:

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from terrazzo.errors import DecodeError
-from terrazzo.sync.places import PackedPlace, Places, decode_places, unpack12, unpack16, unpack_angle
+from terrazzo.sync.places import PackedPlace, PlacesMessage, decode_places, unpack12, unpack16, unpack_angle
 
 HEAD = bytes.fromhex("07 640000 ceffff 00002041")  # tick 7, x 100, z -50, y 10
 
 
 def test_no_sections():
-    assert decode_places(HEAD) == Places(7, [])
+    assert decode_places(HEAD) == PlacesMessage(7, [])
 
 
 def test_ground():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from terrazzo.errors import DecodeError
 from terrazzo.sync.protocol import EntityMessage, ToClient, encode_cell_lost, encode_leave, encode_moved, with_alias
 from terrazzo.sync.riding import Ride, decode_ride, encode_ride, place_on, ride_at
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import Fault, Moved, Seen, Violation
 from tests.client.town import places_message
 from tests.client.view_scene import (
@@ -75,14 +75,14 @@ def rides(alias: int, vehicle: int, place=(1.0, 0.0, 0.0)) -> bytes:
 
 
 @pytest.fixture
-def view() -> View:
-    view = View(TABLE)
+def view() -> ClientView:
+    view = ClientView(TABLE)
     for message in STORY[:6]:
         view.apply(message)
     return view
 
 
-def moved(view: View, message: bytes) -> list[int]:
+def moved(view: ClientView, message: bytes) -> list[int]:
     events = view.apply(message)
     assert all(isinstance(event, Moved) for event in events)
     return [event.entity.id for event in events if isinstance(event, Moved)]

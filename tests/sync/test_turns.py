@@ -13,7 +13,7 @@ from terrazzo.base.shown import Shown
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import MethodTable, ToServer, decode_released, decode_want, split_message
 from terrazzo.sync.turns import Turns
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import Changed, Moved, Violation
 from tests.client.town import CREATURE, SCHEMA, base_row, cell_row, describe, places_message
 
@@ -75,7 +75,7 @@ class Story:
 
     def __init__(self) -> None:
         self.shown = Shown()
-        self.view = View(TABLE)
+        self.view = ClientView(TABLE)
         self.view.apply(protocol.encode_base_player(1, AVATAR, base_row()))
         self.reliable: deque[bytes] = deque()
         self.unreliable: deque[bytes] = deque()
@@ -246,7 +246,7 @@ def test_one_turn_is_enough_for_all_that_are_renewed_at_once():
 
 @pytest.mark.parametrize("turn", [2, 128, 255])
 def test_renewal_has_the_present_turn_or_the_next(turn):
-    view = View(TABLE)
+    view = ClientView(TABLE)
     for message in (protocol.encode_base_player(1, AVATAR, base_row()), CELL_PLAYER):
         view.apply(message)
     assert view.apply(protocol.encode_renew(0, 0)) == []
@@ -257,7 +257,7 @@ def test_renewal_has_the_present_turn_or_the_next(turn):
 
 def test_entity_in_the_view_for_long_gets_its_messages():
     """However many others come and go meanwhile."""
-    view = View(TABLE)
+    view = ClientView(TABLE)
     for message in (protocol.encode_base_player(1, AVATAR, base_row()), CELL_PLAYER):
         view.apply(message)
     view.apply(protocol.encode_announce(70, 1, AVATAR))

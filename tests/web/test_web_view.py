@@ -11,18 +11,18 @@ from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.sync.riding import Ride, encode_ride
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import (
     BasePlayer,
-    Called,
     CellLost,
     CellPlayer,
     Changed,
     Entered,
     Left,
-    LoggedOff,
+    MethodCalled,
     Moved,
     SpaceChanged,
+    ViewEnded,
     Violation,
 )
 from tests.client import test_callbacks as callbacks
@@ -56,7 +56,7 @@ NAMES = {
     SpaceChanged: "space",
     Moved: "moved",
     Changed: "change",
-    Called: "call",
+    MethodCalled: "call",
 }
 
 PLACES = places_message((BOBS, HERE, (0.5,)), (RATS, THERE, (1.0, 2.0, 3.0)), (99, HERE, ()))
@@ -101,14 +101,16 @@ def node():
 def tell(event):
     if isinstance(event, Violation):
         return ["violation"]
-    if isinstance(event, LoggedOff):
+    if isinstance(event, ViewEnded):
         return ["logged off", event.text]
-    rest = [event.name] if isinstance(event, Changed) else [event.method.name] if isinstance(event, Called) else []
+    rest = (
+        [event.name] if isinstance(event, Changed) else [event.method.name] if isinstance(event, MethodCalled) else []
+    )
     return [NAMES[type(event)], event.entity.id, *rest]
 
 
 def live(table, messages):
-    view = View(table)
+    view = ClientView(table)
     told, answers = [], []
     for message in messages:
         told.append([] if message is ANSWERS else [tell(event) for event in view.apply(message)])

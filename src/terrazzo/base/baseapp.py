@@ -34,21 +34,21 @@ from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
 from terrazzo.base.delivery import Delivery
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.factory import BaseFactory
 from terrazzo.base.farewells import Farewell
 from terrazzo.base.idstock import IdStock
 from terrazzo.base.intake import Intake
-from terrazzo.base.keys import Entropy, KeyRing
+from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.making import Making
-from terrazzo.base.names import Names
+from terrazzo.base.names import BaseNames
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.requested import Requested
 from terrazzo.base.saving import Unsaved
-from terrazzo.base.services import Address, ClientServices, EntityServices
-from terrazzo.base.sessions import ClientEndpoint, Sessions
+from terrazzo.base.services import ClientPorts, ClientServices, EntityServices
+from terrazzo.base.sessions import EndpointLike, Sessions
 from terrazzo.base.standstill import Standstill
 from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
@@ -64,6 +64,7 @@ from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import Confinement, run_game_code, try_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
+from terrazzo.wire.client.session import Entropy
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind, EntityId, PartId
@@ -94,10 +95,10 @@ class BaseApp(ClusterApp):
         me: AppId,
         host: Host,
         game: LoadedGame,
-        endpoints: Sequence[ClientEndpoint],
+        endpoints: Sequence[EndpointLike],
         *,
         entropy: Entropy,
-        address: Address,
+        address: ClientPorts,
     ) -> None:
         super().__init__(me, host)
         self.game = game
@@ -123,7 +124,7 @@ class BaseApp(ClusterApp):
         manager = partial(self.peers.get, AppKind.BASE_APP_MGR)
         self.creator = Creator(me, host, self.requests, manager, lambda wanted, done: self.requested.make(wanted, done))
         self._asker = Asker(host, self.requests, manager, "BaseAppMgr")
-        self.names = Names(host, self.awaiting, self._asker, self._send_base_mgr, self._has_base)
+        self.names = BaseNames(host, self.awaiting, self._asker, self._send_base_mgr, self._has_base)
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(services)
         self.log_offs = LogOffs(services)
@@ -323,7 +324,7 @@ class BaseApp(ClusterApp):
             self._pass_updates(updated)
         for source, payload in self.switchboard.taking(part):
             self.confinement.run(entity, "mail", entity.on_mail, source, payload)
-            if entity.life is Life.GONE:
+            if entity.life is BaseLife.GONE:
                 return  # its mailbox reports the rest as not delivered
             if updated is not None:
                 self._pass_updates(updated)

@@ -29,9 +29,9 @@ from terrazzo.base.entity_data import EntityData, Location, set_property
 from terrazzo.base.saving import Saver
 from terrazzo.base.services import EntityServices
 from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
-from terrazzo.schema.classes.parts import Part as GamePart
+from terrazzo.schema.classes.parts import EntityPart as GamePart
 from terrazzo.schema.model import EntitySchema, Method, Side
-from terrazzo.sync.awaiting import Done, Reply, Sleep, Wait, answering, refusal
+from terrazzo.sync.awaiting import CallReply, MethodDone, Sleep, Wait, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
@@ -42,7 +42,7 @@ from terrazzo.wire.pairs.creation import CreateEntity
 from terrazzo.wire.pairs.names import Named
 
 
-class Life(Enum):
+class BaseLife(Enum):
     """Whether a base exists, is ending, or has ended."""
 
     ALIVE = "alive"
@@ -69,7 +69,7 @@ class BaseEntity:
         self.data = data
         self.schema = data.schema
         self.part_id = PartId(id, Part.BASE)
-        self.life = Life.ALIVE
+        self.life = BaseLife.ALIVE
         self.is_worth_saving = data.dbid != 0
         self._is_going = False
         self.on_settled: Callable[[str], None] | None = None
@@ -87,7 +87,7 @@ class BaseEntity:
     def begin(self) -> None:
         """Runs the `__init__` of the game's class and its `on_created`, when the base is registered."""
         run_game_code(self._services.host, f"{self}.__init__", self.part.__init__)  # type: ignore[misc]
-        if self.life is Life.ALIVE:
+        if self.life is BaseLife.ALIVE:
             self.run("on_created")
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class BaseEntity:
         """Calls a callback of the part; False when it raised."""
         return self.guarded(callback, getattr(self.part, callback), args)
 
-    def call(self, method: Method, args: list[Any], done: Done | None = None) -> None:
+    def call(self, method: Method, args: list[Any], done: MethodDone | None = None) -> None:
         """Calls a declared method of the part, or of one of its components; `done` receives the result or the error."""
         target = self.part if method.component is None else getattr(self.part, method.component)
         function = getattr(target, method.name, None)
@@ -127,7 +127,7 @@ class BaseEntity:
 
     def set_timer(self, seconds: float, repeat: float, number: int | None) -> int:
         """Sets a timer, or sets one again; gives its number."""
-        if self.life is not Life.ALIVE:
+        if self.life is not BaseLife.ALIVE:
             raise UsageError(f"{self} is being destroyed: it gets no timer any more")
         return self.timers.set(self._services.host.now, seconds, repeat, number)
 
@@ -135,7 +135,7 @@ class BaseEntity:
         self, schema: EntitySchema, wanted: CreateEntity, *, near: EntityId | None, is_here: bool, timeout_s: float
     ) -> Wait:
         """Creates another entity; an `async def` of the part can await its Ref."""
-        if self.life is not Life.ALIVE:
+        if self.life is not BaseLife.ALIVE:
             raise UsageError(f"{self} is being destroyed: it creates nothing any more")
         return self._services.making.create(
             self.part_id, str(self), schema, wanted, near=near, is_here=is_here, timeout_s=timeout_s
@@ -143,7 +143,7 @@ class BaseEntity:
 
     def register_name(self, name: str, timeout_s: float) -> Wait:
         """Takes a name in the cluster."""
-        if self.life is not Life.ALIVE:
+        if self.life is not BaseLife.ALIVE:
             raise UsageError(f"{self} is being destroyed: it gets no name any more")
         named = Named(name, self.id, self.schema.type_id)
         return self._services.names.register(self.part_id, named, timeout_s)
@@ -162,7 +162,7 @@ class BaseEntity:
 
     def create_cell(self, place: Location | None, properties: dict[str, Any]) -> None:
         """Asks for a cell part, at the last location if none is given."""
-        if self.life is not Life.ALIVE:
+        if self.life is not BaseLife.ALIVE:
             raise UsageError(f"{self} is being destroyed: it gets no cell part any more")
         place = place or self.data.place
         if place is None:
@@ -177,7 +177,7 @@ class BaseEntity:
         """Whether there is a cell part that can be called."""
         return self.cell.state is CellPartState.THERE
 
-    def call_own_cell(self, index: int, method: Method, args: bytes, timeout_s: float) -> Reply | None:
+    def call_own_cell(self, index: int, method: Method, args: bytes, timeout_s: float) -> CallReply | None:
         """Calls a method of the own cell part; the result can be awaited."""
         if not self.has_cell:
             state = self.cell.state.value
@@ -188,7 +188,7 @@ class BaseEntity:
 
     def call_part(
         self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
-    ) -> Reply | None:
+    ) -> CallReply | None:
         """Calls a method of a part of any entity; the result can be awaited."""
         self._services.callees.note(to.entity, schema)
         version = self._services.switchboard.version_of(self.part_id)
@@ -211,7 +211,7 @@ class BaseEntity:
         """Saves the entity now and when it is destroyed."""
         if not self.schema.persistent:
             raise UsageError(f"{self.schema.name} is declared as not persistent: it cannot be saved")
-        if self.life is Life.ALIVE:
+        if self.life is BaseLife.ALIVE:
             self.is_worth_saving = True
             self.saver.save()
 
@@ -219,8 +219,8 @@ class BaseEntity:
 
     def destroy(self) -> None:
         """Takes the cell part down, saves a stored entity, and ends."""
-        if self.life is Life.ALIVE:
-            self.life = Life.LEAVING
+        if self.life is BaseLife.ALIVE:
+            self.life = BaseLife.LEAVING
             self.timers.clear()
             self._settle("its own code destroyed it")
             self.cell.take_down()
@@ -234,7 +234,7 @@ class BaseEntity:
     def _leave(self) -> None:
         """Begins the end when the cell part is gone; in the next tick, since the game's method that called destroy may
         still run."""
-        if self.life is Life.LEAVING and not self._is_going and self.has_no_cell:
+        if self.life is BaseLife.LEAVING and not self._is_going and self.has_no_cell:
             self._is_going = True
             self._services.alarms.after(0.0, self._finish)
 
@@ -248,7 +248,7 @@ class BaseEntity:
 
     def _go(self) -> None:
         self._services.awaiting.end(self.part_id, EntityGone, "the entity is being destroyed")
-        self.life = Life.GONE
+        self.life = BaseLife.GONE
         self.on_going()
         self._unregister(self)
         self.data.base.release()
@@ -272,7 +272,7 @@ class BaseEntity:
         if self.cell.state is CellPartState.LOST:
             self._services.host.log(LogEvent.CELL_PART_LOST, entity=str(self), note="its CellApp is out of reach")
         self.saver.on_cell_data()
-        if self.life is Life.ALIVE:
+        if self.life is BaseLife.ALIVE:
             if had_body:
                 self.run("on_cell_lost")
             else:
@@ -356,7 +356,7 @@ class BaseEntity:
             if isinstance(message, CallCell | CallBase) and message.question:
                 problem = CallUndelivered(f"{name} of {to}: {reason}")
                 self._services.awaiting.fail(self.part_id, message.question, problem)
-            elif isinstance(message, CallCell | CallBase) and self.life is Life.ALIVE:
+            elif isinstance(message, CallCell | CallBase) and self.life is BaseLife.ALIVE:
                 self.run("on_call_failed", to.entity, name, reason)
 
     def schema_of(self, entity: int) -> EntitySchema | None:

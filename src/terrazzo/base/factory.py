@@ -16,7 +16,7 @@ from functools import partial
 
 from terrazzo.base.api import Base, Proxy
 from terrazzo.base.cell_part_states import CellPartState
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.entity_data import EntityData, load_entity_data
 from terrazzo.base.idstock import IdStock
 from terrazzo.base.limits import WAITING_MAX
@@ -90,7 +90,7 @@ class BaseFactory:
             then(None)
             return False
         entity = self._register(id, data)
-        if data.place is not None and entity.life is Life.ALIVE and entity.cell.state is CellPartState.NONE:
+        if data.place is not None and entity.life is BaseLife.ALIVE and entity.cell.state is CellPartState.NONE:
             entity.create_cell(None, {})
         then(entity)
         return True

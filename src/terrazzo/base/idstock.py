@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from terrazzo.base.services import Services
+from terrazzo.base.services import BaseServices
 from terrazzo.wire.ids import AppKind, EntityId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
@@ -24,17 +24,17 @@ ID_MAX = 2**31 - 1
 _ANSWER_S = 5.0
 _AGAIN_S = 1.0
 
-Creation = Callable[[EntityId], bool]
+OnId = Callable[[EntityId], bool]
 """Uses the id and returns True, or returns False when the entity is no longer needed."""
 
 
 class IdStock:
     """The ids of one BaseApp."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: BaseServices) -> None:
         self._services = services
         self._runs: deque[tuple[int, int]] = deque()
-        self._waiting: deque[Creation] = deque()
+        self._waiting: deque[OnId] = deque()
         self._is_asking = False
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class IdStock:
         """The number of creations that wait for an id."""
         return len(self._waiting)
 
-    def create(self, creation: Creation) -> None:
+    def create(self, creation: OnId) -> None:
         """Runs the creation with a new id: at once if there is one and no other creation waits, else in its turn."""
         self._waiting.append(creation)
         self.serve()

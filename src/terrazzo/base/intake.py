@@ -17,7 +17,7 @@ from terrazzo.base.standstill import Standstill
 from terrazzo.errors import DecodeError
 from terrazzo.sync.gamecode import Confinement
 from terrazzo.sync.protocol import ToServer
-from terrazzo.wire.client.events import Event, Received
+from terrazzo.wire.client.events import Received, SessionEvent
 
 _WANT, _RELEASED = int(ToServer.WANT), int(ToServer.RELEASED)
 _Received = Received
@@ -34,7 +34,11 @@ class Intake:
         self._standstill = standstill
 
     def take(
-        self, events: list[Event], clients: dict[int, ClientRow], on_other: Callable[[Event], object], now: float
+        self,
+        events: list[SessionEvent],
+        clients: dict[int, ClientRow],
+        on_other: Callable[[SessionEvent], object],
+        now: float,
     ) -> None:
         """Takes the events of an endpoint; `clients` has the row of each session that has one. Events that are no
         messages go to `on_other`."""

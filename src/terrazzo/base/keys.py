@@ -6,13 +6,10 @@ key is the client's session. A key is removed when it is presented or expires; t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from terrazzo.wire.client.session import Entropy
 from terrazzo.wire.ids import EntityId
 
 KEY_BYTES = 16
-
-Entropy = Callable[[int], bytes]
 
 
 class KeyRing:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from terrazzo.base.services import Services
+from terrazzo.base.services import BaseServices
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
@@ -27,7 +27,7 @@ _ANSWER_S = 10.0
 class LogOffs:
     """The log-offs of one BaseApp."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: BaseServices) -> None:
         self._services = services
         self._unconfirmed: dict[int, LoggedOff] = {}
         self._asked: set[int] = set()

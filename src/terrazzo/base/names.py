@@ -25,7 +25,7 @@ HELD_MAX = 1000
 """Names of the bases of one BaseApp: all of them fit into one message."""
 
 
-class Names:
+class BaseNames:
     """The names of one BaseApp."""
 
     def __init__(

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from terrazzo.base.alarms import Alarm
 from terrazzo.base.client_row import ClientRow, ClientSession
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.base.farewells import LOSSES, ClientLoss, Farewell
 from terrazzo.base.limits import KEY_S, READY_S, REASON_MAX
 from terrazzo.base.presence_states import CONNECTED, Presence, PresenceAction, PresenceEvent, next_step
@@ -31,7 +31,7 @@ from terrazzo.wire.log_events import LogEvent
 class PresenceOwner(Protocol):
     """What the client of a proxy needs of it."""
 
-    life: Life
+    life: BaseLife
     row: ClientRow
     is_worth_saving: bool
 
@@ -121,7 +121,7 @@ class ClientPresence:
     def keep(self, seconds: float | None) -> None:
         """An entity without a client ends after so many seconds, unless a client comes; None: never by itself."""
         self._cancel_keeping()
-        if self.is_connected or self.state is Presence.WAITING or self._owner.life is not Life.ALIVE:
+        if self.is_connected or self.state is Presence.WAITING or self._owner.life is not BaseLife.ALIVE:
             return
         if seconds is None:
             return
@@ -177,7 +177,7 @@ class ClientPresence:
     def _part(self) -> None:
         self._farewell = (Farewell.BYE, "goodbye")
         self._let_game_decide(Farewell.BYE)
-        if self._owner.life is Life.ALIVE:
+        if self._owner.life is BaseLife.ALIVE:
             self._step(PresenceEvent.KEEP)
 
     def _lose(self) -> None:
@@ -192,7 +192,7 @@ class ClientPresence:
         self._cancel_alarm()
         self._owner.set_lane()
         self._owner.row.shown = Shown()
-        if self._owner.life is not Life.ALIVE:
+        if self._owner.life is not BaseLife.ALIVE:
             return
         self._owner.end_witness()
         if self._is_told:

@@ -92,7 +92,7 @@ class PresenceAction(Enum):
     """Send LOGGED_OFF and end the session."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """One transition."""
 
     state: Presence
@@ -101,52 +101,52 @@ class Step(NamedTuple):
 
 _S, _E, _A = Presence, PresenceEvent, PresenceAction
 
-TRANSITIONS: dict[Presence, dict[PresenceEvent, Step]] = {
+TRANSITIONS: dict[Presence, dict[PresenceEvent, Transition]] = {
     _S.ABSENT: {
-        _E.EXPECT: Step(_S.WAITING, _A.AWAIT),
-        _E.DESTROY: Step(_S.ABSENT),
-        _E.GONE: Step(_S.ABSENT),
+        _E.EXPECT: Transition(_S.WAITING, _A.AWAIT),
+        _E.DESTROY: Transition(_S.ABSENT),
+        _E.GONE: Transition(_S.ABSENT),
     },
     _S.WAITING: {
-        _E.EXPECT: Step(_S.WAITING, _A.AWAIT),
-        _E.NO_CLIENT: Step(_S.ABSENT, _A.DISCARD),
-        _E.ATTACH: Step(_S.ATTACHED, _A.GREET),
-        _E.DESTROY: Step(_S.ABSENT, _A.DISCARD),
+        _E.EXPECT: Transition(_S.WAITING, _A.AWAIT),
+        _E.NO_CLIENT: Transition(_S.ABSENT, _A.DISCARD),
+        _E.ATTACH: Transition(_S.ATTACHED, _A.GREET),
+        _E.DESTROY: Transition(_S.ABSENT, _A.DISCARD),
     },
     _S.ATTACHED: {
-        _E.EXPECT: Step(_S.ATTACHED),
-        _E.ATTACH: Step(_S.ATTACHED, _A.REPLACE),
-        _E.READY: Step(_S.READY, _A.BEGIN),
-        _E.BYE: Step(_S.LEAVING, _A.PART),
-        _E.LOST: Step(_S.KEPT, _A.LOSE),
-        _E.SEND_AWAY: Step(_S.KEPT, _A.DISMISS),
-        _E.DESTROY: Step(_S.LEAVING, _A.STOP_READING),
+        _E.EXPECT: Transition(_S.ATTACHED),
+        _E.ATTACH: Transition(_S.ATTACHED, _A.REPLACE),
+        _E.READY: Transition(_S.READY, _A.BEGIN),
+        _E.BYE: Transition(_S.LEAVING, _A.PART),
+        _E.LOST: Transition(_S.KEPT, _A.LOSE),
+        _E.SEND_AWAY: Transition(_S.KEPT, _A.DISMISS),
+        _E.DESTROY: Transition(_S.LEAVING, _A.STOP_READING),
     },
     _S.READY: {
-        _E.EXPECT: Step(_S.READY),
-        _E.ATTACH: Step(_S.ATTACHED, _A.REPLACE),
-        _E.BYE: Step(_S.LEAVING, _A.PART),
-        _E.LOST: Step(_S.KEPT, _A.LOSE),
-        _E.SEND_AWAY: Step(_S.KEPT, _A.DISMISS),
-        _E.DESTROY: Step(_S.LEAVING, _A.STOP_READING),
+        _E.EXPECT: Transition(_S.READY),
+        _E.ATTACH: Transition(_S.ATTACHED, _A.REPLACE),
+        _E.BYE: Transition(_S.LEAVING, _A.PART),
+        _E.LOST: Transition(_S.KEPT, _A.LOSE),
+        _E.SEND_AWAY: Transition(_S.KEPT, _A.DISMISS),
+        _E.DESTROY: Transition(_S.LEAVING, _A.STOP_READING),
     },
     _S.KEPT: {
-        _E.EXPECT: Step(_S.KEPT),
-        _E.ATTACH: Step(_S.ATTACHED, _A.GREET),
-        _E.DESTROY: Step(_S.ABSENT),
+        _E.EXPECT: Transition(_S.KEPT),
+        _E.ATTACH: Transition(_S.ATTACHED, _A.GREET),
+        _E.DESTROY: Transition(_S.ABSENT),
     },
     _S.LEAVING: {
-        _E.LOST: Step(_S.ABSENT),
-        _E.KEEP: Step(_S.KEPT, _A.FAREWELL),
-        _E.DESTROY: Step(_S.LEAVING),
-        _E.GONE: Step(_S.ABSENT, _A.FAREWELL),
+        _E.LOST: Transition(_S.ABSENT),
+        _E.KEEP: Transition(_S.KEPT, _A.FAREWELL),
+        _E.DESTROY: Transition(_S.LEAVING),
+        _E.GONE: Transition(_S.ABSENT, _A.FAREWELL),
     },
 }
 
 CONNECTED = (Presence.ATTACHED, Presence.READY)
 
 
-def next_step(state: Presence, event: PresenceEvent) -> Step:
+def next_step(state: Presence, event: PresenceEvent) -> Transition:
     """The transition from this state at this event; an AssertionError when it cannot occur."""
     step = TRANSITIONS[state].get(event)
     assert step is not None, f"a client that is {state.value} cannot meet the event {event.value!r}"

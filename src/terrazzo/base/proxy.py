@@ -23,7 +23,7 @@ from terrazzo.base.cell_part import AGAIN_S
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.client_row import ClientRow, ClientSession
 from terrazzo.base.clientmail import ClientMail
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.entity_data import EntityData
 from terrazzo.base.farewells import Farewell
 from terrazzo.base.limits import BAD_MAX, ClientRefusal
@@ -32,7 +32,7 @@ from terrazzo.base.presence_states import Presence
 from terrazzo.base.services import ClientServices, EntityServices, SessionKey
 from terrazzo.base.shown import Shown
 from terrazzo.errors import DecodeError, ValueRejected
-from terrazzo.schema.classes.parts import Part as GamePart
+from terrazzo.schema.classes.parts import EntityPart as GamePart
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of
@@ -178,7 +178,7 @@ class ProxyEntity(BaseEntity):
 
     def destroy(self, farewell: Farewell = Farewell.DESTROYED, text: str = "the entity was destroyed") -> None:
         """See BaseEntity; messages of a connected client are not read any more."""
-        if self.life is Life.ALIVE:
+        if self.life is BaseLife.ALIVE:
             self.client.on_destroy(farewell, text)
             super().destroy()
 

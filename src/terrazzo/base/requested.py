@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.entity_data import EntityData, Location
 from terrazzo.base.factory import BaseFactory
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.model import EntitySchema, Schema
 from terrazzo.schema.state import State
-from terrazzo.sync.creating import Done
+from terrazzo.sync.creating import CreationDone
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.creation import CreateEntity, EntityCreated
 from terrazzo.wire.requests import Question, Requests
@@ -53,7 +53,7 @@ class Requested:
         if is_new:
             self.make(message, partial(self._on_done, key))
 
-    def make(self, wanted: CreateEntity, done: Done) -> None:
+    def make(self, wanted: CreateEntity, done: CreationDone) -> None:
         """Makes an entity here."""
         schema = self._schema.by_id.get(wanted.type_id)
         if schema is None:
@@ -91,12 +91,12 @@ def _data_of(schema: EntitySchema, wanted: CreateEntity) -> EntityData:
     return data
 
 
-def _watch(done: Done, entity: BaseEntity | None) -> None:
+def _watch(done: CreationDone, entity: BaseEntity | None) -> None:
     """The base exists, or the app is stopping: `done` is called when its cell part exists, too, or will not."""
     if entity is None:
         done(0, "this server is stopping")
         return
-    if entity.life is not Life.ALIVE:
+    if entity.life is not BaseLife.ALIVE:
         done(0, "its own code destroyed it at once")
     elif entity.has_cell or entity.has_no_cell:
         done(entity.id, "")

@@ -20,7 +20,7 @@ from terrazzo.base.alarms import Alarm
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.entity_data import EntityData, encode_entity_data
-from terrazzo.base.services import Services
+from terrazzo.base.services import BaseServices
 from terrazzo.schema.model import EntitySchema
 from terrazzo.sync.gamecode import words_of
 from terrazzo.wire.ids import AppKind, EntityId
@@ -37,7 +37,7 @@ _ANSWER_S = 10.0
 
 _TRIED_MAX = 64
 
-Then = Callable[[], None]
+OnSaved = Callable[[], None]
 
 
 class Unsaved(NamedTuple):
@@ -74,13 +74,13 @@ class Saving(Enum):
 class Saver:
     """Saves one base."""
 
-    def __init__(self, entity: SavedEntity, services: Services) -> None:
+    def __init__(self, entity: SavedEntity, services: BaseServices) -> None:
         self.state = Saving.IDLE
         self.failures = 0
         self._entity = entity
         self._services = services
-        self._present: list[Then] = []  # calls after the save under way
-        self._next: list[Then] | None = None  # calls after the next save; None when there is to be none
+        self._present: list[OnSaved] = []  # calls after the save under way
+        self._next: list[OnSaved] | None = None  # calls after the next save; None when there is to be none
         self._alarm: Alarm | None = None
         self._stored: list[str] = []
         self._asked = ""
@@ -113,7 +113,7 @@ class Saver:
         values = [state[name] for name in named for state in (data.base, data.cell) if name in state.index]
         return repr(str(values[0])) if values else ""
 
-    def save(self, then: Then | None = None) -> None:
+    def save(self, then: OnSaved | None = None) -> None:
         """Saves the entity as it is now or later; `then` is called when the DBApp has confirmed it."""
         waiting = [] if then is None else [then]
         if self.state in (Saving.GATHERING, Saving.ASKED):

@@ -17,7 +17,7 @@ from terrazzo.base.client_row import ClientRow
 from terrazzo.base.counts import Counts
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.making import Making
-from terrazzo.base.names import Names
+from terrazzo.base.names import BaseNames
 from terrazzo.base.standstill import Standstill
 from terrazzo.cluster.app import Host
 from terrazzo.game import LoadedGame
@@ -34,7 +34,7 @@ SessionKey = tuple[int, int]
 """The number of an endpoint, and the number of a session at this endpoint."""
 
 
-class Address(NamedTuple):
+class ClientPorts(NamedTuple):
     """The address of a BaseApp for clients."""
 
     host: str
@@ -43,7 +43,7 @@ class Address(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Services:
+class BaseServices:
     """What an object needs that asks other apps."""
 
     host: Host
@@ -54,14 +54,14 @@ class Services:
 
 
 @dataclass(frozen=True)
-class EntityServices(Services):
+class EntityServices(BaseServices):
     """What a base needs."""
 
     switchboard: Switchboard
     game: LoadedGame
     awaiting: Awaiting
     making: Making
-    names: Names
+    names: BaseNames
     lookup: Lookup
     callees: Callees
     counts: Counts

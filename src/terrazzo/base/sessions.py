@@ -17,7 +17,7 @@ from typing import Protocol
 from terrazzo.base.client_batch import ClientBatch
 from terrazzo.base.client_row import ClientRow, ClientSession
 from terrazzo.base.counts import Counts
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.farewells import Farewell
 from terrazzo.base.intake import Intake
 from terrazzo.base.keys import KeyRing
@@ -27,16 +27,16 @@ from terrazzo.base.services import SessionKey
 from terrazzo.cluster.app import Host
 from terrazzo.sync.gamecode import Confinement
 from terrazzo.sync.protocol import encode_logged_off
-from terrazzo.wire.client.events import Closed, Connected, Event
+from terrazzo.wire.client.events import Closed, Connected, SessionEvent
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.sentences import is_logged
 
 
-class ClientEndpoint(Protocol):
+class EndpointLike(Protocol):
     """What a BaseApp needs of `wire.client.ServerEndpoint`."""
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """The events since the last call, in order."""
 
     def take_rows(self) -> bytes:
@@ -49,7 +49,7 @@ class Sessions:
     def __init__(
         self,
         host: Host,
-        endpoints: Sequence[ClientEndpoint],
+        endpoints: Sequence[EndpointLike],
         keys: KeyRing,
         bases: Mapping[EntityId, BaseEntity],
         counts: Counts,
@@ -102,7 +102,7 @@ class Sessions:
             if isinstance(proxy, ProxyEntity):
                 self._confinement.run(proxy, "a move of its client", proxy.on_bad_move)
 
-    def _on_other(self, number: int, event: Event) -> None:
+    def _on_other(self, number: int, event: SessionEvent) -> None:
         """A session has begun, or is over."""
         if isinstance(event, Connected):
             self._on_connected(number, event.session, event.app_data)
@@ -118,7 +118,7 @@ class Sessions:
     def _on_connected(self, number: int, session: ClientSession, login_key: bytes) -> None:
         id = self._keys.take(login_key, self._host.now)
         proxy = None if id is None else self._bases.get(id)
-        if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
+        if not isinstance(proxy, ProxyEntity) or proxy.life is not BaseLife.ALIVE:
             self._refuse(session)
             return
         key = (number, session.id)

@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.farewells import LogOnAnswer
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.presence_states import Presence
 from terrazzo.base.proxy import ProxyEntity
-from terrazzo.base.services import Address, Services
+from terrazzo.base.services import BaseServices, ClientPorts
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.log_events import LogEvent
@@ -44,7 +44,7 @@ class TakeOvers:
     """The take-overs of one BaseApp."""
 
     def __init__(
-        self, services: Services, bases: Mapping[EntityId, BaseEntity], keys: KeyRing, address: Address
+        self, services: BaseServices, bases: Mapping[EntityId, BaseEntity], keys: KeyRing, address: ClientPorts
     ) -> None:
         """`address` is that of this app for clients."""
         self._services = services
@@ -57,8 +57,8 @@ class TakeOvers:
         asked = question.message
         assert isinstance(asked, TakeOver)
         proxy = self._bases.get(EntityId(asked.entity))
-        if not isinstance(proxy, ProxyEntity) or proxy.life is not Life.ALIVE:
-            self._answer(question, TakenOver(is_going=proxy is None or proxy.life is not Life.ALIVE))
+        if not isinstance(proxy, ProxyEntity) or proxy.life is not BaseLife.ALIVE:
+            self._answer(question, TakenOver(is_going=proxy is None or proxy.life is not BaseLife.ALIVE))
         elif proxy.presence is Presence.WAITING:
             self._accept(question, proxy)
         else:
@@ -81,7 +81,7 @@ class TakeOvers:
         return LogOnAnswer.REFUSE
 
     def _wait(self, question: Question, proxy: ProxyEntity, until: float) -> None:
-        if not proxy.has_client or proxy.life is not Life.ALIVE:
+        if not proxy.has_client or proxy.life is not BaseLife.ALIVE:
             self._on_free(question, proxy)
         elif self._services.host.now >= until:
             self._answer(question, TakenOver(is_going=False))
@@ -89,7 +89,7 @@ class TakeOvers:
             self._services.alarms.after(LOOK_S, partial(self._wait, question, proxy, until))
 
     def _probe(self, question: Question, proxy: ProxyEntity, since: float, left: int) -> None:
-        if proxy.life is not Life.ALIVE:
+        if proxy.life is not BaseLife.ALIVE:
             self._on_free(question, proxy)
         elif not proxy.has_client or proxy.is_active_since(since):
             self._answer(question, TakenOver(is_going=False))
@@ -103,7 +103,7 @@ class TakeOvers:
 
     def _on_free(self, question: Question, proxy: ProxyEntity) -> None:
         """Nothing keeps the new client from the proxy, if it does not end."""
-        if proxy.life is not Life.ALIVE:
+        if proxy.life is not BaseLife.ALIVE:
             self._answer(question, TakenOver(is_going=True))
         else:
             self._accept(question, proxy)

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.cell_part_states import EXISTING, CellPartState
-from terrazzo.base.entity import BaseEntity, Life
+from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.presence_states import CONNECTED, Presence
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.wire.entity.validate import violations as switchboard_violations
-from terrazzo.wire.invariants import Share, Violation, Violations
+from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
 STAYING = (CellPartState.FINDING, CellPartState.CREATING, CellPartState.THERE)
 
@@ -30,38 +30,40 @@ def violations(app: BaseApp, share: Share) -> Violations:
     for id, base in app.bases.items():
         if share.has(id):
             for what in (*_base(app, id, base), *(_proxy(app, base) if isinstance(base, ProxyEntity) else ())):
-                yield Violation(id, f"{base} {what}")
+                yield BrokenInvariant(id, f"{base} {what}")
     for key, proxy in app.sessions.items():
         if share.has(proxy.id):
             if app.bases.get(proxy.id) is not proxy:
-                yield Violation(proxy.id, f"session {key} belongs to {proxy}, which is not registered")
+                yield BrokenInvariant(proxy.id, f"session {key} belongs to {proxy}, which is not registered")
             elif proxy.session_key != key:
-                yield Violation(proxy.id, f"session {key} belongs to {proxy}, which has session {proxy.session_key}")
+                yield BrokenInvariant(
+                    proxy.id, f"session {key} belongs to {proxy}, which has session {proxy.session_key}"
+                )
     for id, row in app.delivery.rows.items():
         owner = app.bases.get(id)
         if share.has(id) and (not isinstance(owner, ProxyEntity) or owner.row is not row):
-            yield Violation(id, f"the client table has a row of {row.proxy}, which is not registered")
+            yield BrokenInvariant(id, f"the client table has a row of {row.proxy}, which is not registered")
     if share.is_first:
         loaded = {(base.schema.type_id, base.data.dbid) for base in app.bases.values()}
         for type_id, dbid in app.factory.stored - loaded:
-            yield Violation(0, f"the entity of type {type_id} with dbid {dbid} counts as loaded, and has no base")
+            yield BrokenInvariant(0, f"the entity of type {type_id} with dbid {dbid} counts as loaded, and has no base")
         for first, count in app.ids.runs:
             taken = [id for id in app.bases if first <= id < first + count]
             if taken:
-                yield Violation(taken[0], f"the id of {app.bases[taken[0]]} is in the stock of free ids")
+                yield BrokenInvariant(taken[0], f"the id of {app.bases[taken[0]]} is in the stock of free ids")
     yield from switchboard_violations(app.switchboard, share)
 
 
 def _base(app: BaseApp, id: int, base: BaseEntity) -> Iterator[str]:
     if base.id != id:
         yield f"is registered as entity {id}"
-    if base.life is Life.GONE:
+    if base.life is BaseLife.GONE:
         yield "has ended, and is registered"
     if not app.switchboard.is_here(base.part_id) or app.switchboard.is_ending(base.part_id):
         yield "has no mailbox here"
-    if base.life is not Life.ALIVE and len(base.timers):
+    if base.life is not BaseLife.ALIVE and len(base.timers):
         yield "ends, and has timers"
-    if base.life is Life.LEAVING and base.cell.state in STAYING:
+    if base.life is BaseLife.LEAVING and base.cell.state in STAYING:
         yield f"ends, and its cell part is {base.cell.state.value}"
 
 

@@ -21,7 +21,7 @@ from aiohttp import ClientSession
 from terrazzo.client import ClientApp, ClientGame
 from terrazzo.runtime.orders import ClusterFile
 from terrazzo.runtime.players import Player, UdpPlayer, WebSocketPlayer
-from terrazzo.sync.view_events import Called, Event, Moved
+from terrazzo.sync.view_events import MethodCalled, Moved, ViewEvent
 from terrazzo.wire.client import UDP, WEBSOCKET
 
 ACTION_S = 0.1
@@ -42,7 +42,7 @@ class Login(msgspec.Struct, frozen=True):
 
 
 def make_client(
-    game: ClientGame, cluster: ClusterFile, *, is_udp: bool, listener: Callable[[Event], None] | None = None
+    game: ClientGame, cluster: ClusterFile, *, is_udp: bool, listener: Callable[[ViewEvent], None] | None = None
 ) -> ClientApp:
     """A client with a name of its own."""
     login = cluster.login
@@ -138,13 +138,13 @@ class Watcher:
                 player.cell.act(number)
         self._client.tick(now)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ViewEvent) -> None:
         now = time.monotonic()
         if isinstance(event, Moved) and not self._client.is_player(event.entity):
             if self._seen_at is not None:
                 self.gaps_s.append(now - self._seen_at)
             self._seen_at = now
-        elif isinstance(event, Called) and event.method.name == "on_done":
+        elif isinstance(event, MethodCalled) and event.method.name == "on_done":
             since = self._waiting.pop(event.args[0], None)
             if since is not None:
                 self.actions_s.append(now - since)

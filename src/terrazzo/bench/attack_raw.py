@@ -12,7 +12,7 @@ from typing import NamedTuple
 from terrazzo.errors import DecodeError
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.cipher import Cipher
-from terrazzo.wire.client.handshake import Hello
+from terrazzo.wire.client.handshake import ClientHello
 from terrazzo.wire.client.limits import Suite
 
 _HEADER = Struct("<BII")
@@ -43,7 +43,7 @@ class RawSession:
         self.target = target
         self.sent: list[bytes] = []
         self._private = os.urandom(32)
-        self._hello = Hello(
+        self._hello = ClientHello(
             limits.VERSION,
             int.from_bytes(os.urandom(4), "little"),
             Suite.CHACHA20_POLY1305,

@@ -20,7 +20,7 @@ from terrazzo.errors import UsageError
 from terrazzo.game import load_game
 from terrazzo.runtime.botjobs import BotJob, BotJobs
 from terrazzo.runtime.cluster import Cluster
-from terrazzo.runtime.config import Apps, Config, Listen, Login, Strangers
+from terrazzo.runtime.config import Apps, Config, Listen, LoginSettings, StrangerSettings
 from terrazzo.runtime.cpuload import used_s
 from terrazzo.runtime.crowd import Crowd, Rates, percentile
 from terrazzo.runtime.datafolder import DataFolder
@@ -329,8 +329,8 @@ def _config() -> Config:
     return Config(
         apps=Apps(cells=1, bases=1),
         listen=Listen(login_udp_port=udp_login, login_ws_port=ws_login, base_udp_port=udp_base, base_ws_port=ws_base),
-        login=Login(attempts_per_s=10_000.0, attempts_burst=10_000, players_max=100_000),
-        strangers=Strangers(
+        login=LoginSettings(attempts_per_s=10_000.0, attempts_burst=10_000, players_max=100_000),
+        strangers=StrangerSettings(
             total_max=10_000, address_max=10_000, address_per_s=10_000.0, address_burst=10_000, login_s=60.0
         ),
     )

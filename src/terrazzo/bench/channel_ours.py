@@ -23,9 +23,9 @@ from terrazzo.bench.channel_load import MESSAGE, THE_PING, Tally, batches, timed
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.links import LinkLimits
 from terrazzo.runtime.driver import Driver
-from terrazzo.runtime.links import Place, UnixPlace
+from terrazzo.runtime.links import PeerAddress, UnixPlace
 from terrazzo.runtime.udp import UdpClient, UdpServer
-from terrazzo.wire.client import ClientEndpoint, Closed, Event, Received, ServerEndpoint, public_key
+from terrazzo.wire.client import ClientEndpoint, Closed, Received, ServerEndpoint, SessionEvent, public_key
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.outbox import Outbox
@@ -43,7 +43,7 @@ class OurClient:
         """Every session has a tally of its own."""
         tallies: dict[int, Tally] = {}
 
-        def on_turn(events: list[Event]) -> None:
+        def on_turn(events: list[SessionEvent]) -> None:
             for event in events:
                 if isinstance(event, Received):
                     answers = tallies.setdefault(event.session.id, Tally()).take(event.messages)
@@ -88,7 +88,7 @@ class OurClient:
         await self._answer
         return [after - before for before, after in zip(self._times, self._times[1:], strict=False)]
 
-    def _on_turn(self, events: list[Event]) -> None:
+    def _on_turn(self, events: list[SessionEvent]) -> None:
         for event in events:
             if isinstance(event, Received) and self._pings:
                 self._ping()
@@ -235,7 +235,7 @@ class OurLink:
         self._lives += 1
         id = AppId(AppKind.CELL_APP, 2, self._lives)
 
-        def places(_: AppId) -> Place:
+        def places(_: AppId) -> PeerAddress:
             return UnixPlace(place)
 
         self._driver = Driver(id, self._make, tick_s=_TICK_S, places=places, seed=0, log=_quiet, link_limits=_LIMITS)

@@ -48,7 +48,7 @@ from terrazzo.sim.cluster import Cluster, Seat
 from terrazzo.sim.world import World
 from terrazzo.sync.places import decode_places
 from terrazzo.sync.protocol import ToClient, take_alias
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 
 PLAYERS = 24
 CREATURES = 8
@@ -190,7 +190,7 @@ class Scale:
         return self._apply(message)
 
 
-def raw_of(view: View, message: bytes) -> tuple[str, int]:
+def raw_of(view: ClientView, message: bytes) -> tuple[str, int]:
     """What a message is about, and how many bytes of it are values."""
     number, body = message[0], message[1:]
     if number == ToClient.PLACES:

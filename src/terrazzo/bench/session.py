@@ -28,7 +28,7 @@ from terrazzo.runtime import batches
 from terrazzo.runtime.udp import BATCH_READS_MAX
 from terrazzo.runtime.udpbuffers import make_socket
 from terrazzo.wire.client import SERVER, WEBSOCKET, ClientEndpoint, ClientSwarm, ServerEndpoint, Settings, Suite
-from terrazzo.wire.client.session import Address
+from terrazzo.wire.client.session import EndpointAddress
 
 TICK_S = 0.1
 MOVE = bytes((2,)) + bytes(37)
@@ -172,7 +172,7 @@ class OverWebSocket:
     def __init__(self, count: int) -> None:
         self.now = 100.0
         self.endpoint = ServerEndpoint(KEY, entropy=os.urandom, transport=WEBSOCKET, settings=OPEN_TO_ALL)
-        self._clients: dict[Address, ClientEndpoint] = {
+        self._clients: dict[EndpointAddress, ClientEndpoint] = {
             ("127.0.0.1", at): ClientEndpoint(
                 self.endpoint.public_key,
                 entropy=os.urandom,

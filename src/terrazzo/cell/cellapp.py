@@ -34,7 +34,7 @@ from terrazzo.cell.client.interests import Interests
 from terrazzo.cell.client.moves import ClientMoves
 from terrazzo.cell.client.scheduler import ClientScheduler
 from terrazzo.cell.client.witness import Around
-from terrazzo.cell.core.account import Account
+from terrazzo.cell.core.account import SentAccount
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.destinations import Destinations
 from terrazzo.cell.core.history import Ageing
@@ -42,7 +42,7 @@ from terrazzo.cell.core.kind import Kinds
 from terrazzo.cell.core.members import FormerMembers
 from terrazzo.cell.core.parcels import Parcels
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.services import Services
+from terrazzo.cell.core.services import CellServices
 from terrazzo.cell.core.steps import Steps
 from terrazzo.cell.ghosts.placement import GhostPlacement
 from terrazzo.cell.ghosts.receiver import GhostReceiver
@@ -118,7 +118,7 @@ class CellApp(ClusterApp):
         self.exchange = CellExchange()
         self.switchboard = Switchboard(me, host, self.outbox, self.exchange, limits=limits)
         self.locator = Locator(self, self.switchboard)
-        account = Account()
+        account = SentAccount()
         kinds = Kinds(game, account, classes_of)
         self.core = core = Core(
             me, host, game, kinds, account, self.outbox, self.switchboard,
@@ -186,7 +186,7 @@ class CellApp(ClusterApp):
             on_arrived=self.exchange.on_arrived,
         )
         self.ground = Ground(core, self.former, self.offloads, self.receiver, self.moves)
-        core.moves, core.services = self.moves, Services(self.teleports, self.riding, self.interests)
+        core.moves, core.services = self.moves, CellServices(self.teleports, self.riding, self.interests)
 
     def _build_mail(self) -> None:
         self.creation = Creation(

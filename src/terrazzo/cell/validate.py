@@ -23,7 +23,7 @@ from terrazzo.cell.core.real import Real
 from terrazzo.errors import UsageError
 from terrazzo.wire.entity.validate import violations as switchboard_violations
 from terrazzo.wire.ids import NEVER_HEARD, EntityId, Part, PartId
-from terrazzo.wire.invariants import Share, Violation, Violations
+from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
 
 def violations(app: CellApp, share: Share) -> Violations:
@@ -34,14 +34,14 @@ def violations(app: CellApp, share: Share) -> Violations:
             real = body.real
             whats = [*_body(app, id, body), *(_ghost(app, body, arrived) if real is None else _real(app, body, real))]
             for what in whats:
-                yield Violation(id, f"{body.label} {what}")
+                yield BrokenInvariant(id, f"{body.label} {what}")
     for id, real in app.reals.items():
         if share.has(id) and (app.bodies.get(id) is not real.body or real.body.real is not real):
-            yield Violation(id, f"entity {id} is a real, and its body is not here, or has another real")
+            yield BrokenInvariant(id, f"entity {id} is a real, and its body is not here, or has another real")
     for id in (*app.offloads.kept, *app.receiver.held, *app.core.open_steps, *app.core.destroyed):
         if share.has(id):
             for what in (*_kept(app, id), *_held(app, id), *_lists(app, id)):
-                yield Violation(id, f"entity {id} {what}")
+                yield BrokenInvariant(id, f"entity {id} {what}")
     yield from switchboard_violations(app.switchboard, share)
 
 

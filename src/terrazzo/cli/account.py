@@ -22,7 +22,7 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.running import find_world
 
 
-class Line(msgspec.Struct, frozen=True):
+class AccountLine(msgspec.Struct, frozen=True):
     """A line of the account (`cell/core/account.py`)."""
 
     type: str
@@ -33,7 +33,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class _Picture(msgspec.Struct, frozen=True):
-    bandwidth: list[Line]
+    bandwidth: list[AccountLine]
 
 
 @click.command()
@@ -56,12 +56,12 @@ def account(as_json: bool, data: Path | None) -> None:
         _show(lines)
 
 
-def fetch(data: DataFolder) -> list[Line]:
+def fetch(data: DataFolder) -> list[AccountLine]:
     """The account of the cluster that runs with this folder."""
     return fetch_picture(data, _Picture).bandwidth
 
 
-def _show(lines: Sequence[Line]) -> None:
+def _show(lines: Sequence[AccountLine]) -> None:
     total = sum(line.bytes for line in lines)
     table = Table(box=None, pad_edge=False)
     for name in ("type", "what", "to"):

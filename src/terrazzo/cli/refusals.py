@@ -17,7 +17,7 @@ from terrazzo.errors import UsageError
 from terrazzo.runtime.running import find_world
 
 
-class Line(msgspec.Struct, frozen=True):
+class RefusalLine(msgspec.Struct, frozen=True):
     """How often one door has refused something for one reason."""
 
     app: str
@@ -28,7 +28,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class _Picture(msgspec.Struct, frozen=True):
-    refusals: list[Line]
+    refusals: list[RefusalLine]
 
 
 @click.command()
@@ -46,7 +46,7 @@ def refusals(as_json: bool, data: Path | None) -> None:
         _show(lines)
 
 
-def _show(lines: Sequence[Line]) -> None:
+def _show(lines: Sequence[RefusalLine]) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("count", justify="right")
     for name in ("app", "door", "reason", "what happened"):

@@ -18,12 +18,12 @@ from terrazzo.client.stage import Stage
 from terrazzo.schema.arguments import vector
 from terrazzo.schema.model import Method, Side
 from terrazzo.sync.protocol import Position, encode_move, with_entity
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import (
     BasePlayer,
-    Event,
-    LoggedOff,
     Seen,
+    ViewEnded,
+    ViewEvent,
     Violation,
 )
 from terrazzo.wire.client import CLIENT, UDP, Settings, Suite, Transport
@@ -52,7 +52,7 @@ class ClientApp(ClientLink):
         suite: Suite = Suite.CHACHA20_POLY1305,
         settings: Settings = CLIENT,
         log: Log = silent,
-        listener: Callable[[Event], None] | None = None,
+        listener: Callable[[ViewEvent], None] | None = None,
     ) -> None:
         """`listener` gets every event of the view, after the game's code. Without one there are no
         events of moves of those types that the game has no `on_moved` for."""
@@ -60,7 +60,9 @@ class ClientApp(ClientLink):
             digest=game.digest, login=login, server_key=server_key, name=name, password=password, entropy=entropy,
             now=now, transport=transport, suite=suite, settings=settings, log=log,
         )  # fmt: skip
-        self.view = View(game.methods) if listener is not None else View(game.methods, asks_moves=game.asks_moves)
+        self.view = (
+            ClientView(game.methods) if listener is not None else ClientView(game.methods, asks_moves=game.asks_moves)
+        )
         self._game = game
         self._stage = Stage(game, self, log)
         self._listener = listener
@@ -131,11 +133,11 @@ class ClientApp(ClientLink):
             for answer in self.view.answers():
                 self._send(answer)
 
-    def _on_view_event(self, event: Event, now: float) -> None:
+    def _on_view_event(self, event: ViewEvent, now: float) -> None:
         if isinstance(event, Violation):
             facts = {"fault": event.fault.value, "message": event.number, "entity": event.entity, "text": event.text}
             self.log(LogEvent.CLIENT_VIOLATION, name=self.name, **facts)
-        elif isinstance(event, LoggedOff):
+        elif isinstance(event, ViewEnded):
             self._on_logged_off(event.text, now)
         else:
             if isinstance(event, BasePlayer):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from terrazzo.client.parts import Client
 from terrazzo.game import LoadedGame
-from terrazzo.schema.classes.parts import Part, bind
+from terrazzo.schema.classes.parts import EntityPart, bind
 from terrazzo.schema.digest import digest
 from terrazzo.schema.model import EntitySchema, Schema, Side
 from terrazzo.sync.protocol import MethodTable
@@ -19,7 +19,7 @@ from terrazzo.sync.protocol import MethodTable
 class ClientGame:
     """One game, ready for any number of clients."""
 
-    def __init__(self, schema: Schema, parts: Mapping[str, type[Part]] | None = None) -> None:
+    def __init__(self, schema: Schema, parts: Mapping[str, type[EntityPart]] | None = None) -> None:
         """`parts`: the game's client classes, by the name of their entity type."""
         self.schema = schema
         self.methods = MethodTable(schema)
@@ -39,7 +39,7 @@ class ClientGame:
         return cls(game.schema, parts)
 
 
-def _client_class(entity: EntitySchema, given: type[Part] | None) -> type[Client]:
+def _client_class(entity: EntitySchema, given: type[EntityPart] | None) -> type[Client]:
     bases = (Client,) if given is None else (given, Client)
     made: type[Client] = type(f"{entity.name}Client", bases, {})
     if (

@@ -39,7 +39,7 @@ class Engine(Protocol):
         """Send a call; False when it cannot be sent now."""
 
 
-class Server:
+class ServerPart:
     """The cell or the base part of an entity, as a client calls it: `player.cell.say("hi")`.
 
     A call gives True when it was sent. It is not sent, and gives False, when there is no connection or (for a cell) no
@@ -103,16 +103,16 @@ class Client(parts.Client, engine=True):
         return self._engine.is_player(self._seen)
 
     @property
-    def cell(self) -> Server:
+    def cell(self) -> ServerPart:
         """Calls the entity's cell part."""
-        return Server(self._engine, self._seen, Side.CELL)
+        return ServerPart(self._engine, self._seen, Side.CELL)
 
     @property
-    def base(self) -> Server:
+    def base(self) -> ServerPart:
         """Calls the entity's base part; the own one only."""
-        return Server(self._engine, self._seen, Side.BASE)
+        return ServerPart(self._engine, self._seen, Side.BASE)
 
-    def _lend(self, component: parts.Part) -> None:
+    def _lend(self, component: parts.EntityPart) -> None:
         if "_seen" in self.__dict__:  # a part that no engine made has none
             component._engine, component._seen = self._engine, self._seen
 

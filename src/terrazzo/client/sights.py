@@ -8,7 +8,7 @@ GAP_MS_MAX = 10_000
 """Longer times between two updates are counted as this long."""
 
 
-class Sights:
+class SightCounts:
     """Counts, since the start of the process."""
 
     def __init__(self) -> None:

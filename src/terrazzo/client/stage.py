@@ -16,19 +16,19 @@ from terrazzo.sync.callbacks import find_callback
 from terrazzo.sync.gamecode import run_game_code
 from terrazzo.sync.view_events import (
     BasePlayer,
-    Called,
     CellLost,
     CellPlayer,
     Changed,
     Entered,
     Left,
+    MethodCalled,
     Moved,
     Seen,
     SpaceChanged,
 )
 from terrazzo.wire.environment import Log
 
-Story = BasePlayer | CellPlayer | CellLost | SpaceChanged | Entered | Left | Moved | Changed | Called
+Story = BasePlayer | CellPlayer | CellLost | SpaceChanged | Entered | Left | Moved | Changed | MethodCalled
 """The events that are about an entity."""
 
 _CALLBACKS = {
@@ -63,14 +63,14 @@ class Stage:
             found = find_callback(part, event.name, event.applied, seen.state[event.name])
             if found is not None:
                 self._call(part, *found)
-        elif isinstance(event, Called):
+        elif isinstance(event, MethodCalled):
             self._on_called(part, event)
         else:
             self._run(part, _CALLBACKS[type(event)])
         if isinstance(event, Left):
             del self.parts[seen.id]
 
-    def _on_called(self, part: Client, event: Called) -> None:
+    def _on_called(self, part: Client, event: MethodCalled) -> None:
         method = event.method
         target = part if method.component is None else getattr(part, method.component, None)
         function = getattr(target, method.name, None)

@@ -43,7 +43,7 @@ _PLACE = Struct("<3f")
 _MOVED_AT, _BODY_AT = 1, 5
 
 
-class Walk:
+class RandomWalk:
     """The walk of one walker."""
 
     __slots__ = ("_held", "_is_numbered", "_released", "_rng", "_wants", "moves", "space", "x", "y", "yaw", "z")

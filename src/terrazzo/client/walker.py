@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from terrazzo.client.link import ClientLink, Phase
-from terrazzo.client.sights import Sights
-from terrazzo.client.walk import Walk
+from terrazzo.client.sights import SightCounts
+from terrazzo.client.walk import RandomWalk
 from terrazzo.cluster.app import Rng
 from terrazzo.game import Bounds
 from terrazzo.sync.protocol import ToClient
@@ -18,7 +18,7 @@ class Walker(ClientLink):
 
     def __init__(
         self,
-        sights: Sights,
+        sights: SightCounts,
         rng: Rng,
         *,
         bounds: Callable[[int], Bounds | None],
@@ -31,7 +31,7 @@ class Walker(ClientLink):
         self._sights = sights
         self._bounds = bounds
         self._tick_s = tick_s
-        self._walk = Walk(rng, is_numbered=is_numbered)
+        self._walk = RandomWalk(rng, is_numbered=is_numbered)
         self._updated_at: float | None = None
 
     @property

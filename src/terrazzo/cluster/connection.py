@@ -25,7 +25,7 @@ class LinkLimits:
     late_tick_s: float = 1.0
 
 
-class Transport(Protocol):
+class FrameTransport(Protocol):
     """Carries frames. A connection is a number that the transport draws. The end of a connection is reported later."""
 
     def dial(self, peer: AppId) -> int:

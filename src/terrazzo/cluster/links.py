@@ -37,8 +37,8 @@ from collections.abc import Iterator
 
 from terrazzo.cluster.app import App, Host, TakesTurns
 from terrazzo.cluster.connection import Connection, ConnectionState, Link
+from terrazzo.cluster.connection import FrameTransport as Transport
 from terrazzo.cluster.connection import LinkLimits as LinkLimits
-from terrazzo.cluster.connection import Transport as Transport
 from terrazzo.wire.common import Hello, LinkRefusal, Refused, Welcome
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent

@@ -17,7 +17,7 @@ after SEND_S.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ import msgspec
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from terrazzo.console.consoleapp import ConsoleApp
-from terrazzo.console.guard import Guard
+from terrazzo.console.guard import Guard, Handler
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.runtime.gate import vouch_for
@@ -51,8 +51,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class LogOnLimits:
     """How long an attempt waits until the former proxy is saved and has ended."""
 
 
-class Player(NamedTuple):
+class LogOnPlayer(NamedTuple):
     """A player that is logged on."""
 
     name: str

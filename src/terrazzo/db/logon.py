@@ -30,7 +30,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from terrazzo.cluster.app import Host
-from terrazzo.db.attempts import Attempt, LogOnLimits, Player, new_record
+from terrazzo.db.attempts import Attempt, LogOnLimits, LogOnPlayer, new_record
 from terrazzo.db.doubts import AGAIN_S, Doubts
 from terrazzo.db.logon_states import LogOnAction, LogOnEvent, next_step
 from terrazzo.db.names import normal_name, why_not
@@ -88,7 +88,7 @@ class LogOns:
         self.is_database_away = False
         self.base_apps: dict[int, AppId] = {}
         """The BaseApps that are linked, by index."""
-        self.players: dict[int, Player] = {}
+        self.players: dict[int, LogOnPlayer] = {}
         """The players that logged on since this incarnation began, by dbid: for the console. The store decides."""
         self.created = 0
         self.refused: Counter[LoginRefusal] = Counter()
@@ -367,7 +367,7 @@ class LogOns:
 
     def _answer(self, attempt: Attempt, dbid: int, base_app: int, reply: LoggedOn) -> None:
         del self.in_work[attempt.key]
-        self.players[dbid] = Player(attempt.name, reply.entity, base_app)
+        self.players[dbid] = LogOnPlayer(attempt.name, reply.entity, base_app)
         self._host.log(LogEvent.LOGGED_ON, name=attempt.name, entity=reply.entity, address=attempt.address)
         if not attempt.is_abandoned:
             self._requests.answer(attempt.question, reply)

@@ -136,7 +136,7 @@ class LogOnAction(Enum):
     """Send LoggedOn."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """One transition."""
 
     state: LogOnState
@@ -144,76 +144,76 @@ class Step(NamedTuple):
     refusal: LoginRefusal | None = None
 
 
-def _refused(why: LoginRefusal, action: LogOnAction = LogOnAction.NOTHING) -> Step:
-    return Step(LogOnState.REFUSED, action, why)
+def _refused(why: LoginRefusal, action: LogOnAction = LogOnAction.NOTHING) -> Transition:
+    return Transition(LogOnState.REFUSED, action, why)
 
 
 _S, _E, _A, _R = LogOnState, LogOnEvent, LogOnAction, LoginRefusal
 _STORE_FAILED = {_E.STORE_FAILED: _refused(_R.NOT_STORED)}
 
-TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Step]] = {
+TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Transition]] = {
     _S.FINDING: {
         _E.ABANDONED: _refused(_R.LATE),
-        _E.KNOWN: Step(_S.CHECKING, _A.CHECK),
-        _E.NEW_NAME: Step(_S.HASHING, _A.HASH),
-        _E.KNOWN_BOT: Step(_S.CLAIMING, _A.CLAIM),
-        _E.NEW_BOT: Step(_S.CREATING, _A.CREATE),
+        _E.KNOWN: Transition(_S.CHECKING, _A.CHECK),
+        _E.NEW_NAME: Transition(_S.HASHING, _A.HASH),
+        _E.KNOWN_BOT: Transition(_S.CLAIMING, _A.CLAIM),
+        _E.NEW_BOT: Transition(_S.CREATING, _A.CREATE),
         _E.BAD_NAME: _refused(_R.BAD_NAME),
         **_STORE_FAILED,
     },
     _S.CHECKING: {
-        _E.RIGHT: Step(_S.CLAIMING, _A.CLAIM),
+        _E.RIGHT: Transition(_S.CLAIMING, _A.CLAIM),
         _E.WRONG: _refused(_R.WRONG),
         **_STORE_FAILED,
     },
     _S.HASHING: {
-        _E.HASHED: Step(_S.CREATING, _A.CREATE),
+        _E.HASHED: Transition(_S.CREATING, _A.CREATE),
         _E.BAD_NAME: _refused(_R.BAD_NAME),
         **_STORE_FAILED,
     },
     _S.CREATING: {
-        _E.CREATED: Step(_S.CLAIMING, _A.CLAIM),
+        _E.CREATED: Transition(_S.CLAIMING, _A.CLAIM),
         _E.NAME_TAKEN: _refused(_R.LOGGING_ON),
         **_STORE_FAILED,
     },
     _S.CLAIMING: {
         _E.NO_TYPE: _refused(_R.TYPE),
         _E.CONTESTED: _refused(_R.LOGGING_ON),
-        _E.CLAIMED: Step(_S.LOADING),
-        _E.HELD: Step(_S.ASKING_CLIENT, _A.ASK_CLIENT),
+        _E.CLAIMED: Transition(_S.LOADING),
+        _E.HELD: Transition(_S.ASKING_CLIENT, _A.ASK_CLIENT),
         _E.HELD_OUT_OF_REACH: _refused(_R.ALREADY_LOGGED_ON),
-        _E.STILL_HELD: Step(_S.YIELDING, _A.WAIT),
-        _E.LOADED: Step(_S.CLAIMING),
+        _E.STILL_HELD: Transition(_S.YIELDING, _A.WAIT),
+        _E.LOADED: Transition(_S.CLAIMING),
         **_STORE_FAILED,
     },
     _S.LOADING: {
-        _E.LOADED: Step(_S.PLACING, _A.PLACE),
+        _E.LOADED: Transition(_S.PLACING, _A.PLACE),
         _E.NO_RECORD: _refused(_R.NOT_STORED),
         _E.NOT_READY: _refused(_R.NOT_READY),
         **_STORE_FAILED,
     },
     _S.ASKING_CLIENT: {
-        _E.PROXY_GOING: Step(_S.CLAIMING, _A.CLAIM),
-        _E.TAKEN: Step(_S.LOGGED_ON, _A.ANSWER),
+        _E.PROXY_GOING: Transition(_S.CLAIMING, _A.CLAIM),
+        _E.TAKEN: Transition(_S.LOGGED_ON, _A.ANSWER),
         _E.CLIENT_STAYS: _refused(_R.ALREADY_LOGGED_ON),
-        _E.LOADED: Step(_S.ASKING_CLIENT),
+        _E.LOADED: Transition(_S.ASKING_CLIENT),
         **_STORE_FAILED,
     },
     _S.YIELDING: {
-        _E.CLEARED: Step(_S.CLAIMING, _A.CLAIM),
+        _E.CLEARED: Transition(_S.CLAIMING, _A.CLAIM),
         _E.YIELD_TIMEOUT: _refused(_R.ALREADY_LOGGED_ON),
-        _E.LOADED: Step(_S.YIELDING),
+        _E.LOADED: Transition(_S.YIELDING),
         **_STORE_FAILED,
     },
     _S.PLACING: {
-        _E.PLACED: Step(_S.RECORDING, _A.RECORD),
+        _E.PLACED: Transition(_S.RECORDING, _A.RECORD),
         _E.LEFT: _refused(_R.LEFT),
         _E.PLACE_REFUSED: _refused(_R.NOT_PLACED),
         _E.NO_PLACE_ANSWER: _refused(_R.LATE, _A.DOUBT),
         _E.PLACE_LINK_LOST: _refused(_R.NOT_READY, _A.DOUBT),
     },
     _S.RECORDING: {
-        _E.RECORDED: Step(_S.LOGGED_ON, _A.ANSWER),
+        _E.RECORDED: Transition(_S.LOGGED_ON, _A.ANSWER),
         _E.LEFT: _refused(_R.LEFT),
         **_STORE_FAILED,
     },
@@ -222,7 +222,7 @@ TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Step]] = {
 }
 
 
-def next_step(state: LogOnState, event: LogOnEvent) -> Step:
+def next_step(state: LogOnState, event: LogOnEvent) -> Transition:
     """The transition from this state at this event; an AssertionError when it cannot occur."""
     step = TRANSITIONS[state].get(event)
     assert step is not None, f"a log-on that is {state.value} cannot meet the event {event.value!r}"

@@ -24,12 +24,12 @@ from terrazzo.db.store import (
     LoadEntity,
     LogOnRecord,
     Operation,
-    Outcome,
     PlaceLogOn,
     SaveEntity,
     StoreError,
     TakeIds,
     TakeIn,
+    UnsavedOutcome,
     fold_name,
     outcome_of,
 )
@@ -142,15 +142,15 @@ class MemoryDatabase:
     def _list_log_ons(self, _: ListLogOns) -> list[LogOnRecord]:
         return [LogOnRecord(dbid, *place) for dbid, place in self.log_ons.items()]
 
-    def _take_in(self, file: TakeIn) -> list[Outcome]:
+    def _take_in(self, file: TakeIn) -> list[UnsavedOutcome]:
         if file.name in self.taken_in:
-            return [Outcome.THERE] * len(file.leftovers)
+            return [UnsavedOutcome.THERE] * len(file.leftovers)
         self.taken_in.add(file.name)
         return [self._take_in_one(each) for each in file.leftovers]
 
-    def _take_in_one(self, leftover: Leftover) -> Outcome:
+    def _take_in_one(self, leftover: Leftover) -> UnsavedOutcome:
         outcome = outcome_of(leftover, self._load_entity(LoadEntity(leftover.type_name, leftover.dbid)))
-        if outcome is Outcome.TAKEN:
+        if outcome is UnsavedOutcome.TAKEN:
             self._save_entity(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
         return outcome
 

@@ -44,12 +44,12 @@ from terrazzo.db.store import (
     LoadEntity,
     LogOnRecord,
     Operation,
-    Outcome,
     PlaceLogOn,
     SaveEntity,
     StoreError,
     TakeIds,
     TakeIn,
+    UnsavedOutcome,
     fold_name,
     outcome_of,
 )
@@ -88,7 +88,7 @@ POSTGRES_WORDS = {
     "BY_KEY": "",
 }
 
-Row = Sequence[Any]
+DatabaseRow = Sequence[Any]
 T = TypeVar("T")
 
 
@@ -99,10 +99,10 @@ class Statement(NamedTuple):
     values: tuple[object, ...] = ()
 
 
-Steps = Generator[Statement, Sequence[Row], T]
+StatementSteps = Generator[Statement, Sequence[DatabaseRow], T]
 
 
-def steps_of(operation: Operation[T]) -> Steps[T]:
+def steps_of(operation: Operation[T]) -> StatementSteps[T]:
     """The statements of an operation; the generator returns its result, or raises the StoreError for which it fails."""
     return _STEPS[type(operation)](operation)
 
@@ -118,12 +118,12 @@ def for_postgres(text: str) -> str:
     return text.replace("?", "$")
 
 
-def _run(text: str, *values: object) -> Steps[Sequence[Row]]:
+def _run(text: str, *values: object) -> StatementSteps[Sequence[DatabaseRow]]:
     rows = yield Statement(text, values)
     return rows
 
 
-def _find_account(wanted: FindAccount) -> Steps[Account | None]:
+def _find_account(wanted: FindAccount) -> StatementSteps[Account | None]:
     folded = fold_name(wanted.name)
     if "\0" in folded:
         return None  # PostgreSQL refuses such a text, even to look for it
@@ -133,7 +133,7 @@ def _find_account(wanted: FindAccount) -> Steps[Account | None]:
     return Account(*rows[0]) if rows else None
 
 
-def _create_account(new: CreateAccount) -> Steps[Account | None]:
+def _create_account(new: CreateAccount) -> StatementSteps[Account | None]:
     if (yield from _find_account(FindAccount(new.name))) is not None:
         return None
     dbid = yield from _add_entity(new.type_name, new.record)
@@ -143,12 +143,12 @@ def _create_account(new: CreateAccount) -> Steps[Account | None]:
     return Account(new.name, new.password_hash, new.type_name, dbid)
 
 
-def _load_entity(wanted: LoadEntity) -> Steps[bytes | None]:
+def _load_entity(wanted: LoadEntity) -> StatementSteps[bytes | None]:
     rows = yield from _run("SELECT record FROM entities WHERE dbid = ?1 AND type = ?2", wanted.dbid, wanted.type_name)
     return bytes(rows[0][0]) if rows else None
 
 
-def _save_entity(save: SaveEntity) -> Steps[int | None]:
+def _save_entity(save: SaveEntity) -> StatementSteps[int | None]:
     if save.dbid == 0:
         return (yield from _add_entity(save.type_name, save.record))
     rows = yield from _run(
@@ -160,12 +160,12 @@ def _save_entity(save: SaveEntity) -> Steps[int | None]:
     return save.dbid if rows else None
 
 
-def _add_entity(type_name: str, record: bytes) -> Steps[int]:
+def _add_entity(type_name: str, record: bytes) -> StatementSteps[int]:
     [[dbid]] = yield from _run("INSERT INTO entities (type, record) VALUES (?1, ?2) RETURNING dbid", type_name, record)
     return int(dbid)
 
 
-def _add_log_on(new: AddLogOn) -> Steps[Claim]:
+def _add_log_on(new: AddLogOn) -> StatementSteps[Claim]:
     rows = yield from _run("SELECT dbid, entity, base_app FROM log_ons WHERE dbid = ?1", new.dbid)
     if rows:
         return Claim(LogOnRecord(*rows[0]), is_new=False)
@@ -174,7 +174,7 @@ def _add_log_on(new: AddLogOn) -> Steps[Claim]:
     return Claim(record, is_new=True)
 
 
-def _place_log_on(placed: PlaceLogOn) -> Steps[bool]:
+def _place_log_on(placed: PlaceLogOn) -> StatementSteps[bool]:
     rows = yield from _run(
         "UPDATE log_ons SET base_app = ?1 WHERE dbid = ?2 AND entity = ?3 RETURNING dbid",
         placed.base_app,
@@ -184,23 +184,23 @@ def _place_log_on(placed: PlaceLogOn) -> Steps[bool]:
     return len(rows) == 1
 
 
-def _clear_log_on(gone: ClearLogOn) -> Steps[bool]:
+def _clear_log_on(gone: ClearLogOn) -> StatementSteps[bool]:
     rows = yield from _run("DELETE FROM log_ons WHERE dbid = ?1 AND entity = ?2 RETURNING dbid", gone.dbid, gone.entity)
     return len(rows) == 1
 
 
-def _clear_log_ons(gone: ClearLogOns) -> Steps[int]:
+def _clear_log_ons(gone: ClearLogOns) -> StatementSteps[int]:
     yield from _run("DELETE FROM log_ons WHERE base_app = ?1 OR ?1 IS NULL", gone.base_app)
     [[left]] = yield from _run("SELECT count(*) FROM log_ons")
     return int(left)
 
 
-def _list_log_ons(_: ListLogOns) -> Steps[list[LogOnRecord]]:
+def _list_log_ons(_: ListLogOns) -> StatementSteps[list[LogOnRecord]]:
     rows = yield from _run("SELECT dbid, entity, base_app FROM log_ons ORDER BY dbid")
     return [LogOnRecord(*row) for row in rows]
 
 
-def _take_ids(wanted: TakeIds) -> Steps[int]:
+def _take_ids(wanted: TakeIds) -> StatementSteps[int]:
     rows = yield from _run(
         "UPDATE counters SET next = next + ?1 WHERE name = 'entity' AND next <= ?2 RETURNING next - ?1",
         wanted.count,
@@ -211,24 +211,24 @@ def _take_ids(wanted: TakeIds) -> Steps[int]:
     return int(rows[0][0])
 
 
-def _take_in(file: TakeIn) -> Steps[list[Outcome]]:
+def _take_in(file: TakeIn) -> StatementSteps[list[UnsavedOutcome]]:
     if not (yield from _run("INSERT INTO taken_in VALUES (?1) ON CONFLICT DO NOTHING RETURNING name", file.name)):
-        return [Outcome.THERE] * len(file.leftovers)
-    outcomes: list[Outcome] = []
+        return [UnsavedOutcome.THERE] * len(file.leftovers)
+    outcomes: list[UnsavedOutcome] = []
     for each in file.leftovers:
         outcomes += [(yield from _take_in_one(each))]
     return outcomes
 
 
-def _take_in_one(leftover: Leftover) -> Steps[Outcome]:
+def _take_in_one(leftover: Leftover) -> StatementSteps[UnsavedOutcome]:
     stored = yield from _load_entity(LoadEntity(leftover.type_name, leftover.dbid))
     outcome = outcome_of(leftover, stored)
-    if outcome is Outcome.TAKEN:
+    if outcome is UnsavedOutcome.TAKEN:
         yield from _save_entity(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
     return outcome
 
 
-_STEPS: dict[type[Operation[Any]], Callable[[Any], Steps[Any]]] = {
+_STEPS: dict[type[Operation[Any]], Callable[[Any], StatementSteps[Any]]] = {
     FindAccount: _find_account,
     CreateAccount: _create_account,
     LoadEntity: _load_entity,

@@ -160,7 +160,7 @@ class TakeIds(Operation[int]):
     count: int
 
 
-class Outcome(Enum):
+class UnsavedOutcome(Enum):
     """The outcome for a record that an earlier run could not save."""
 
     TAKEN = "taken in"
@@ -180,7 +180,7 @@ class Leftover(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TakeIn(Operation[list[Outcome]]):
+class TakeIn(Operation[list[UnsavedOutcome]]):
     """Saves the leftovers of one file, all or none, once for each `name`: if the file was taken in before, each outcome
     is THERE."""
 
@@ -205,7 +205,7 @@ class CheckPassword(Operation[bool]):
     """Whether it goes before all that wait in its lane."""
 
 
-class Lane(Enum):
+class StoreLane(Enum):
     """Operations of different lanes do not wait for each other."""
 
     DATABASE = "database"
@@ -272,12 +272,12 @@ class StoreQueue:
     """A store over a database; see the module."""
 
     def __init__(
-        self, database: Database, passwords: Passwords, on_work: Callable[[Lane], None] = lambda lane: None
+        self, database: Database, passwords: Passwords, on_work: Callable[[StoreLane], None] = lambda lane: None
     ) -> None:
         self._database = database
         self._passwords = passwords
         self._on_work = on_work
-        self._waiting: dict[Lane, deque[_Job]] = {lane: deque() for lane in Lane}
+        self._waiting: dict[StoreLane, deque[_Job]] = {lane: deque() for lane in StoreLane}
         self._done: deque[_Job] = deque()
         self._outstanding = 0
 
@@ -293,7 +293,7 @@ class StoreQueue:
 
     def submit(self, operation: Operation[T], then: Callable[[T], None], failed: Callable[[str], None]) -> None:
         """See Store."""
-        lane = Lane.PASSWORDS if isinstance(operation, HashPassword | CheckPassword) else Lane.DATABASE
+        lane = StoreLane.PASSWORDS if isinstance(operation, HashPassword | CheckPassword) else StoreLane.DATABASE
         self._outstanding += 1
         job = _Job(operation, then, failed)
         if isinstance(operation, CheckPassword) and operation.goes_first:
@@ -314,11 +314,11 @@ class StoreQueue:
 
     # The worker's side.
 
-    def work(self, lane: Lane, limit: int = BATCH_MAX) -> bool:
+    def work(self, lane: StoreLane, limit: int = BATCH_MAX) -> bool:
         """Runs at most `limit` operations of a lane; False when none waited."""
         waiting = self._waiting[lane]
         count = min(len(waiting), limit)
-        if lane is Lane.PASSWORDS:
+        if lane is StoreLane.PASSWORDS:
             for _ in range(count):  # one by one: a check that goes first may arrive meanwhile
                 job = waiting.popleft()
                 job.outcome = self._compute(job.operation)
@@ -341,15 +341,15 @@ class StoreQueue:
             return problem
 
 
-def outcome_of(leftover: Leftover, stored: bytes | None) -> Outcome:
+def outcome_of(leftover: Leftover, stored: bytes | None) -> UnsavedOutcome:
     """What becomes of a leftover when the database has `stored` for its entity; TAKEN: it is to be saved."""
     if leftover.dbid == 0:
-        return Outcome.TAKEN
+        return UnsavedOutcome.TAKEN
     if stored is None:
-        return Outcome.UNKNOWN
+        return UnsavedOutcome.UNKNOWN
     if stored == leftover.record:
-        return Outcome.THERE
-    return Outcome.TAKEN if sha256(stored).hexdigest() in leftover.replaces else Outcome.NEWER
+        return UnsavedOutcome.THERE
+    return UnsavedOutcome.TAKEN if sha256(stored).hexdigest() in leftover.replaces else UnsavedOutcome.NEWER
 
 
 def run(database: Database, operation: Operation[T]) -> T:

@@ -14,7 +14,7 @@ from terrazzo.db.attempts import Attempt
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.logon import LogOns
 from terrazzo.db.logon_states import LogOnState
-from terrazzo.wire.invariants import Share, Violation, Violations
+from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
 FINAL = (LogOnState.LOGGED_ON, LogOnState.REFUSED)
 CLAIMED = (LogOnState.CLAIMING, LogOnState.LOADING, LogOnState.PLACING)
@@ -25,7 +25,7 @@ def violations(app: DBApp, share: Share) -> Violations:
     """The invariants of this DBApp that do not hold."""
     if share.is_first:
         for attempt, what in _attempts(app.log_ons):
-            yield Violation(attempt.entity, f"the log-on of {attempt.name!r} {what}")
+            yield BrokenInvariant(attempt.entity, f"the log-on of {attempt.name!r} {what}")
 
 
 def _attempts(log_ons: LogOns) -> Iterator[tuple[Attempt, str]]:

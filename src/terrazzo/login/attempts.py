@@ -27,7 +27,7 @@ Key = bytes
 
 
 @dataclass(eq=False)
-class Attempt(Generic[S]):
+class LoginAttempt(Generic[S]):
     """One login, from the moment when the DBApp is asked."""
 
     key: Key | None
@@ -56,28 +56,28 @@ class Attempts(Generic[S]):
         self._kept_s = kept_s
         self._ended_max = ended_max
         self._in_work: dict[bool, int] = {False: 0, True: 0}
-        self._by_key: dict[Key, Attempt[S]] = {}
-        self._ended: dict[Key, Attempt[S]] = {}
+        self._by_key: dict[Key, LoginAttempt[S]] = {}
+        self._ended: dict[Key, LoginAttempt[S]] = {}
         """In the order in which they ended."""
 
     def in_work(self, is_known: bool) -> int:
         """How many attempts wait for an answer, from known addresses or from others."""
         return self._in_work[is_known]
 
-    def find(self, key: Key, now: float) -> Attempt[S] | None:
+    def find(self, key: Key, now: float) -> LoginAttempt[S] | None:
         """The attempt of the same request."""
         self._forget(now)
         return self._by_key.get(key)
 
-    def begin(self, key: Key, request: LoginRequest, host: str, is_known: bool, session: S) -> Attempt[S]:
+    def begin(self, key: Key, request: LoginRequest, host: str, is_known: bool, session: S) -> LoginAttempt[S]:
         """The DBApp is asked."""
-        attempt = Attempt(key if request.attempt else None, request, host, is_known, session)
+        attempt = LoginAttempt(key if request.attempt else None, request, host, is_known, session)
         if attempt.key is not None:
             self._by_key[attempt.key] = attempt
         self._in_work[is_known] += 1
         return attempt
 
-    def finish(self, attempt: Attempt[S], answer: bytes, now: float) -> None:
+    def finish(self, attempt: LoginAttempt[S], answer: bytes, now: float) -> None:
         """The attempt has its answer."""
         self._in_work[attempt.is_known] -= 1
         if attempt.key is None:

@@ -32,14 +32,14 @@ import msgspec
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
-from terrazzo.login.attempts import Attempt, Attempts, key_of
+from terrazzo.login.attempts import Attempts, LoginAttempt, key_of
 from terrazzo.login.checks import read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
 from terrazzo.wire.addresses import subscriber
-from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.client.events import Closed, Connected, Received, SessionEvent
 from terrazzo.wire.client.limits import Reason
-from terrazzo.wire.client.session import Address, Session
+from terrazzo.wire.client.session import EndpointAddress, Session
 from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
@@ -72,10 +72,10 @@ ADDRESS_MAX = 100
 """Characters of an address that the DBApp gets."""
 
 
-class Endpoint(Protocol):
+class LoginEndpoint(Protocol):
     """What the app uses of its endpoint."""
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """The events since the last call, in order."""
 
 
@@ -98,7 +98,7 @@ class LoginLimits:
     answers_max: int = 2000
 
 
-def host_of(address: Address) -> str:
+def host_of(address: EndpointAddress) -> str:
     """The host of a session's address: the first item of a tuple (host, port, …)."""
     return str(address[0] if isinstance(address, tuple) and address else address)[:ADDRESS_MAX]
 
@@ -111,11 +111,11 @@ class LoginApp(ClusterApp):
         me: AppId,
         host: Host,
         *,
-        endpoint: Endpoint,
+        endpoint: LoginEndpoint,
         digest: str,
         bots_password: str = "",
         limits: LoginLimits | None = None,
-        host_of: Callable[[Address], str] = host_of,
+        host_of: Callable[[EndpointAddress], str] = host_of,
     ) -> None:
         """Without `bots_password`, no bot can log in."""
         super().__init__(me, host)
@@ -131,7 +131,7 @@ class LoginApp(ClusterApp):
         self._rate = RateLimit(per_s=self._limits.attempts_per_s, burst=self._limits.attempts_burst)
         self._waiting: dict[Session, float] = {}
         """Sessions that have sent nothing yet, with their deadlines, in the order of these."""
-        self._asked: dict[Session, Attempt[Session]] = {}
+        self._asked: dict[Session, LoginAttempt[Session]] = {}
         """Sessions with a request in work."""
         self._attempts: Attempts[Session] = Attempts(
             kept_s=self._limits.answers_kept_s, ended_max=self._limits.answers_max
@@ -261,7 +261,7 @@ class LoginApp(ClusterApp):
             failed=lambda failure, why: self._refuse_attempt(attempt, WITHOUT_ANSWER[failure]),
         )
 
-    def _answer_again(self, session: Session, attempt: Attempt[Session]) -> None:
+    def _answer_again(self, session: Session, attempt: LoginAttempt[Session]) -> None:
         """The same request has come before: it gets the same answer, now or when there is one."""
         self.repeated += 1
         session.vouch()
@@ -303,7 +303,7 @@ class LoginApp(ClusterApp):
             return False
         return hmac.compare_digest(request.password.encode(errors="replace"), self._bots_password)
 
-    def _on_answer(self, attempt: Attempt[Session], answer: Message) -> None:
+    def _on_answer(self, attempt: LoginAttempt[Session], answer: Message) -> None:
         if isinstance(answer, LogOnRefused):
             self._refuse_attempt(attempt, read_code(answer.code), answer.sentence)
         elif isinstance(answer, LoggedOn):
@@ -312,7 +312,7 @@ class LoginApp(ClusterApp):
             self.host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="LogOn")
             self._refuse_attempt(attempt, LoginRefusal.LATE)
 
-    def _let_in(self, attempt: Attempt[Session], answer: LoggedOn) -> None:
+    def _let_in(self, attempt: LoginAttempt[Session], answer: LoggedOn) -> None:
         name, host, session = attempt.request.name, attempt.host, attempt.session
         self._known.note(name, host)
         self._known_sources.add(subscriber(host))
@@ -326,7 +326,7 @@ class LoginApp(ClusterApp):
         reply = LoginReply(host=answer.host, udp_port=answer.udp_port, ws_port=answer.ws_port, key=answer.key.hex())
         self._finish(attempt, reply)
 
-    def _refuse_attempt(self, attempt: Attempt[Session], why: LoginRefusal, sentence: str = "") -> None:
+    def _refuse_attempt(self, attempt: LoginAttempt[Session], why: LoginRefusal, sentence: str = "") -> None:
         self._note_refusal(attempt.host, why, sentence or why.text())
         self._finish(attempt, LoginReply(error=sentence or why.text(), code=why.value))
 
@@ -340,7 +340,7 @@ class LoginApp(ClusterApp):
         if why not in CHEAP or is_logged(count):
             self.host.log(LogEvent.LOGIN_REFUSED, address=host, code=why.value, sentence=sentence, count=count)
 
-    def _finish(self, attempt: Attempt[Session], reply: LoginReply) -> None:
+    def _finish(self, attempt: LoginAttempt[Session], reply: LoginReply) -> None:
         """The attempt has ended; its session, if there is one, gets the answer."""
         answer = msgspec.json.encode(reply)
         session, attempt.session = attempt.session, None

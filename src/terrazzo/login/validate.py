@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from terrazzo.login.loginapp import LoginApp
-from terrazzo.wire.invariants import Share, Violation, Violations
+from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
 
 def violations(app: LoginApp, share: Share) -> Violations:
     """The invariants of this LoginApp that do not hold."""
     if share.is_first:
         for session in app.waiting_sessions & app.asking_sessions:
-            yield Violation(0, f"the session of {session.address} waits for its request, and has one in work")
+            yield BrokenInvariant(0, f"the session of {session.address} waits for its request, and has one in work")

@@ -38,7 +38,7 @@ from typing import Any
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.managers.loads import is_load, smoothed
-from terrazzo.managers.names import Names
+from terrazzo.managers.names import NamesOfBases
 from terrazzo.managers.searches import Searches
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
@@ -168,7 +168,7 @@ class BaseAppMgr(ClusterApp):
         self._spaces_ready = False
         self._bootstrapped: AppId | None = None
         self._searches = Searches(self, self._apps)
-        self.names = Names(self)
+        self.names = NamesOfBases(self)
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)

@@ -27,7 +27,7 @@ from terrazzo.wire.requests import Question
 NAMES_MAX = 1_000_000
 
 
-class Names:
+class NamesOfBases:
     """The names of one cluster."""
 
     def __init__(self, manager: ClusterApp) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr, ManagerState
 from terrazzo.managers.spaces import SpaceState
-from terrazzo.wire.invariants import Share, Violation, Violations
+from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
 
 def cellapp_mgr_violations(manager: CellAppMgr, share: Share) -> Violations:
@@ -25,7 +25,7 @@ def cellapp_mgr_violations(manager: CellAppMgr, share: Share) -> Violations:
     for space in manager.spaces:
         if share.has(space.id):
             for what in _space(manager, space):
-                yield Violation(0, f"space {space.policy.name!r} {what}")
+                yield BrokenInvariant(0, f"space {space.policy.name!r} {what}")
 
 
 def _space(manager: CellAppMgr, space: SpaceState) -> Iterator[str]:
@@ -58,4 +58,4 @@ def baseapp_mgr_violations(manager: BaseAppMgr, share: Share) -> Violations:
     waiting = manager.unanswered
     if sum(asked.values()) > waiting or any(count < 0 for count in asked.values()):
         counts = ", ".join(f"{app}: {count}" for app, count in asked.items())
-        yield Violation(0, f"the BaseApps count as asked for proxies ({counts}), and {waiting} placements wait")
+        yield BrokenInvariant(0, f"the BaseApps count as asked for proxies ({counts}), and {waiting} placements wait")

@@ -22,7 +22,7 @@ from random import Random
 from terrazzo.client import Bot, ClientApp, ClientGame, Phase
 from terrazzo.errors import UsageError
 from terrazzo.game import Bounds, LoadedGame
-from terrazzo.runtime.orders import Bots, OnReport, Order, Report, Step
+from terrazzo.runtime.orders import Bots, OnReport, Order, Progress, ProgressReport
 from terrazzo.runtime.players import UdpPlayer
 from terrazzo.wire.environment import Log
 from terrazzo.wire.log_events import LogEvent
@@ -180,8 +180,8 @@ class BotsMember:
 
     async def start(self) -> None:
         """See Member."""
-        self._on_report(Report(Step.STARTED, f"{self._count} bots"))
-        self._on_report(Report(Step.READY))
+        self._on_report(ProgressReport(Progress.STARTED, f"{self._count} bots"))
+        self._on_report(ProgressReport(Progress.READY))
 
     def stop(self) -> None:
         """See Member."""

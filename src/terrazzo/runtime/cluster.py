@@ -38,7 +38,17 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.launcher import Launched, Launcher
 from terrazzo.runtime.logs import last_lines
 from terrazzo.runtime.members import GONE_S
-from terrazzo.runtime.orders import BOTS, CONSOLE, WS_PATH, Bots, ClusterFile, Order, Report, RunningApp, Step
+from terrazzo.runtime.orders import (
+    BOTS,
+    CONSOLE,
+    WS_PATH,
+    Bots,
+    ClusterFile,
+    Order,
+    Progress,
+    ProgressReport,
+    RunningApp,
+)
 from terrazzo.schema.digest import digest
 
 Say = Callable[[str], None]
@@ -60,8 +70,8 @@ class _Running:
 
     order: Order
     launched: Launched | None = None
-    report: Report | None = None
-    step: Step | None = None
+    report: ProgressReport | None = None
+    step: Progress | None = None
     text: str = ""
     end: asyncio.Task[str] | None = None
 
@@ -72,7 +82,7 @@ class _Running:
     @property
     def has_fallen(self) -> bool:
         """Whether it has failed, or ended by itself."""
-        return self.step is Step.FAILED or not self.is_up
+        return self.step is Progress.FAILED or not self.is_up
 
 
 class Cluster:
@@ -158,10 +168,10 @@ class Cluster:
         member.end = asyncio.create_task(launched.wait())
         member.end.add_done_callback(lambda _: self._changed.set())
 
-    def _on_report(self, member: _Running, report: Report) -> None:
+    def _on_report(self, member: _Running, report: ProgressReport) -> None:
         member.step, member.text = report.step, report.text
         self._is_populated = self._is_populated or report.is_populated
-        if report.step is Step.STARTED:
+        if report.step is Progress.STARTED:
             member.report = report
             if not self._failed and not self._stopping.is_set():
                 self._say(self._line(member))
@@ -193,7 +203,11 @@ class Cluster:
                 if self._with_console and all(each.report is not None for each in self._members):
                     self._with_console = False
                     await self._launch_console(sockets)
-                if not self.is_ready and self._is_populated and all(each.step is Step.READY for each in self._members):
+                if (
+                    not self.is_ready
+                    and self._is_populated
+                    and all(each.step is Progress.READY for each in self._members)
+                ):
                     await self._become_ready(sockets)
         finally:
             patience.cancel()
@@ -204,7 +218,7 @@ class Cluster:
         url = f"ws://{place}:{self._login().ws_port}{WS_PATH}"
         await self._launch(msgspec.structs.replace(self._order(CONSOLE, 0, sockets), login_url=url))
 
-    def _login(self) -> Report:
+    def _login(self) -> ProgressReport:
         login = next(each.report for each in self._members if each.order.kind == "login_app")
         assert login is not None
         return login
@@ -248,7 +262,7 @@ class Cluster:
         apps = []
         for each in self._members:
             pid = each.launched.pid if each.launched is not None else 0
-            report = each.report or Report(Step.STARTED)
+            report = each.report or ProgressReport(Progress.STARTED)
             place = host if report.udp_port else ""
             apps.append(RunningApp(each.order.name, pid, place, report.udp_port, report.ws_port, report.text))
         self._data.write_cluster(
@@ -268,11 +282,11 @@ class Cluster:
             return
         self._complain(f"The world is not ready after {self._config.launch.patience_s:g} s:")
         for each in self._members:
-            if each.step is Step.WAITING:
+            if each.step is Progress.WAITING:
                 self._complain(f"  {each.order.name} waits for {each.text}")
             elif each.step is None:
                 self._complain(f"  {each.order.name} has not started yet")
-        if not self._is_populated and all(each.step is Step.READY for each in self._members):
+        if not self._is_populated and all(each.step is Progress.READY for each in self._members):
             self._complain("  the game's on_ready has not returned yet")
 
     # The end.
@@ -297,7 +311,7 @@ class Cluster:
     async def _report(self, member: _Running, outcome: str) -> None:
         assert member.end is not None
         name = member.order.name
-        if member.step is Step.FAILED:
+        if member.step is Progress.FAILED:
             self._complain(f"{name}: {member.text}")
             return
         how = await member.end
@@ -325,15 +339,15 @@ class Cluster:
             member.launched.stop()
             done, _ = await asyncio.wait([member.end], timeout=STAGE_S)
             if not done:
-                waited = f"; it waited for {member.text}" if member.step is Step.ENDING else ""
+                waited = f"; it waited for {member.text}" if member.step is Progress.ENDING else ""
                 self._fail(member, f"did not end within {STAGE_S:g} s and was killed{waited}.")
                 member.launched.kill()
                 await member.end
                 return
         how = await member.end
-        if how and member.step is Step.FAILED and member not in self._fallen:
+        if how and member.step is Progress.FAILED and member not in self._fallen:
             self._fail(member, member.text, separator=": ")
-        elif how and not self._failed and member.step is not Step.FAILED:
+        elif how and not self._failed and member.step is not Progress.FAILED:
             self._fail(member, f"{how} while the cluster was ending.")
 
     def _fail(self, member: _Running, what: str, *, separator: str = " ") -> None:

@@ -16,7 +16,7 @@ import msgspec
 from terrazzo.errors import UsageError
 
 Port = Annotated[int, msgspec.Meta(ge=0, le=65535)]
-Count = Annotated[int, msgspec.Meta(ge=1, le=1000)]
+AppCount = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 
 DEFAULT_TOML = """\
 # Terrazzo: the settings of a local cluster. Every line is optional; the values here are the defaults.
@@ -78,8 +78,8 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True):
 class Apps(_Part, frozen=True, kw_only=True):
     """How many apps of each kind."""
 
-    cells: Count = 4
-    bases: Count = 1
+    cells: AppCount = 4
+    bases: AppCount = 1
     bots: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0
 
 
@@ -134,7 +134,7 @@ class StorePart(_Part, frozen=True, kw_only=True):
     url: str = ""
 
 
-class Login(_Part, frozen=True, kw_only=True):
+class LoginSettings(_Part, frozen=True, kw_only=True):
     """The rate of attempts of one address, and the number of players."""
 
     attempts_per_s: Annotated[float, msgspec.Meta(gt=0)] = 1.0
@@ -143,7 +143,7 @@ class Login(_Part, frozen=True, kw_only=True):
     players_max: Annotated[int, msgspec.Meta(ge=1)] = 10_000
 
 
-class Strangers(_Part, frozen=True, kw_only=True):
+class StrangerSettings(_Part, frozen=True, kw_only=True):
     """The limits of connections and sessions without a login; players that have logged in do not count."""
 
     total_max: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1024
@@ -153,7 +153,7 @@ class Strangers(_Part, frozen=True, kw_only=True):
     login_s: Annotated[float, msgspec.Meta(gt=0)] = 10.0
 
 
-class CellPart(_Part, frozen=True, kw_only=True):
+class CellSettings(_Part, frozen=True, kw_only=True):
     """The settings of CellApps."""
 
     offload_margin_m: Annotated[float, msgspec.Meta(ge=0)] = 3.0
@@ -176,9 +176,9 @@ class Config(_Part, frozen=True, kw_only=True):
     console: ConsolePart = ConsolePart()
     data: Data = Data()
     store: StorePart = StorePart()
-    login: Login = Login()
-    strangers: Strangers = Strangers()
-    cell: CellPart = CellPart()
+    login: LoginSettings = LoginSettings()
+    strangers: StrangerSettings = StrangerSettings()
+    cell: CellSettings = CellSettings()
     launch: Launch = Launch()
 
     @property

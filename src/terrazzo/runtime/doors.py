@@ -1,8 +1,8 @@
 """The doors of an app with clients: a UDP socket and a WebSocket listener, each with its endpoint.
 
-An app takes what happened at its doors in its turns and ticks (`events()`), the shells take it whenever packets come: a
-`Mailbox` stands between the two, and asks for a turn when something has happened. After each turn and tick the shells
-send what the app has written (`flush`).
+An app takes what happened at its doors in its turns and ticks (`events()`), the shells take it whenever packets come:
+an `EventQueue` stands between the two, and asks for a turn when something has happened. After each turn and tick the
+shells send what the app has written (`flush`).
 
     UdpServer, WebSocketServer ──on_turn(events)──▶ Mailbox ──events()──▶ LoginApp, BaseApp, in their turns
 
@@ -24,16 +24,16 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from terrazzo.errors import UsageError
-from terrazzo.runtime.config import Strangers
+from terrazzo.runtime.config import StrangerSettings
 from terrazzo.runtime.gate import GATE, Gate, GateLimits
 from terrazzo.runtime.orders import WS_PATH
 from terrazzo.runtime.ports import first_free, is_taken
 from terrazzo.runtime.udp import UdpServer
 from terrazzo.runtime.udpbuffers import SERVER_BUFFER_BYTES
 from terrazzo.runtime.websocket import WebSocketServer
-from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, Event, ServerEndpoint, Session, Settings, Transport
+from terrazzo.wire.client import SERVER, UDP, WEBSOCKET, ServerEndpoint, Session, SessionEvent, Settings, Transport
 from terrazzo.wire.client.limits import Drop, Drops
-from terrazzo.wire.client.session import Address
+from terrazzo.wire.client.session import EndpointAddress
 from terrazzo.wire.client.strangers import KnownSources
 from terrazzo.wire.sentences import describe_refusals
 
@@ -47,7 +47,7 @@ PAGES = GateLimits(login_s=60.0, stranger_bytes_max=1 << 20)
 """The gate before pages. Their connections serve many requests and need no login."""
 
 
-class Mailbox:
+class EventQueue:
     """What has happened at a door since its app last looked."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Mailbox:
         """Behind this door; None before it is open."""
         self.on_packets: Callable[[], None] | None = None
         """Called when packets have come."""
-        self._events: list[Event] = []
+        self._events: list[SessionEvent] = []
 
     def take_rows(self) -> bytes:
         """What the sessions have sent into their lanes (`wire.client.lane`)."""
@@ -65,19 +65,19 @@ class Mailbox:
         """Queues unreliable messages for many sessions, as `ServerEndpoint.send_rows`."""
         return 0 if self.endpoint is None else self.endpoint.send_rows(parcels)
 
-    def add(self, events: list[Event]) -> None:
+    def add(self, events: list[SessionEvent]) -> None:
         """More has happened."""
         self._events += events
         if self.on_packets is not None:
             self.on_packets()  # there may be rows without an event
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """All of it, in order, once."""
         events, self._events = self._events, []
         return events
 
 
-def session_settings(strangers: Strangers) -> Settings:
+def session_settings(strangers: StrangerSettings) -> Settings:
     """The client channel's settings of a server that asks for a login."""
     return msgspec.structs.replace(
         SERVER,
@@ -89,7 +89,7 @@ def session_settings(strangers: Strangers) -> Settings:
     )
 
 
-def gate_limits(strangers: Strangers) -> GateLimits:
+def gate_limits(strangers: StrangerSettings) -> GateLimits:
     """The limits of connections."""
     return GateLimits(
         strangers_max=strangers.total_max,
@@ -104,14 +104,14 @@ class Doors:
     """Both doors of one app."""
 
     def __init__(
-        self, private_key: bytes, strangers: Strangers | None = None, *, buffer_bytes: int = SERVER_BUFFER_BYTES
+        self, private_key: bytes, strangers: StrangerSettings | None = None, *, buffer_bytes: int = SERVER_BUFFER_BYTES
     ) -> None:
-        self.by_udp = Mailbox()
-        self.by_ws = Mailbox()
+        self.by_udp = EventQueue()
+        self.by_ws = EventQueue()
         self.udp_port = 0
         self.ws_port = 0
         self._private_key = private_key
-        self._strangers = strangers or Strangers()
+        self._strangers = strangers or StrangerSettings()
         self._buffer_bytes = buffer_bytes
         self._known = KnownSources()
         self._udp: UdpServer | None = None
@@ -166,7 +166,7 @@ class Doors:
         shells = [shell for shell in (self._udp, self._ws) if shell is not None]
         return sum(_unsent(session) for shell in shells for session in shell.endpoint.sessions.values())
 
-    def host_of(self, address: Address) -> str:
+    def host_of(self, address: EndpointAddress) -> str:
         """The machine a session comes from."""
         return str(address[0]) if isinstance(address, tuple) else ""
 

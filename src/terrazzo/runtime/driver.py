@@ -25,8 +25,8 @@ from typing import Any
 from terrazzo.cluster.app import TURN_S, App, Host, ProcessLoad
 from terrazzo.cluster.links import LinkLimits, Links
 from terrazzo.runtime.cpuload import CpuLoad, Lateness
-from terrazzo.runtime.links import LinkTransport, Place, Places, TransportLimits
-from terrazzo.runtime.schedule import Schedule
+from terrazzo.runtime.links import FindPeer, LinkTransport, PeerAddress, TransportLimits
+from terrazzo.runtime.schedule import TickSchedule
 from terrazzo.runtime.shell import Clock
 from terrazzo.wire.environment import Log
 from terrazzo.wire.ids import AppId
@@ -54,7 +54,7 @@ class Driver:
         *,
         tick_s: float,
         turn_s: float = TURN_S,
-        places: Places,
+        places: FindPeer,
         seed: int,
         log: Log,
         link_limits: LinkLimits | None = None,
@@ -93,15 +93,15 @@ class Driver:
         joins, self._joins = self._joins or [], None
         for peer in joins:
             self.links.join(peer)
-        self.schedule = Schedule(self.now, tick_s, late_ticks_max)
+        self.schedule = TickSchedule(self.now, tick_s, late_ticks_max)
 
     # The life.
 
-    async def start(self, listen: Sequence[Place] = ()) -> list[Place]:
+    async def start(self, listen: Sequence[PeerAddress] = ()) -> list[PeerAddress]:
         """Listens, then ticks; gives the places with the ports that were taken."""
         places = [await self._transport.listen(place) for place in listen]
         self.log(LogEvent.STARTED, id=self.id, places=places)
-        self.schedule = Schedule(self._clock(), self._tick_s, self._late_ticks_max)
+        self.schedule = TickSchedule(self._clock(), self._tick_s, self._late_ticks_max)
         self._wait_for_tick()
         return places
 

@@ -7,7 +7,7 @@ import os
 import time
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.services import Address
+from terrazzo.base.services import ClientPorts
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
@@ -18,10 +18,10 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.leftovers import keep_unsaved
 from terrazzo.runtime.members import AppMember
-from terrazzo.runtime.orders import Report, Step
+from terrazzo.runtime.orders import Progress, ProgressReport
 from terrazzo.runtime.ports import candidates
 from terrazzo.schema.digest import digest
-from terrazzo.wire.client import Event
+from terrazzo.wire.client import SessionEvent
 from terrazzo.wire.ids import AppKind
 from terrazzo.wire.log_events import LogEvent
 
@@ -94,7 +94,7 @@ class _Both:
     def __init__(self, doors: Doors) -> None:
         self._boxes = (doors.by_udp, doors.by_ws)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """The events of both."""
         return [event for box in self._boxes for event in box.events()]
 
@@ -113,7 +113,7 @@ class BaseMember(EntranceMember):
     def _make(self, host: Host) -> ClusterApp:
         assert self.doors is not None
         doors = self.doors
-        address = Address(self.config.listen.announced_host, doors.udp_port, doors.ws_port)
+        address = ClientPorts(self.config.listen.announced_host, doors.udp_port, doors.ws_port)
         endpoints = [doors.by_udp, doors.by_ws]
         self.app = BaseApp(self.order.id, host, self.game, endpoints, entropy=os.urandom, address=address)
         self.app.refused_outside = doors.refusals
@@ -134,7 +134,7 @@ class BaseMember(EntranceMember):
             raise UsageError(f"the game's on_ready raised {error}. Where, is in {log}")
         if error is not None and self._waits_for == "" and not self._has_populated:
             self._has_populated = True
-            self._on_report(Report(Step.READY, is_populated=True))
+            self._on_report(ProgressReport(Progress.READY, is_populated=True))
 
     def _begin_end(self) -> None:
         self.app.stop()

@@ -21,7 +21,7 @@ def frame_header(size: int) -> bytes:
     return size.to_bytes(HEADER_BYTES, "little")
 
 
-class Frames:
+class FrameCutter:
     """Cuts the bytes of one connection into frames."""
 
     def __init__(self, first_bytes_max: int = GREETING_BYTES_MAX, bytes_max: int = BUNDLE_MAX) -> None:

@@ -20,7 +20,7 @@ import msgspec
 from terrazzo.game import LoadedGame
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.logs import AppLog
-from terrazzo.runtime.orders import OnReport, Order, Report
+from terrazzo.runtime.orders import OnReport, Order, ProgressReport
 from terrazzo.runtime.process import live, make_member
 
 
@@ -83,7 +83,7 @@ class LocalProcess:
     async def _read(self, on_report: OnReport) -> None:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
-            on_report(msgspec.json.decode(line, type=Report))
+            on_report(msgspec.json.decode(line, type=ProgressReport))
 
 
 class LocalLauncher:

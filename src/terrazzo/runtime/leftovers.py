@@ -26,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from terrazzo.base.saving import Unsaved
-from terrazzo.db.store import Database, Leftover, Outcome, StoreError, TakeIn
+from terrazzo.db.store import Database, Leftover, StoreError, TakeIn, UnsavedOutcome
 from terrazzo.db.store import run as run_operation
 from terrazzo.errors import UsageError
 from terrazzo.wire.environment import Log
@@ -105,7 +105,7 @@ def take_in(folder: Path, database: Database, log: Log) -> None:
             ) from None
         for entity, outcome in zip(entities, outcomes, strict=True):
             log(LogEvent.LEFTOVER, entity=entity.label, dbid=entity.dbid, file=path.name, outcome=outcome.value)
-        if any(each in (Outcome.NEWER, Outcome.UNKNOWN) for each in outcomes):
+        if any(each in (UnsavedOutcome.NEWER, UnsavedOutcome.UNKNOWN) for each in outcomes):
             path.replace(path.with_name(f"{path.name}.refused"))
         else:
             path.unlink()

@@ -31,7 +31,7 @@ from typing import NamedTuple, Protocol, cast
 from terrazzo.cluster.app import Rng
 from terrazzo.cluster.links import Slot
 from terrazzo.errors import DecodeError
-from terrazzo.runtime.framing import Frames, frame_header
+from terrazzo.runtime.framing import FrameCutter, frame_header
 from terrazzo.wire.environment import Log
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.log_events import LogEvent
@@ -54,8 +54,8 @@ class UnixPlace(NamedTuple):
     path: str
 
 
-Place = TcpPlace | UnixPlace
-Places = Callable[[AppId], Place | None]
+PeerAddress = TcpPlace | UnixPlace
+FindPeer = Callable[[AppId], PeerAddress | None]
 """Returns the place at which the present incarnation of an app's slot listens; None if it is not known."""
 
 
@@ -86,7 +86,7 @@ class _Connection(asyncio.Protocol):
         self.is_closing = False
         self.deadline: asyncio.TimerHandle | None = None
         self._owner = owner
-        self._frames = Frames()
+        self._frames = FrameCutter()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's are none by inheritance
@@ -111,7 +111,13 @@ class LinkTransport:
     """All connections of one app; `cluster.links.Transport` on a running loop."""
 
     def __init__(
-        self, listener: ConnectionListener, places: Places, *, log: Log, rng: Rng, limits: TransportLimits | None = None
+        self,
+        listener: ConnectionListener,
+        places: FindPeer,
+        *,
+        log: Log,
+        rng: Rng,
+        limits: TransportLimits | None = None,
     ) -> None:
         self.listener = listener
         self.cuts = 0
@@ -133,7 +139,7 @@ class LinkTransport:
 
     # For the driver.
 
-    async def listen(self, place: Place) -> Place:
+    async def listen(self, place: PeerAddress) -> PeerAddress:
         """Accepts connections at a place; returns the place with the port that was taken."""
         if isinstance(place, UnixPlace):
             server = await self._loop.create_unix_server(self._accept, place.path)

@@ -2,8 +2,8 @@
 
     start() ── doors open, app made, ticking ──▶ WAITING for others ──▶ READY ── stop() ──▶ ending ──▶ run() returns
 
-A member reports every change of its progress (`Report`): in words, what it waits for, until it has what it needs to
-work. How it ends depends on what other members need of it:
+A member reports every change of its progress (`ProgressReport`): in words, what it waits for, until it has what it
+needs to work. How it ends depends on what other members need of it:
 
     BaseApp       logs its clients off, ends cell parts, saves everything; then it ends
     LoginApp      ends at once: clients repeat their requests at another one
@@ -44,7 +44,7 @@ from terrazzo.runtime.databases import open_database
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.driver import Driver
 from terrazzo.runtime.leftovers import set_reserve_aside, take_in
-from terrazzo.runtime.orders import OnReport, Order, Report, Step
+from terrazzo.runtime.orders import OnReport, Order, Progress, ProgressReport
 from terrazzo.runtime.storethreads import StoreThreads
 from terrazzo.wire.environment import Log
 from terrazzo.wire.ids import AppId, AppKind
@@ -128,7 +128,7 @@ class AppMember:
         doors = self.doors
         ports = (self.config.listen.announced_host, doors.udp_port, doors.ws_port) if doors is not None else ("", 0, 0)
         self._has_started = True
-        self._on_report(Report(Step.STARTED, self._words(), *ports))
+        self._on_report(ProgressReport(Progress.STARTED, self._words(), *ports))
 
     def stop(self) -> None:
         """See Member."""
@@ -179,7 +179,7 @@ class AppMember:
     def _report_ending(self, text: str) -> None:
         if self._end_by is not None and text != self._ending:
             self._ending = text
-            self._on_report(Report(Step.ENDING, text))
+            self._on_report(ProgressReport(Progress.ENDING, text))
 
     def _on_turned(self) -> None:
         if self.doors is not None:
@@ -191,7 +191,9 @@ class AppMember:
         waits_for = self._missing()
         if waits_for != self._waits_for:
             self._waits_for = waits_for
-            self._on_report(Report(Step.WAITING, waits_for) if waits_for else Report(Step.READY))
+            self._on_report(
+                ProgressReport(Progress.WAITING, waits_for) if waits_for else ProgressReport(Progress.READY)
+            )
 
     def _base_apps(self) -> list[AppId]:
         """The BaseApps that it is linked with."""

@@ -72,7 +72,7 @@ def place_in(sockets: str, app: AppId) -> UnixPlace:
     return UnixPlace(f"{sockets}/{app.kind.name.lower()}-{app.index}")
 
 
-class Step(Enum):
+class Progress(Enum):
     """The progress of a process."""
 
     STARTED = "started"
@@ -82,10 +82,10 @@ class Step(Enum):
     FAILED = "failed"
 
 
-class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+class ProgressReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """A report of a process on its progress."""
 
-    step: Step
+    step: Progress
     text: str = ""
     """What it waits for until it is ready or has ended, why it failed, or (console) the address of its page."""
     host: str = ""
@@ -95,7 +95,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     """READY, of a BaseApp: it has run the game's `on_ready`."""
 
 
-OnReport = Callable[[Report], None]
+OnReport = Callable[[ProgressReport], None]
 
 
 class RunningApp(msgspec.Struct, frozen=True):

@@ -221,10 +221,10 @@ class PostgresDatabase:
         except StopIteration as end:
             return end.value
 
-    async def _fetch(self, text: str, values: tuple[object, ...]) -> Sequence[sql.Row]:
+    async def _fetch(self, text: str, values: tuple[object, ...]) -> Sequence[sql.DatabaseRow]:
         assert self._connection is not None
         try:
-            rows: list[sql.Row] = await self._connection.fetch(text, *values)
+            rows: list[sql.DatabaseRow] = await self._connection.fetch(text, *values)
         except Exception as problem:
             raise _lost_or(problem, self._connection) from None
         return rows

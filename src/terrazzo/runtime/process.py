@@ -28,7 +28,7 @@ from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.logs import AppLog
 from terrazzo.runtime.loop import run
 from terrazzo.runtime.members import GONE_S, Member
-from terrazzo.runtime.orders import OnReport, Order, Report, Step
+from terrazzo.runtime.orders import OnReport, Order, Progress, ProgressReport
 from terrazzo.wire.environment import Log
 from terrazzo.wire.log_events import LogEvent
 
@@ -58,11 +58,11 @@ async def live(member: Member, log: Log, on_report: OnReport) -> bool:
         await member.start()
         await member.run()
     except UsageError as problem:
-        on_report(Report(Step.FAILED, str(problem)))
+        on_report(ProgressReport(Progress.FAILED, str(problem)))
         log(LogEvent.APP_FAILED, why=str(problem))
         return False
     except Exception as problem:
-        on_report(Report(Step.FAILED, f"{type(problem).__name__}: {problem}"))
+        on_report(ProgressReport(Progress.FAILED, f"{type(problem).__name__}: {problem}"))
         log(LogEvent.APP_FAILED, error=repr(problem), trace=traceback.format_exc())
         return False
     return True
@@ -77,7 +77,7 @@ def main() -> int:
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the launcher gets it, and stops its members in order
 
-    def on_report(report: Report) -> None:
+    def on_report(report: ProgressReport) -> None:
         with suppress(OSError):  # the launcher is gone: stdin ends as well
             os.write(reports, msgspec.json.encode(report) + b"\n")
 
@@ -85,7 +85,7 @@ def main() -> int:
     try:
         game = load_game(order.game)
     except UsageError as problem:
-        on_report(Report(Step.FAILED, str(problem)))
+        on_report(ProgressReport(Progress.FAILED, str(problem)))
         return 1
     calm_collector()
     is_well = run(_live_until_stopped(order, game, log, on_report))

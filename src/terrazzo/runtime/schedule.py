@@ -9,7 +9,7 @@ next of the grid. So a process that cannot keep up has fewer ticks, instead of e
 from __future__ import annotations
 
 
-class Schedule:
+class TickSchedule:
     """The ticks of one app."""
 
     def __init__(self, start: float, tick_s: float, late_max: int) -> None:

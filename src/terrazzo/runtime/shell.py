@@ -28,19 +28,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from terrazzo.wire.client import ClientEndpoint, Event, ServerEndpoint
-from terrazzo.wire.client.session import Address
+from terrazzo.wire.client import ClientEndpoint, ServerEndpoint, SessionEvent
+from terrazzo.wire.client.session import EndpointAddress
 
 Out = TypeVar("Out")
 Clock = Callable[[], float]
-OnTurn = Callable[[list[Event]], None]
+OnTurn = Callable[[list[SessionEvent]], None]
 
 
 class Endpoint(Protocol[Out]):
     """What both endpoints have in common."""
 
     def poll(self, now: float, budget_bytes: int | None = None) -> list[Out]: ...
-    def events(self) -> list[Event]: ...
+    def events(self) -> list[SessionEvent]: ...
     def next_timeout(self) -> float | None: ...
 
 
@@ -211,7 +211,7 @@ class Shell(ABC, Generic[Out]):
         """Gives up sockets and tasks."""
 
 
-class ServerShell(Shell[tuple[Address, bytes]]):
+class ServerShell(Shell[tuple[EndpointAddress, bytes]]):
     """The turns of a server's endpoint."""
 
     def __init__(

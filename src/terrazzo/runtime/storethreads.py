@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from terrazzo.db.store import Database, Lane, Passwords, StoreQueue
+from terrazzo.db.store import Database, Passwords, StoreLane, StoreQueue
 
 PASSWORDS_S = 0.2
 
@@ -24,8 +24,8 @@ class StoreThreads:
         self.store = StoreQueue(database, passwords, self._wake)
         self._database = database
         self._is_closing = False
-        self._bells = {lane: threading.Event() for lane in Lane}
-        self._threads = {lane: threading.Thread(target=self._work, args=(lane,), name=lane.value) for lane in Lane}
+        self._bells = {lane: threading.Event() for lane in StoreLane}
+        self._threads = {lane: threading.Thread(target=self._work, args=(lane,), name=lane.value) for lane in StoreLane}
         for thread in self._threads.values():
             thread.daemon = True  # a process that has failed does not wait for them
             thread.start()
@@ -35,16 +35,16 @@ class StoreThreads:
         Pending password checks are dropped."""
         self._is_closing = True
         self._database.stop_waiting()
-        for lane in Lane:
+        for lane in StoreLane:
             self._wake(lane)
-        self._threads[Lane.DATABASE].join()
-        self._threads[Lane.PASSWORDS].join(PASSWORDS_S)
+        self._threads[StoreLane.DATABASE].join()
+        self._threads[StoreLane.PASSWORDS].join(PASSWORDS_S)
         self._database.close()
 
-    def _wake(self, lane: Lane) -> None:
+    def _wake(self, lane: StoreLane) -> None:
         self._bells[lane].set()
 
-    def _work(self, lane: Lane) -> None:
+    def _work(self, lane: StoreLane) -> None:
         bell = self._bells[lane]
         try:
             while True:

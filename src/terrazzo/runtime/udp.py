@@ -23,7 +23,7 @@ from terrazzo.runtime.batches import DATAGRAM_BYTES
 from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Out, Pace, ServerShell, Shell
 from terrazzo.runtime.udpbuffers import SERVER_BUFFER_BYTES, make_socket, overruns, reached_bytes
 from terrazzo.wire.client import ClientEndpoint, ClientSwarm, ServerEndpoint
-from terrazzo.wire.client.session import Address
+from terrazzo.wire.client.session import EndpointAddress
 
 READS_MAX = 64
 """Datagrams read in one turn. A quarter of what a sender may have in flight: they are acknowledged while it still
@@ -198,7 +198,7 @@ class UdpServer(ServerShell):
         self.endpoint.poll_batch(self.datagrams.unsent, now, budget_bytes)
         self.datagrams.send()
 
-    def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
+    def _transmit(self, packets: list[tuple[EndpointAddress, bytes]]) -> None:
         raise NotImplementedError("packets leave in batches")
 
     def _may_send(self) -> bool:
@@ -208,7 +208,7 @@ class UdpServer(ServerShell):
         self.datagrams.close()
 
 
-class UdpSwarm(Shell[tuple[Address, bytes]]):
+class UdpSwarm(Shell[tuple[EndpointAddress, bytes]]):
     """The socket of many clients, which must have been opened with a `now` of the same clock. After `open` and `close`
     of the swarm, the owner calls `flush`."""
 
@@ -227,7 +227,7 @@ class UdpSwarm(Shell[tuple[Address, bytes]]):
         self.swarm.poll_batch(self.datagrams.unsent, now, budget_bytes)
         self.datagrams.send()
 
-    def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
+    def _transmit(self, packets: list[tuple[EndpointAddress, bytes]]) -> None:
         raise NotImplementedError("packets leave in batches")
 
     def _may_send(self) -> bool:

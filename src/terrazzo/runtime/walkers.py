@@ -25,14 +25,14 @@ from typing import Protocol
 
 import msgspec
 
-from terrazzo.client.herd import Entry, Herd, Stage
-from terrazzo.client.sights import Sights
+from terrazzo.client.herd import Herd, HerdEntrance, WalkerStage
+from terrazzo.client.sights import SightCounts
 from terrazzo.game import Bounds
 from terrazzo.runtime.collector import calm_collector
 from terrazzo.runtime.loop import run as run_loop
 from terrazzo.runtime.udp import UdpSwarm
-from terrazzo.wire.client import ClientSwarm, Event
-from terrazzo.wire.client.lane import Tally
+from terrazzo.wire.client import ClientSwarm, SessionEvent
+from terrazzo.wire.client.lane import SessionTally
 
 SOCKET_WALKERS = 1000
 SLICES = 10
@@ -80,7 +80,7 @@ class Sample(msgspec.Struct):
     """Updates of the walkers that are sampled one by one."""
     gaps_ms: list[tuple[int, int]] = []
     """Of the same walkers: milliseconds between two updates, and how often."""
-    tally: Tally = Tally()
+    tally: SessionTally = SessionTally()
     """Of all sessions; over WebSocket it stays empty."""
     overruns: int = 0
     """Packets that the system dropped because the buffer of a socket was full; over WebSocket there are none."""
@@ -104,7 +104,7 @@ class UdpWalkers:
     def __init__(self, order: WalkersOrder) -> None:
         self.stopping = threading.Event()
         self._order = order
-        self._sights = Sights()
+        self._sights = SightCounts()
         self._herds: list[Herd] = []
         self._shells: list[UdpSwarm] = []
         self._begun = 0
@@ -141,7 +141,7 @@ class UdpWalkers:
 
     def _open_herd(self) -> None:
         order = self._order
-        entry = Entry(
+        entry = HerdEntrance(
             login=(order.host, order.udp_port),
             server_key=bytes.fromhex(order.public_key),
             password=order.password,
@@ -153,14 +153,14 @@ class UdpWalkers:
             bounds=order.bounds.get, tick_s=order.tick_s, is_numbered=order.is_numbered,
         )  # fmt: skip
 
-        def on_turn(events: list[Event]) -> None:
+        def on_turn(events: list[SessionEvent]) -> None:
             herd.on_events(events, time.monotonic())
 
         self._herds.append(herd)
         self._shells.append(UdpSwarm(swarm, on_turn, host="::" if ":" in order.host else "0.0.0.0"))
 
     def _begin_some(self, now: float) -> None:
-        coming = sum(herd.count(Stage.LOGGING_IN, Stage.JOINING) for herd in self._herds)
+        coming = sum(herd.count(WalkerStage.LOGGING_IN, WalkerStage.JOINING) for herd in self._herds)
         while self._begun < self._order.count and coming < LOGGING_IN_MAX and not self.stopping.is_set():
             name = f"{self._order.name}-{self._order.first + self._begun}"
             self._herds[self._begun // SOCKET_WALKERS].begin(name, now)
@@ -168,7 +168,7 @@ class UdpWalkers:
             coming += 1
 
     def _sample(self) -> Sample:
-        tally, why = Tally(), Counter[str]()
+        tally, why = SessionTally(), Counter[str]()
         for herd, shell in zip(self._herds, self._shells, strict=True):
             tally = tally.plus(shell.swarm.tally())
             why.update(herd.why)
@@ -176,7 +176,7 @@ class UdpWalkers:
             at=time.monotonic(),
             cpu_s=time.process_time(),
             walking=sum(herd.walking for herd in self._herds),
-            on_their_way=sum(herd.count(Stage.LOGGING_IN, Stage.JOINING) for herd in self._herds),
+            on_their_way=sum(herd.count(WalkerStage.LOGGING_IN, WalkerStage.JOINING) for herd in self._herds),
             out=sum(why.values()),
             why=dict(why),
             moves=self._sights.moves,

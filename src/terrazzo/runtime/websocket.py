@@ -27,8 +27,8 @@ from aiohttp import ClientSession, ClientWebSocketResponse, ClientWSTimeout, WSM
 
 from terrazzo.runtime.gate import Cut, vouch_for
 from terrazzo.runtime.shell import AT_ONCE, ClientShell, OnTurn, Pace, ServerShell
-from terrazzo.wire.client import WEBSOCKET, ClientEndpoint, Closed, Connected, Event, ServerEndpoint
-from terrazzo.wire.client.session import Address
+from terrazzo.wire.client import WEBSOCKET, ClientEndpoint, Closed, Connected, ServerEndpoint, SessionEvent
+from terrazzo.wire.client.session import EndpointAddress
 from terrazzo.wire.rates import Bucket
 
 PIPE_BYTES_MAX = 8 << 20
@@ -182,8 +182,8 @@ class WebSocketServer(ServerShell):
         self._owner_turn = on_turn
         self._connections_max = connections_max
         self.refused: Counter[Cut] = Counter()
-        self._pipes: dict[Address, Pipe] = {}
-        self._requests: dict[Address, web.Request] = {}
+        self._pipes: dict[EndpointAddress, Pipe] = {}
+        self._requests: dict[EndpointAddress, web.Request] = {}
         endpoint.on_vouched = self._on_vouched
         self._numbers = count(1)
         self._gone = asyncio.Event()
@@ -220,16 +220,16 @@ class WebSocketServer(ServerShell):
             self._take_turn_soon()
         return ws
 
-    def _on_packet(self, address: Address, packet: bytes) -> None:
+    def _on_packet(self, address: EndpointAddress, packet: bytes) -> None:
         self.endpoint.on_datagram(address, packet, self._clock())
         self._take_turn_soon()
 
-    def _on_vouched(self, address: Address) -> None:
+    def _on_vouched(self, address: EndpointAddress) -> None:
         request = self._requests.get(address)
         if request is not None:
             vouch_for(request)
 
-    def _watch(self, events: list[Event]) -> None:
+    def _watch(self, events: list[SessionEvent]) -> None:
         for event in events:
             if isinstance(event, Connected | Closed) and event.session is not None:
                 pipe = self._pipes.get(event.session.address)
@@ -239,7 +239,7 @@ class WebSocketServer(ServerShell):
                     pipe.finish()
         self._owner_turn(events)
 
-    def _transmit(self, packets: list[tuple[Address, bytes]]) -> None:
+    def _transmit(self, packets: list[tuple[EndpointAddress, bytes]]) -> None:
         for address, packet in packets:
             pipe = self._pipes.get(address)
             if pipe is not None:

@@ -12,7 +12,7 @@ from random import Random
 from aiohttp import ClientSession, TCPConnector
 
 from terrazzo.client.link import Phase
-from terrazzo.client.sights import Sights
+from terrazzo.client.sights import SightCounts
 from terrazzo.client.walker import Walker
 from terrazzo.runtime.players import WebSocketPlayer
 from terrazzo.runtime.walkers import LEAVE_S, LOGGING_IN_MAX, SAMPLE_S, Sample, WalkersOrder, write_sample
@@ -28,7 +28,7 @@ class WsWalkers:
     def __init__(self, order: WalkersOrder) -> None:
         self.stopping = threading.Event()
         self._order = order
-        self._sights = Sights()
+        self._sights = SightCounts()
         self._rng = Random(os.urandom(8))
         self._walkers: list[Walker] = []
         self._why: Counter[str] = Counter()

@@ -20,7 +20,7 @@ import msgspec
 from terrazzo.errors import DecodeError, UsageError, ValueRejected
 from terrazzo.schema.model import EntitySchema, Property
 
-Report = Callable[[str, str], None]
+OnDropped = Callable[[str, str], None]
 """Called with the name of a property and what was wrong with its saved value."""
 
 EXTRA_MARK = "@"
@@ -51,7 +51,7 @@ def encode_record(entity: EntitySchema, values: dict[str, Any], extra: dict[str,
 
 
 def decode_record(
-    entity: EntitySchema, data: bytes, report: Report | None = None
+    entity: EntitySchema, data: bytes, report: OnDropped | None = None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """A value for every persistent property, by name, and what the engine stored beside them."""
     fields = _fields(data)
@@ -68,7 +68,7 @@ def _fields(data: bytes) -> dict[str, bytes]:
         raise DecodeError(f"a record is a map of names to bytes: {problem}", 0) from None
 
 
-def _value(prop: Property, data: bytes | None, report: Report | None) -> Any:
+def _value(prop: Property, data: bytes | None, report: OnDropped | None) -> Any:
     if data is not None:
         try:
             return prop.codec.decode(data)

@@ -21,21 +21,21 @@ from random import Random
 from msgspec.structs import replace
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.services import Address as BaseAddress
+from terrazzo.base.services import ClientPorts as BaseAddress
 from terrazzo.cell.cellapp import CLIENT_BITS_S, CellApp
 from terrazzo.client import ClientApp, ClientGame
 from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.passwords import Cost, Hasher
-from terrazzo.db.store import Lane, StoreQueue
+from terrazzo.db.store import StoreLane, StoreQueue
 from terrazzo.game import LoadedGame
 from terrazzo.login.loginapp import LoginApp
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.schema.digest import digest
 from terrazzo.sim.world import Process, World
-from terrazzo.sync.view_events import Event
+from terrazzo.sync.view_events import ViewEvent
 from terrazzo.wire.client import ServerEndpoint, public_key
 from terrazzo.wire.client.limits import SERVER, Settings
 from terrazzo.wire.ids import AppKind
@@ -220,7 +220,7 @@ class Cluster:
         """The BaseApps that run now."""
         return [process.app for process in self.bases if isinstance(process.app, BaseApp)]
 
-    def client(self, name: str, password: str, *, listener: Callable[[Event], None] | None = None) -> Seat:
+    def client(self, name: str, password: str, *, listener: Callable[[ViewEvent], None] | None = None) -> Seat:
         """A client program that begins to log in now, from an address of its own."""
         self._seats += 1
         address = f"{name}@{self._seats}"
@@ -266,7 +266,7 @@ class Cluster:
     def _make_db(self, process: Process) -> App:
         game, hasher = self.game, Hasher(self.world.rng(f"passwords {process.id.incarnation}").randbytes, CHEAP)
 
-        def work(lane: Lane) -> None:
+        def work(lane: StoreLane) -> None:
             store.work(lane)
             process.turn_soon()
 

@@ -20,7 +20,7 @@ ANSWER_S = 5.0
 AGAIN_S = 0.3
 
 Then = Callable[[Message], None]
-Refused = Callable[[str, bool], None]
+OnRefused = Callable[[str, bool], None]
 """Gets the reason; True: the manager has refused, False: there was no answer in time."""
 
 
@@ -29,7 +29,7 @@ class _Question:
     message: Message
     deadline: float
     then: Then
-    refused: Refused
+    refused: OnRefused
     why: str
 
 
@@ -44,7 +44,7 @@ class Asker:
         self._name = name
         self._later: Schedule[_Question] = Schedule(lambda question: False)
 
-    def ask(self, message: Message, timeout_s: float, then: Then, refused: Refused) -> None:
+    def ask(self, message: Message, timeout_s: float, then: Then, refused: OnRefused) -> None:
         """Asks; exactly one of the two is called, perhaps at once."""
         why = f"the {self._name} is out of reach"
         self._go_on(_Question(message, self._host.now + timeout_s, then, refused, why))

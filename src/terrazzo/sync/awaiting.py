@@ -33,8 +33,8 @@ ends, after ENDINGS_MAX rounds. A task never migrates, and no task waits for eve
 of an entity that moved gets CallRaised.
 
 A call asks for an answer only if it is made inside an `async def`, and the method is declared with a result: then it
-returns a `Reply`, at once, so that several calls can be under way before the first is awaited. In plain code it returns
-None, and an undelivered call comes back as `on_call_failed`, as without awaiting.
+returns a `CallReply`, at once, so that several calls can be under way before the first is awaited. In plain code it
+returns None, and an undelivered call comes back as `on_call_failed`, as without awaiting.
 
 **Numbers.** The number of a question includes the version of the asking part's mailbox: so no two homes and no two
 lives of an entity use the same number, and an answer that arrives at a later home is recognised as late.
@@ -71,11 +71,11 @@ _VERSION_BITS = 39
 
 Run = Callable[..., Any]
 """Runs game code of a part: the part, a description for reports, function, arguments."""
-Done = Callable[[Any, Exception | None], None]
+MethodDone = Callable[[Any, Exception | None], None]
 """Called at the end of a method with its result, or its exception."""
 
 
-class Called(Protocol):
+class CalledPart(Protocol):
     """An entity with methods that clients call."""
 
     caller: int
@@ -127,7 +127,7 @@ class Sleep(Wait):
         """The time is over, as it should be."""
 
 
-class Reply(Wait):
+class CallReply(Wait):
     """The answer to one call."""
 
     __slots__ = ("method", "to")
@@ -148,8 +148,8 @@ class Task:
         part: PartId,
         what: str,
         coroutine: Coroutine[Any, Any, Any],
-        done: Done | None,
-        called: Called | None,
+        done: MethodDone | None,
+        called: CalledPart | None,
     ) -> None:
         self.part = part
         self.what = what
@@ -174,7 +174,7 @@ class Task:
 class Awaiting:
     """All tasks of one app, and all answers that its parts wait for."""
 
-    def __init__(self, host: Host, run: Run, called: Callable[[PartId], Called] | None = None) -> None:
+    def __init__(self, host: Host, run: Run, called: Callable[[PartId], CalledPart] | None = None) -> None:
         self.current: Task | None = None
         """The task that runs now."""
         self._host = host
@@ -198,13 +198,13 @@ class Awaiting:
 
     # Asking.
 
-    def ask(self, part: PartId, version: int, to: PartId, method: Method, timeout_s: float) -> Reply | None:
+    def ask(self, part: PartId, version: int, to: PartId, method: Method, timeout_s: float) -> CallReply | None:
         """Called before a call is sent. Returns what can be awaited, with the number of the question; None when no
         answer is wanted."""
         if not self.can_wait(part) or not method.returns:
             return None
         number = self._draw(version, self._room(part))
-        reply = Reply(part, number, to, method, self._host.now + timeout_s)
+        reply = CallReply(part, number, to, method, self._host.now + timeout_s)
         self._begin_wait(reply)
         return reply
 
@@ -267,7 +267,7 @@ class Awaiting:
             if number not in replies:
                 return number
 
-    def withdraw(self, reply: Reply | None) -> None:
+    def withdraw(self, reply: CallReply | None) -> None:
         """The call could not be sent: drops the open question."""
         if reply is not None:
             self._finish(reply)
@@ -275,7 +275,7 @@ class Awaiting:
     def on_answer(self, part: PartId, source: PartId, answer: Answer) -> bool:
         """An answer has come: the waiting task goes on at once; False when no task waits for it."""
         reply = self._waits.get(part, {}).get(answer.question)
-        if not isinstance(reply, Reply) or reply.to != source:
+        if not isinstance(reply, CallReply) or reply.to != source:
             return False
         try:
             if answer.error is not None:
@@ -292,7 +292,7 @@ class Awaiting:
     def fail(self, part: PartId, question: int, problem: CallFailed) -> bool:
         """There will be no answer: the waiting task goes on in the next tick. False when there is no such question."""
         reply = self._waits.get(part, {}).get(question)
-        if not isinstance(reply, Reply):
+        if not isinstance(reply, CallReply):
             return False
         reply.problem = problem
         self._finish(reply)
@@ -323,7 +323,7 @@ class Awaiting:
 
     # Running.
 
-    def call(self, part: PartId, what: str, function: Callable[..., Any], args: list[Any], done: Done) -> None:
+    def call(self, part: PartId, what: str, function: Callable[..., Any], args: list[Any], done: MethodDone) -> None:
         """Runs a method with a result that was asked for."""
 
         def whole() -> None:
@@ -339,7 +339,9 @@ class Awaiting:
 
         self._run(part, what, whole)
 
-    def begin(self, part: PartId, what: str, coroutine: Coroutine[Any, Any, Any], done: Done | None = None) -> None:
+    def begin(
+        self, part: PartId, what: str, coroutine: Coroutine[Any, Any, Any], done: MethodDone | None = None
+    ) -> None:
         """Runs a new task, of an `async def` of the game, until it first waits."""
         if part == self._closing:
             coroutine.close()
@@ -416,7 +418,7 @@ def _to_raise(problem: BaseException) -> Exception:
     return problem if isinstance(problem, Exception) else UsageError(words_of(problem))
 
 
-def answering(method: Method, question: int, send: Callable[[Answer], None]) -> Done:
+def answering(method: Method, question: int, send: Callable[[Answer], None]) -> MethodDone:
     """Sends the result of a method that was asked for; a result that is too long to be sent is an error."""
 
     def done(result: Any, problem: Exception | None) -> None:

@@ -36,14 +36,14 @@ ANSWER_S = 12.0
 """Longer than a cell part is looked for (`base/cell_part.py`)."""
 AGAIN_S = 0.3
 
-Done = Callable[[int, str], None]
+CreationDone = Callable[[int, str], None]
 """Gets the id of the entity; or 0 and the reason why there is none."""
 
 
 @dataclass
 class _Creation:
     wanted: CreateEntity
-    done: Done
+    done: CreationDone
     deadline: float
     app: AppId | None
     """The BaseApp that makes it."""
@@ -60,7 +60,7 @@ class Creator:
         host: Host,
         requests: Requests,
         manager: Callable[[], AppId | None],
-        make_here: Callable[[CreateEntity, Done], None] | None = None,
+        make_here: Callable[[CreateEntity, CreationDone], None] | None = None,
     ) -> None:
         """`manager` returns the BaseAppMgr while it is linked; `make_here` makes an entity on this app, a BaseApp."""
         self._me = me
@@ -73,7 +73,7 @@ class Creator:
         self.open = 0
         """The creations without an end so far."""
 
-    def create(self, wanted: CreateEntity, done: Done, *, is_here: bool = False) -> None:
+    def create(self, wanted: CreateEntity, done: CreationDone, *, is_here: bool = False) -> None:
         """Makes an entity: on this app, or on the least loaded BaseApp. The number of `wanted` is set here."""
         self._number += 1
         self.open += 1

@@ -38,7 +38,7 @@ from terrazzo.sync.protocol import (
     take_place,
 )
 from terrazzo.sync.turns import Turns
-from terrazzo.sync.view_events import Entered, Fault, Left, Refused, Seen, check_audience
+from terrazzo.sync.view_events import Entered, Fault, Left, MessageRefused, Seen, check_audience
 
 REMEMBERED_MAX = 256
 """The most entities that are remembered; the oldest are dropped."""
@@ -61,7 +61,7 @@ class _Announced(NamedTuple):
     turn: int
 
 
-class Neighbours:
+class AreaView:
     """All entities of a view, without the own one."""
 
     def __init__(self, turns: Turns, asks_moves: Callable[[EntitySchema], bool]) -> None:
@@ -95,17 +95,21 @@ class Neighbours:
         seen = self.by_alias.get(alias)
         if seen is None and alias in self._announced:
             entity = self._announced[alias].entity
-            raise Refused(Fault.NOT_DESCRIBED, f"entity {entity} is changed or called, but was only announced", entity)
+            raise MessageRefused(
+                Fault.NOT_DESCRIBED, f"entity {entity} is changed or called, but was only announced", entity
+            )
         if seen is None:
-            raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} is changed or called, but is nobody's")
+            raise MessageRefused(Fault.UNKNOWN_ENTITY, f"alias {alias} is changed or called, but is nobody's")
         return seen
 
     def announce(self, entity: int, alias: int, schema: EntitySchema) -> None:
         """An entity has entered the area, with this alias."""
         if entity in self.others or any(each.entity == entity for each in self._announced.values()):
-            raise Refused(Fault.ENTERED_TWICE, f"entity {entity} is announced, but is there already", entity)
+            raise MessageRefused(Fault.ENTERED_TWICE, f"entity {entity} is announced, but is there already", entity)
         if alias == OWN or alias in self.by_alias or alias in self._announced or alias in self._resting:
-            raise Refused(Fault.ALIAS_TAKEN, f"entity {entity} is announced by alias {alias}, which is taken", entity)
+            raise MessageRefused(
+                Fault.ALIAS_TAKEN, f"entity {entity} is announced by alias {alias}, which is taken", entity
+            )
         remembered = self._remembered.pop(entity, None)
         if remembered is not None and remembered.schema is not schema:
             remembered = None
@@ -115,9 +119,9 @@ class Neighbours:
     def describe(self, alias: int, data: bytes) -> Entered:
         """An announced entity is described: number, place, some properties."""
         if alias == OWN or alias in self.by_alias:
-            raise Refused(Fault.ENTERED_TWICE, f"alias {alias} is described, but is there already")
+            raise MessageRefused(Fault.ENTERED_TWICE, f"alias {alias} is described, but is there already")
         if alias not in self._announced:
-            raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} is described, but was not announced")
+            raise MessageRefused(Fault.UNKNOWN_ENTITY, f"alias {alias} is described, but was not announced")
         entity, schema, remembered, turn = self._announced[alias]
         number, rest = take_number(data)
         position, direction, rest = take_place(rest)
@@ -136,7 +140,7 @@ class Neighbours:
     def leave(self, alias: int) -> Iterator[Left]:
         """The entity with this alias has left."""
         if alias not in self.by_alias and alias not in self._announced:
-            raise Refused(Fault.UNKNOWN_ENTITY, f"alias {alias} leaves, but is nobody's")
+            raise MessageRefused(Fault.UNKNOWN_ENTITY, f"alias {alias} leaves, but is nobody's")
         self._turns.end()
         yield from self._forget(alias)
 

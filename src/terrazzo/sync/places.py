@@ -10,7 +10,7 @@ from typing import NamedTuple
 from terrazzo._speed import view
 from terrazzo._speed.view import unpack12, unpack16, unpack_angle
 
-__all__ = ["PackedPlace", "Places", "decode_places", "unpack12", "unpack16", "unpack_angle"]
+__all__ = ["PackedPlace", "PlacesMessage", "decode_places", "unpack12", "unpack16", "unpack_angle"]
 
 
 class PackedPlace(NamedTuple):
@@ -22,7 +22,7 @@ class PackedPlace(NamedTuple):
     """Yaw, pitch, roll, as far as they are in the message."""
 
 
-class Places(NamedTuple):
+class PlacesMessage(NamedTuple):
     """One message."""
 
     turn: int
@@ -30,7 +30,7 @@ class Places(NamedTuple):
     entries: list[PackedPlace]
 
 
-def decode_places(data: bytes) -> Places:
+def decode_places(data: bytes) -> PlacesMessage:
     """The places of a PLACES message's body, which is what follows its number; DecodeError for any other bytes."""
     turn, entries = view.decode_places(data)
-    return Places(turn, [PackedPlace(*each) for each in entries])
+    return PlacesMessage(turn, [PackedPlace(*each) for each in entries])

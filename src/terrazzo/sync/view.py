@@ -34,7 +34,7 @@ from terrazzo.schema.changes import BitReader, encode_external, index_bits
 from terrazzo.schema.indexes import METHOD_IDS, PROPERTY_IDS
 from terrazzo.schema.model import EntitySchema, Schema, Side
 from terrazzo.schema.state import State
-from terrazzo.sync.neighbours import Neighbours
+from terrazzo.sync.neighbours import AreaView
 from terrazzo.sync.protocol import (
     OWN,
     Direction,
@@ -51,18 +51,18 @@ from terrazzo.sync.riding import decode_ride
 from terrazzo.sync.turns import Turns
 from terrazzo.sync.view_events import (
     BasePlayer,
-    Called,
     CellLost,
     CellPlayer,
     Changed,
-    Event,
     Fault,
     Left,
-    LoggedOff,
+    MessageRefused,
+    MethodCalled,
     Moved,
-    Refused,
     Seen,
     SpaceChanged,
+    ViewEnded,
+    ViewEvent,
     Violation,
     check_audience,
 )
@@ -73,7 +73,7 @@ VIOLATIONS_KEPT = 100
 """The newest are kept in full; all are counted."""
 
 
-class View:
+class ClientView:
     """What one client sees."""
 
     def __init__(
@@ -91,9 +91,9 @@ class View:
         self._schema: Schema = methods.schema
         self._methods = methods
         self._turns = Turns()
-        self._neighbours = Neighbours(self._turns, asks_moves)
+        self._neighbours = AreaView(self._turns, asks_moves)
         self._rides = Rides(self.find)
-        self._actions: dict[int, Callable[[int, bytes], Iterator[Event]]] = {
+        self._actions: dict[int, Callable[[int, bytes], Iterator[ViewEvent]]] = {
             ToClient.BASE_PLAYER: self._on_base_player,
             ToClient.CELL_PLAYER: self._on_cell_player,
             ToClient.CELL_LOST: self._on_cell_lost,
@@ -114,7 +114,7 @@ class View:
         for ids, action in ((METHOD_IDS[Side.CLIENT], self._on_call), (PROPERTY_IDS, self._on_property)):
             self._actions.update(dict.fromkeys(range(ids.first, ids.first + ids.slots), action))
 
-    def apply(self, message: bytes) -> list[Event]:
+    def apply(self, message: bytes) -> list[ViewEvent]:
         """Take one message from the server in; gives what it did."""
         number = message[0] if message else -1
         try:
@@ -123,12 +123,12 @@ class View:
                 self._late += 1
                 return []
             if self.is_over:
-                raise Refused(Fault.AFTER_THE_END, "a message after the last word")
+                raise MessageRefused(Fault.AFTER_THE_END, "a message after the last word")
             action = self._actions.get(number)
             if action is None:
-                raise Refused(Fault.UNKNOWN_MESSAGE, f"no message has the number {number}")
+                raise MessageRefused(Fault.UNKNOWN_MESSAGE, f"no message has the number {number}")
             return list(action(number, body))
-        except Refused as refused:
+        except MessageRefused as refused:
             return [self._violate(refused.fault, number, refused.entity, refused.text)]
         except DecodeError as problem:
             return [self._violate(Fault.MALFORMED, number, 0, str(problem))]
@@ -172,10 +172,10 @@ class View:
 
     # Each action below checks everything before it changes anything.
 
-    def _on_base_player(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_base_player(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         entity, rest = take_entity(body)
         if self.player is not None:
-            raise Refused(Fault.PLAYER_TWICE, f"a second base player; {self.player} is there", entity)
+            raise MessageRefused(Fault.PLAYER_TWICE, f"a second base player; {self.player} is there", entity)
         schema, rest = self._take_type(rest, entity)
         layout = schema.own_client_layout
         values = layout.new_values()
@@ -185,10 +185,10 @@ class View:
         self.player = Seen(entity, schema, State(layout, None, values))
         yield BasePlayer(self.player)
 
-    def _on_cell_player(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_cell_player(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         player = self._own()
         if self.space is not None:
-            raise Refused(Fault.PLAYER_TWICE, f"a cell player; {player} has a body already", player.id)
+            raise MessageRefused(Fault.PLAYER_TWICE, f"a cell player; {player} has a body already", player.id)
         space, body = self._take_space(body)
         position, direction, rest = take_place(body)
         row = player.schema.cell_player_layout
@@ -204,7 +204,7 @@ class View:
         self.space = space
         yield CellPlayer(player, space)
 
-    def _on_cell_lost(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_cell_lost(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         player = self._own_with_cell()
         if body:
             raise DecodeError("cell lost has nothing in it", 0)
@@ -214,7 +214,7 @@ class View:
         self._neighbours.begin_anew()
         yield CellLost(player)
 
-    def _on_space(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_space(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         player = self._own_with_cell()
         space, body = self._take_space(body)
         position, direction, rest = take_place(body)
@@ -225,7 +225,7 @@ class View:
         yield from self._part_with(self._neighbours.forget_all())
         yield SpaceChanged(player, space)
 
-    def _on_announce(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_announce(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         entity, rest = take_entity(body)
         alias, rest = take_alias(rest)
         schema, rest = self._take_type(rest, entity)
@@ -233,32 +233,32 @@ class View:
         if rest:
             raise DecodeError("announce has nothing after its type", len(body) - len(rest))
         if entity == player.id:
-            raise Refused(Fault.ENTERED_TWICE, "the own entity is announced", entity)
+            raise MessageRefused(Fault.ENTERED_TWICE, "the own entity is announced", entity)
         self._neighbours.announce(entity, alias, schema)
         yield from ()
 
-    def _on_describe(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_describe(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         alias, rest = take_alias(body)
         self._own_with_cell()
         entered = self._neighbours.describe(alias, rest)
         yield entered
         yield from map(Moved, self._rides.enter(entered.entity))
 
-    def _on_leave(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_leave(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         alias, rest = take_alias(body)
         self._own_with_cell()
         if rest:
             raise DecodeError("leave has nothing after its alias", len(body) - len(rest))
         yield from self._part_with(self._neighbours.leave(alias))
 
-    def _on_moved(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_moved(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         player = self._own_with_cell()
         position, direction, rest = take_place(body)
         if rest:
             raise DecodeError("moved has nothing after its place", 24)
         yield from map(Moved, self._rides.put(player, position, direction))
 
-    def _on_places(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_places(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         for alias, place in self._neighbours.places.take(body, self._turns.now):
             seen = self._neighbours.by_alias[alias]
             if place is None:
@@ -266,7 +266,7 @@ class View:
             else:
                 yield from map(Moved, self._rides.put(seen, *place))
 
-    def _on_place(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_place(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         alias, rest = take_alias(body)
         seen = self._neighbours.find(alias)
         position, direction, rest = take_place(rest)
@@ -274,25 +274,25 @@ class View:
             raise DecodeError("place has nothing after its place", len(body) - len(rest))
         yield from map(Moved, self._rides.put(seen, position, direction))
 
-    def _on_rides(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_rides(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         seen, data = self._take_seen(body)
         ride = decode_ride(data)
         if seen is self.player:
             self._own_with_cell()
         if ride.vehicle == seen.id:
-            raise Refused(Fault.MALFORMED, f"{seen} rides on itself", seen.id)
+            raise MessageRefused(Fault.MALFORMED, f"{seen} rides on itself", seen.id)
         if seen is not self.player and not ride.vehicle:
             seen.turn = self._turns.begin_again()
         yield from map(Moved, self._rides.ride(seen, ride))
 
-    def _on_renew(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_renew(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         seen, turn = self._take_seen(body)
         if len(turn) != 1:
             raise DecodeError("renew tells an alias and a turn", len(body))
         seen.turn = self._turns.renew(turn[0])
         yield from ()
 
-    def _on_loose(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_loose(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         """A change or a call like any other, but it may come too early or too late."""
         if len(body) < 2:
             raise DecodeError("loose tells its turn and a message", len(body))
@@ -307,23 +307,23 @@ class View:
             return
         try:
             yield from self._actions[number](number, body)
-        except Refused as refused:
+        except MessageRefused as refused:
             if refused.fault is not Fault.NO_CELL:
                 raise
             self._late += 1
 
-    def _on_logged_off(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_logged_off(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         if not body:
             raise DecodeError("logged off gives its reason in one byte", 0)
         self.is_over = True
-        yield LoggedOff(body[0], body[1:].decode(errors="replace"))
+        yield ViewEnded(body[0], body[1:].decode(errors="replace"))
 
-    def _on_call(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_call(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         seen, data = self._take_seen(body)
         call = self._methods.find(seen.schema, Side.CLIENT, number, data)
-        yield Called(seen, call.method, call.method.decode_args(call.data))
+        yield MethodCalled(seen, call.method, call.method.decode_args(call.data))
 
-    def _on_property(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_property(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         """A whole property: the same change as in the form with a path, and so it takes the same way."""
         seen, payload = self._take_seen(body)
         index, count = number - PROPERTY_IDS.first, len(seen.state.layout)
@@ -332,7 +332,7 @@ class View:
         change = encode_external(Change(WHOLE, index, (), (), 0, 0, payload), index, count)
         yield self._change(seen, index, change, is_slice=False)
 
-    def _on_change(self, number: int, body: bytes) -> Iterator[Event]:
+    def _on_change(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         seen, change = self._take_seen(body)
         bits, count = BitReader(change), len(seen.state.layout)
         bits.read(1)
@@ -353,13 +353,15 @@ class View:
 
     def _own(self) -> Seen:
         if self.player is None:
-            raise Refused(Fault.UNKNOWN_ENTITY, "a message before the base player")
+            raise MessageRefused(Fault.UNKNOWN_ENTITY, "a message before the base player")
         return self.player
 
     def _own_with_cell(self, entity: int = 0) -> Seen:
         player = self._own()
         if self.space is None:
-            raise Refused(Fault.NO_CELL, f"a message that takes a body, but {player} has none", entity or player.id)
+            raise MessageRefused(
+                Fault.NO_CELL, f"a message that takes a body, but {player} has none", entity or player.id
+            )
         return player
 
     def _take_seen(self, body: bytes) -> tuple[Seen, bytes]:
@@ -379,5 +381,5 @@ class View:
         type_id = int.from_bytes(rest[:2], "little")
         schema = self._schema.by_id.get(type_id)
         if schema is None or not schema.on_client:
-            raise Refused(Fault.UNKNOWN_TYPE, f"no entity type for clients has the id {type_id}", entity)
+            raise MessageRefused(Fault.UNKNOWN_TYPE, f"no entity type for clients has the id {type_id}", entity)
         return schema, rest[2:]

@@ -43,7 +43,7 @@ class Violation:
     text: str
 
 
-class Refused(Exception):
+class MessageRefused(Exception):
     """A message that is a violation; never leaves the view."""
 
     def __init__(self, fault: Fault, text: str, entity: int = 0) -> None:
@@ -199,7 +199,7 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Called:
+class MethodCalled:
     """The server calls a method of the client part."""
 
     entity: Seen
@@ -208,14 +208,14 @@ class Called:
 
 
 @dataclass(frozen=True)
-class LoggedOff:
+class ViewEnded:
     """The server's last word."""
 
     reason: int
     text: str
 
 
-Event = (
+ViewEvent = (
     BasePlayer
     | CellPlayer
     | CellLost
@@ -224,8 +224,8 @@ Event = (
     | Left
     | Moved
     | Changed
-    | Called
-    | LoggedOff
+    | MethodCalled
+    | ViewEnded
     | Violation
 )
 
@@ -237,4 +237,4 @@ def check_audience(schema: EntitySchema, index: int, *, is_own: bool, entity: in
     if not (audience.own_client if is_own else audience.other_clients):
         client = "its own client" if is_own else "another client"
         text = f"{schema.name}.{prop.name} of entity {entity} came to {client}, which may not see it"
-        raise Refused(Fault.NOT_FOR_THIS_CLIENT, text, entity)
+        raise MessageRefused(Fault.NOT_FOR_THIS_CLIENT, text, entity)

@@ -1,8 +1,8 @@
 """What holds for an app in every state: how it is checked, and what a broken one is.
 
 Each app has a module `validate.py` beside its own, with one generator: it looks at the app between two events, changes
-nothing, and gives a `Violation` for each of the app's own invariants that does not hold. The simulator and the tests
-run it; a cluster never does (`tests/test_invariants.py` holds that no process imports it).
+nothing, and gives a `BrokenInvariant` for each of the app's own invariants that does not hold. The simulator and the
+tests run it; a cluster never does (`tests/test_invariants.py` holds that no process imports it).
 
 To look at everything after each event would cost more than the event. So the simulator gives a `Share` of the entities
 to each tick: each entity is looked at once in `of` ticks, and an invariant that stays broken is found within that many.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
-class Violation(NamedTuple):
+class BrokenInvariant(NamedTuple):
     """An invariant that does not hold."""
 
     entity: int
@@ -23,7 +23,7 @@ class Violation(NamedTuple):
     """One sentence, which names the entity."""
 
 
-Violations = Iterator[Violation]
+Violations = Iterator[BrokenInvariant]
 
 
 class Share(NamedTuple):

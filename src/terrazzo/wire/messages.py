@@ -43,7 +43,7 @@ BUNDLE_MAX = 8 << 20
 _ARRAY_32 = b"\xdd"
 _HEADER_SIZE = 5
 
-Item = tuple[int, msgspec.Raw]
+BundleItem = tuple[int, msgspec.Raw]
 M = TypeVar("M", bound="type[Message]")
 
 
@@ -99,7 +99,7 @@ class Registry:
         self._by_number: dict[int, _Kind] = {}
         self._by_type: dict[type[Message], _Kind] = {}
         self._encoder = msgspec.msgpack.Encoder()
-        self._items = msgspec.msgpack.Decoder(list[Item])
+        self._items = msgspec.msgpack.Decoder(list[BundleItem])
         self._plain_kinds: list[_Kind] = []  # those that cannot exceed a limit of their own
         self._whole: msgspec.msgpack.Decoder[list[_Wrapped]] | None = None
         self._single: msgspec.msgpack.Decoder[_Wrapped] | None = None
@@ -194,7 +194,7 @@ class Registry:
             except (ValueError, RecursionError, MemoryError):
                 pass  # it has a limit of its own, or is malformed
         try:
-            number, raw = msgspec.msgpack.decode(data, type=Item)
+            number, raw = msgspec.msgpack.decode(data, type=BundleItem)
         except (ValueError, RecursionError):
             return Refusal.MALFORMED
         return self.decode_item(number, raw)

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-Count = Annotated[int, Meta(ge=-1, lt=1 << 62)]
+CountNumber = Annotated[int, Meta(ge=-1, lt=1 << 62)]
 """Counters: versions, generations, epochs, steps, witnesses. -1: never."""
 
 Life = Annotated[int, Meta(ge=0, lt=1 << 30)]
@@ -21,9 +21,9 @@ Life = Annotated[int, Meta(ge=0, lt=1 << 30)]
 Int32 = Annotated[int, Meta(ge=-(1 << 31), lt=1 << 31)]
 """Entities, and indices that have marks below zero."""
 
-Index = Annotated[int, Meta(ge=0, lt=1 << 31)]
+IndexNumber = Annotated[int, Meta(ge=0, lt=1 << 31)]
 """Types, spaces, methods."""
 
 UInt32 = Annotated[int, Meta(ge=0, lt=1 << 32)]
-Alias = Annotated[int, Meta(ge=0, lt=1 << 16)]
+AliasNumber = Annotated[int, Meta(ge=0, lt=1 << 16)]
 Byte = Annotated[int, Meta(ge=0, lt=1 << 8)]

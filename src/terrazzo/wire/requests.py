@@ -34,7 +34,7 @@ class Failure(Sentence):
     REFUSED = "refused", "The peer refused the request."
 
 
-Then = Callable[[Message], None]
+OnAnswer = Callable[[Message], None]
 Failed = Callable[[Failure, str], None]
 
 
@@ -48,7 +48,7 @@ class Question(NamedTuple):
 
 class _Asked(NamedTuple):
     peer: AppId
-    then: Then
+    then: OnAnswer
     failed: Failed
 
 
@@ -68,7 +68,7 @@ class Requests:
     def __len__(self) -> int:
         return len(self._asked)
 
-    def ask(self, peer: AppId, message: Message, *, timeout_s: float, then: Then, failed: Failed) -> None:
+    def ask(self, peer: AppId, message: Message, *, timeout_s: float, then: OnAnswer, failed: Failed) -> None:
         """Sends a question; one of the two is called later, never from inside this call."""
         self._number += 1
         self._outbox.send(peer, Request(self._number, self._registry.encode(message)))

@@ -6,7 +6,7 @@ import pytest
 
 from terrazzo._speed import packet
 from terrazzo.errors import ValueRejected
-from terrazzo.wire.client import Drop, Reason, State, limits
+from terrazzo.wire.client import ChannelState, Drop, Reason, limits
 from tests.wire.client.client_harness import ChannelPair, Network, channel, deliver, frames
 
 
@@ -158,7 +158,7 @@ def test_overlapping_pieces_cannot_take_more_memory_than_the_window():
         b.on_packet(i, packet.encode_body(None, b"", stream, 0, [(1 + i, 1 + i + 1000)], []), 0.0)
     assert b.assembly.held_bytes <= limits.STREAM_WINDOW_BYTES
     assert b.drops[Drop.HELD_FULL] > 1000
-    assert b.state is State.OPEN
+    assert b.state is ChannelState.OPEN
 
 
 def test_a_slow_reader_is_left_with_a_reason():
@@ -168,7 +168,7 @@ def test_a_slow_reader_is_left_with_a_reason():
     a.poll(0.0)
     assert a.send(bytes(900))
     assert not a.send(bytes(1000))
-    assert (a.state, a.reason) == (State.CLOSED, Reason.SLOW_READER)
+    assert (a.state, a.reason) == (ChannelState.CLOSED, Reason.SLOW_READER)
     ((_, body),) = a.poll(0.0)
     assert frames(body).close == Reason.SLOW_READER
     assert len(a.outbox.stream) == 0

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed import packet
-from terrazzo.wire.client import WEBSOCKET, Channel, Reason, Settings, State, limits
+from terrazzo.wire.client import WEBSOCKET, Channel, ChannelState, Reason, Settings, limits
 from tests.wire.client.client_harness import ChannelPair, Network, channel, deliver, frames
 
 
 def test_an_idle_channel_is_kept_alive():
     pair = ChannelPair()
     pair.run(100.0)
-    assert pair.a.state is pair.b.state is State.OPEN
+    assert pair.a.state is pair.b.state is ChannelState.OPEN
     assert 15 <= pair.a.stats.packets_sent <= 45
 
 
 def test_silence_ends_a_channel_after_a_last_call():
     a = channel()
     now = 0.0
-    while a.state is State.OPEN:
+    while a.state is ChannelState.OPEN:
         due = a.next_timeout()
         assert due is not None
         assert due >= now
@@ -37,7 +37,7 @@ def test_a_machine_that_stood_still_does_not_take_its_peers_for_dead():
     pair.now += 1000.0
     pair.step()
     pair.run(2.0)
-    assert pair.a.state is pair.b.state is State.OPEN
+    assert pair.a.state is pair.b.state is ChannelState.OPEN
 
 
 @pytest.mark.parametrize("loss", [0.0, 0.25])
@@ -47,7 +47,7 @@ def test_a_graceful_end_gives_both_sides_everything(loss):
     pair.b.send_many([b"b%d" % i * 50 for i in range(100)])
     pair.a.close(pair.now)
     assert not pair.a.send(b"too late")
-    pair.run(30.0, lambda: pair.a.state is pair.b.state is State.CLOSED)
+    pair.run(30.0, lambda: pair.a.state is pair.b.state is ChannelState.CLOSED)
     assert pair.a.reason is pair.b.reason is Reason.ENDED
     assert pair.got[pair.b] == [b"a%d" % i * 50 for i in range(100)]
     assert pair.got[pair.a] == [b"b%d" % i * 50 for i in range(100)]
@@ -68,7 +68,7 @@ def test_a_graceful_end_without_a_peer_has_a_time_limit():
     a.send(b"anybody?")
     a.close(0.0)
     a.poll(1.9)
-    assert a.state is State.ENDING
+    assert a.state is ChannelState.ENDING
     bodies = a.poll(2.0)
     assert a.reason is Reason.END_TIMEOUT
     assert frames(bodies[-1][1]).close == Reason.END_TIMEOUT
@@ -81,7 +81,7 @@ def test_an_immediate_end_sends_close_and_nothing_else():
     ((number, body),) = a.poll(0.0)
     assert body == bytes((packet.CLOSE, Reason.ABORTED))
     assert b.on_packet(number, body, 0.0) == []
-    assert (b.state, b.reason, b.closed_by_peer) == (State.CLOSED, Reason.ABORTED, True)
+    assert (b.state, b.reason, b.closed_by_peer) == (ChannelState.CLOSED, Reason.ABORTED, True)
     assert b.poll(0.0) == []
     assert a.poll(100.0) == []
 
@@ -107,7 +107,7 @@ def test_lost_close_is_sent_again_however_far_the_streams_were():
     pair.a.poll(pair.now)  # lost
     pair.b.send(b"are you there?")
     pair.run(0.1)
-    assert (pair.b.state, pair.b.reason) == (State.CLOSED, Reason.ABORTED)
+    assert (pair.b.state, pair.b.reason) == (ChannelState.CLOSED, Reason.ABORTED)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_no_honest_peer_sends_ends_the_channel(body):
     a.send(b"one packet is out")
     a.poll(0.0)
     assert a.on_packet(0, body, 0.0) == []
-    assert (a.state, a.reason, a.closed_by_peer) == (State.CLOSED, Reason.PROTOCOL, False)
+    assert (a.state, a.reason, a.closed_by_peer) == (ChannelState.CLOSED, Reason.PROTOCOL, False)
     ((_, last),) = a.poll(0.0)
     assert frames(last).close == Reason.PROTOCOL
 
@@ -153,7 +153,7 @@ def test_a_second_end_elsewhere_is_a_fault():
     a = channel()
     a.on_packet(0, b"\x05\x09\0\0\0", 0.0)
     a.on_packet(1, b"\x05\x09\0\0\0", 0.0)
-    assert a.state is State.ENDING
+    assert a.state is ChannelState.ENDING
     a.on_packet(2, b"\x05\x08\0\0\0", 0.0)
     assert a.reason is Reason.PROTOCOL
 

@@ -100,7 +100,7 @@ def test_x25519_is_only_spent_on_a_proved_address(monkeypatch):
 
 
 def test_a_cookie_is_bound_to_address_time_and_hello():
-    hello = handshake.Hello(1, 5, 1, bytes(32))
+    hello = handshake.ClientHello(1, 5, 1, bytes(32))
     cookie = handshake.make_cookie(b"s", b"address", hello, 7.0)
     assert len(cookie) == handshake.COOKIE_BYTES
     assert handshake.cookie_holds(b"s", b"address", hello, cookie, 7.0)
@@ -306,7 +306,7 @@ def test_forged_refuse_and_retry_are_dropped():
 
 def test_a_key_that_leads_nowhere_is_dropped():
     host = server()
-    hello = handshake.Hello(1, 5, 1, bytes(32))
+    hello = handshake.ClientHello(1, 5, 1, bytes(32))
     cookie = handshake.make_cookie(host._greeter._secret, repr(HOME).encode(), hello, 0.0)
     assert ask(host, handshake.encode_open_head(hello, cookie) + bytes(16)) == []
     assert host.drops == {Drop.KEY: 1}

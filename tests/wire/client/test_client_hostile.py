@@ -10,11 +10,11 @@ from terrazzo.wire.client import (
     UDP,
     WEBSOCKET,
     Channel,
+    ChannelState,
     ClientEndpoint,
     Reason,
     ServerEndpoint,
     Settings,
-    State,
     public_key,
 )
 from tests.wire.client.client_harness import AWAY, HOME, STATIC_KEY, EndpointPair, entropy_of
@@ -120,7 +120,7 @@ def test_any_authentic_body_is_taken_or_ends_the_channel(bodies, transport):
         channel.poll(now)
         channel.on_packet(number, body, now)
         now += 0.01
-        if channel.state is State.CLOSED:
+        if channel.state is ChannelState.CLOSED:
             assert isinstance(channel.reason, Reason)
         assert channel.assembly.held_bytes <= 262144
     channel.poll(now)

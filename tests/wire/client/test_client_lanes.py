@@ -11,16 +11,16 @@ from terrazzo.errors import ValueRejected
 from terrazzo.wire.client import (
     CLIENT,
     SERVER,
+    ChannelState,
     ClientSwarm,
     Closed,
     Connected,
     Drop,
-    Event,
     Reason,
     Received,
     ServerEndpoint,
+    SessionEvent,
     Settings,
-    State,
 )
 from tests.wire.client.client_harness import STATIC_KEY, EndpointPair, Network, entropy_of
 
@@ -172,8 +172,8 @@ class Crowd:
         self.network = network or Network()
         self.server = ServerEndpoint(STATIC_KEY, entropy=entropy_of(3), settings=SERVER)
         self.swarm = ClientSwarm(entropy=entropy_of(4), settings=settings)
-        self.at_server: list[Event] = []
-        self.at_swarm: list[Event] = []
+        self.at_server: list[SessionEvent] = []
+        self.at_swarm: list[SessionEvent] = []
         self.ids = [self.open() for _ in range(count)]
 
     def open(self) -> int:
@@ -247,7 +247,7 @@ def test_a_client_of_a_swarm_ends_gracefully():
     crowd.run(0.1)
     assert not crowd.swarm.sessions
     assert crowd.swarm.tally().packets_sent == before + 2, "what ended sessions counted is still there"
-    assert all(session.state is State.CLOSED for session in crowd.server.sessions.values())
+    assert all(session.state is ChannelState.CLOSED for session in crowd.server.sessions.values())
 
 
 def test_a_swarm_gives_up_a_server_that_does_not_answer():

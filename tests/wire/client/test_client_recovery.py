@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from terrazzo._speed import packet
-from terrazzo.wire.client import State, limits
+from terrazzo.wire.client import ChannelState, limits
 from tests.wire.client.client_harness import ChannelPair, Network, channel, deliver, frames
 
 
@@ -236,4 +236,4 @@ def test_a_bad_line_delivers_everything_once_and_in_order(loss):
         assert [message for message in pair.got[target] if b"now" not in message] == sent[source]
         moments = [int(message[4:]) for message in pair.got[target] if b"now" in message]
         assert moments == sorted(set(moments))
-    assert pair.a.state is pair.b.state is State.OPEN
+    assert pair.a.state is pair.b.state is ChannelState.OPEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from terrazzo.wire.client import UDP, Channel, Drop, Reason, Settings, State
+from terrazzo.wire.client import UDP, Channel, ChannelState, Drop, Reason, Settings
 from terrazzo.wire.client.channel import Channel as PlainChannel
 
 FATES = st.lists(st.sampled_from("ddddddddlllccrrR"), min_size=20, max_size=60)
@@ -37,7 +37,7 @@ def check(channel: Channel) -> None:
     outbox = channel.outbox
     assert outbox.base <= outbox.sent <= outbox.end
     assert len(channel.recovery.in_flight) <= 256 + 64
-    if channel.state is not State.CLOSED:
+    if channel.state is not ChannelState.CLOSED:
         assert channel.next_timeout() is not None
 
 
@@ -67,7 +67,7 @@ def test_exactly_once_in_order_and_a_clean_end(fates, there, back, budget):
             got[target] += target.on_packet(number, body, now)
         if not waiting[a] and not waiting[b]:
             a.close(now)
-        if a.state is b.state is State.CLOSED:
+        if a.state is b.state is ChannelState.CLOSED:
             break
     assert got == {b: sent[a], a: sent[b]}
     assert a.reason is b.reason is Reason.ENDED

@@ -11,12 +11,12 @@ from terrazzo.wire.client import (
     PLAIN,
     SERVER,
     WEBSOCKET,
+    ChannelState,
     Drop,
     Reason,
     Received,
     Session,
     Settings,
-    State,
     Suite,
     handshake,
     limits,
@@ -172,7 +172,7 @@ def test_packet_numbers_go_on_behind_32_bits(pair):
     assert pair.at_server == pair.at_client == messages
     assert pair.up.channel.next_number > 2**32
     assert not pair.server.drops
-    assert pair.down.state is State.OPEN
+    assert pair.down.state is ChannelState.OPEN
 
 
 @suites
@@ -286,7 +286,7 @@ def test_a_client_that_moves_and_acknowledges_nothing_fills_no_memory(form):
         pair.server.poll(pair.now)
         pair.now += 0.01
     assert len(pair.down.channel.recovery.in_flight) == limits.FLIGHT_PACKETS_MAX
-    assert pair.down.state is State.OPEN
+    assert pair.down.state is ChannelState.OPEN
     pair.up.channel.next_number = pair.down.channel.acks.received.newest + 1
     pair.run(5.0, lambda: bool(pair.at_client))
     assert pair.at_client == [b"kept until it arrives"]

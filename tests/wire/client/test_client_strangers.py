@@ -11,13 +11,13 @@ from terrazzo.wire.client import (
     UDP,
     WEBSOCKET,
     Channel,
+    ChannelState,
     ClientEndpoint,
     Closed,
     Drop,
     Reason,
     ServerEndpoint,
     Settings,
-    State,
     handshake,
     limits,
     public_key,
@@ -143,7 +143,7 @@ def test_strangers_of_one_address_push_out_themselves_and_not_the_door():
     assert door.host.drops[Drop.CROWDED] == 25
     honest, _ = door.guest((HONEST, 1))
     assert honest.session is not None
-    assert honest.session.state is State.OPEN
+    assert honest.session.state is ChannelState.OPEN
 
 
 def test_admitted_session_is_never_given_up_and_makes_its_source_known():
@@ -153,7 +153,7 @@ def test_admitted_session_is_never_given_up_and_makes_its_source_known():
     session.admit()
     for number in range(10):
         door.guest((f"198.51.100.{number}", 1))
-    assert session.state is State.OPEN
+    assert session.state is ChannelState.OPEN
     back, _ = door.guest((HONEST, 2))
     for number in range(20, 30):
         door.guest((f"198.51.100.{number}", 1))
@@ -168,7 +168,7 @@ def test_vouched_session_is_not_given_up_and_still_confined():
     session.vouch()
     for port in range(5):
         door.guest((ATTACKER, port))
-    assert session.state is State.OPEN
+    assert session.state is ChannelState.OPEN
     assert session.channel.is_confined
     assert not session.is_admitted
 
@@ -237,7 +237,7 @@ def test_websocket_has_one_session_in_its_life():
 
 def test_websocket_with_a_forged_open_gets_no_other():
     door = Door(WEBSOCKET)
-    hello = handshake.Hello(1, 5, 1, public_key(bytes(range(1, 33))))
+    hello = handshake.ClientHello(1, 5, 1, public_key(bytes(range(1, 33))))
     for _ in range(3):
         assert door.ask((ATTACKER, 7), handshake.encode_open_head(hello, handshake.NO_COOKIE) + bytes(16)) == []
     assert door.host.drops == {Drop.FORGED: 1, Drop.SECOND: 2}
@@ -269,7 +269,7 @@ def test_stranger_holds_no_more_of_the_stream_than_a_login_needs():
     for number, offset in enumerate(range(1, 200_000, 1000)):
         channel.on_packet(number, stream(offset, bytes(1000)), 0.0)
     assert channel.assembly.held_bytes <= limits.STRANGER_STREAM_BYTES_MAX
-    assert channel.state is State.OPEN
+    assert channel.state is ChannelState.OPEN
     assert channel.drops[Drop.EARLY] > 190
 
 
@@ -281,12 +281,12 @@ def test_stranger_holds_few_pieces_however_small():
 
 
 def test_longest_login_request_passes_and_a_longer_message_ends_the_session():
-    for size, state in ((4096, State.OPEN), (4097, State.CLOSED)):
+    for size, state in ((4096, ChannelState.OPEN), (4097, ChannelState.CLOSED)):
         sender, channel = Channel(UDP, Settings(), 0.0), confined()
         sender.send(bytes(size))
         got = [message for number, body in sender.poll(0.0) for message in channel.on_packet(number, body, 0.0)]
         assert channel.state is state
-        assert got == ([bytes(size)] if state is State.OPEN else [])
+        assert got == ([bytes(size)] if state is ChannelState.OPEN else [])
 
 
 def test_unreliable_messages_of_a_stranger_are_dropped():

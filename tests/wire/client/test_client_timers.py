@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from terrazzo.wire.client.timers import Timers
+from terrazzo.wire.client.timers import Deadlines
 
 
 def test_deadlines_ring_in_their_order_and_once():
-    timers = Timers()
+    timers = Deadlines()
     timers.set(1, 5.0)
     timers.set(2, 3.0)
     timers.set(3, 3.0)
@@ -21,7 +21,7 @@ def test_deadlines_ring_in_their_order_and_once():
 
 
 def test_a_later_deadline_takes_the_place_of_an_earlier_one():
-    timers = Timers()
+    timers = Deadlines()
     timers.set(1, 2.0)
     timers.set(1, 9.0)
     assert timers.next_at == 2.0, "it may be early"
@@ -30,7 +30,7 @@ def test_a_later_deadline_takes_the_place_of_an_earlier_one():
 
 
 def test_removed_timer_is_not_due():
-    timers = Timers()
+    timers = Deadlines()
     timers.set(1, 1.0)
     timers.set(2, 1.0)
     timers.forget(1)
@@ -39,7 +39,7 @@ def test_removed_timer_is_not_due():
 
 @given(deadlines=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20)), max_size=30))
 def test_every_session_rings_at_its_last_deadline(deadlines):
-    timers = Timers()
+    timers = Deadlines()
     wanted: dict[int, int] = {}
     for session_id, due in deadlines:
         timers.set(session_id, float(due))

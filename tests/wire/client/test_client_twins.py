@@ -22,12 +22,12 @@ from terrazzo.wire.client import (
     UDP,
     WEBSOCKET,
     Channel,
+    ChannelState,
     ClientEndpoint,
     ClientSwarm,
     Form,
     ServerEndpoint,
     Settings,
-    State,
     Suite,
     Transport,
 )
@@ -320,7 +320,7 @@ def test_both_forms_of_a_channel_take_any_packet_alike(actions, transport):
                     channel.close(now)
                 elif what == "abort":
                     channel.abort()
-                elif what in ("confine", "set_free") and channel.state is not State.CLOSED:
+                elif what in ("confine", "set_free") and channel.state is not ChannelState.CLOSED:
                     getattr(channel, what)()
             except Exception as error:
                 result = (type(error), str(error))

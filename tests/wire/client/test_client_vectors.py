@@ -10,7 +10,7 @@ import pytest
 
 from terrazzo._speed import packet
 from terrazzo.errors import DecodeError
-from terrazzo.wire.client import FORM, UDP, WEBSOCKET, Connected, Reason, Received, ServerEndpoint, State, Suite
+from terrazzo.wire.client import FORM, UDP, WEBSOCKET, ChannelState, Connected, Reason, Received, ServerEndpoint, Suite
 from tests.wire.client import independent
 from tests.wire.client.client_harness import STATIC_KEY, ChannelPair, EndpointPair, Network, entropy_of
 from tests.wire.client.client_vectors import DOWN_AT, DOWN_RELIABLE, DOWN_UNRELIABLE, FILE, SERVER_SEED, build
@@ -99,7 +99,7 @@ def test_malformed_bodies_are_refused_by_both(name):
         packet.decode_body(body)
     pair = ChannelPair()
     assert pair.a.on_packet(0, body, 0.0) == []
-    assert (pair.a.state, pair.a.reason) == (State.CLOSED, Reason.PROTOCOL)
+    assert (pair.a.state, pair.a.reason) == (ChannelState.CLOSED, Reason.PROTOCOL)
 
 
 @pytest.mark.parametrize("suite", Suite)

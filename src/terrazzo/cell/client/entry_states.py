@@ -93,7 +93,7 @@ class EntryAction(Enum):
     """The alias rests; the client is sent nothing."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """One transition."""
 
     state: EntryState
@@ -102,48 +102,48 @@ class Step(NamedTuple):
 
 _S, _E, _A = EntryState, EntryEvent, EntryAction
 
-TRANSITIONS: dict[EntryState, dict[EntryEvent, Step]] = {
+TRANSITIONS: dict[EntryState, dict[EntryEvent, Transition]] = {
     _S.ABSENT: {
-        _E.ADD: Step(_S.UNANNOUNCED, _A.ADD),
-        _E.WANT: Step(_S.ABSENT),
-        _E.WANT_TIMEOUT: Step(_S.ABSENT),
+        _E.ADD: Transition(_S.UNANNOUNCED, _A.ADD),
+        _E.WANT: Transition(_S.ABSENT),
+        _E.WANT_TIMEOUT: Transition(_S.ABSENT),
     },
     _S.UNANNOUNCED: {
-        _E.SERVE: Step(_S.ANNOUNCED, _A.ANNOUNCE),
-        _E.SERVE_WITHHELD: Step(_S.UNANNOUNCED),
-        _E.SERVE_GONE: Step(_S.ABSENT),
-        _E.WANT: Step(_S.UNANNOUNCED),
-        _E.WANT_TIMEOUT: Step(_S.UNANNOUNCED),
-        _E.CHANGE_SPACE: Step(_S.ABSENT),
+        _E.SERVE: Transition(_S.ANNOUNCED, _A.ANNOUNCE),
+        _E.SERVE_WITHHELD: Transition(_S.UNANNOUNCED),
+        _E.SERVE_GONE: Transition(_S.ABSENT),
+        _E.WANT: Transition(_S.UNANNOUNCED),
+        _E.WANT_TIMEOUT: Transition(_S.UNANNOUNCED),
+        _E.CHANGE_SPACE: Transition(_S.ABSENT),
     },
     _S.ANNOUNCED: {
-        _E.SERVE: Step(_S.ANNOUNCED),
-        _E.SERVE_WITHHELD: Step(_S.UNANNOUNCED, _A.LEAVE),
-        _E.SERVE_GONE: Step(_S.ABSENT, _A.LEAVE),
-        _E.WANT: Step(_S.WANTED, _A.STORE_WANT),
-        _E.WANT_TIMEOUT: Step(_S.WANTED),
-        _E.CHANGE_SPACE: Step(_S.ABSENT, _A.REST),
+        _E.SERVE: Transition(_S.ANNOUNCED),
+        _E.SERVE_WITHHELD: Transition(_S.UNANNOUNCED, _A.LEAVE),
+        _E.SERVE_GONE: Transition(_S.ABSENT, _A.LEAVE),
+        _E.WANT: Transition(_S.WANTED, _A.STORE_WANT),
+        _E.WANT_TIMEOUT: Transition(_S.WANTED),
+        _E.CHANGE_SPACE: Transition(_S.ABSENT, _A.REST),
     },
     _S.WANTED: {
-        _E.SERVE: Step(_S.DESCRIBED, _A.DESCRIBE),
-        _E.SERVE_WITHHELD: Step(_S.UNANNOUNCED, _A.LEAVE),
-        _E.SERVE_GONE: Step(_S.ABSENT, _A.LEAVE),
-        _E.WANT: Step(_S.WANTED, _A.STORE_WANT),
-        _E.WANT_TIMEOUT: Step(_S.WANTED),
-        _E.CHANGE_SPACE: Step(_S.ABSENT, _A.REST),
+        _E.SERVE: Transition(_S.DESCRIBED, _A.DESCRIBE),
+        _E.SERVE_WITHHELD: Transition(_S.UNANNOUNCED, _A.LEAVE),
+        _E.SERVE_GONE: Transition(_S.ABSENT, _A.LEAVE),
+        _E.WANT: Transition(_S.WANTED, _A.STORE_WANT),
+        _E.WANT_TIMEOUT: Transition(_S.WANTED),
+        _E.CHANGE_SPACE: Transition(_S.ABSENT, _A.REST),
     },
     _S.DESCRIBED: {
-        _E.SERVE: Step(_S.DESCRIBED, _A.SEND_NEWS),
-        _E.SERVE_WITHHELD: Step(_S.UNANNOUNCED, _A.NEWS_AND_LEAVE),
-        _E.SERVE_GONE: Step(_S.ABSENT, _A.NEWS_AND_LEAVE),
-        _E.WANT: Step(_S.DESCRIBED),
-        _E.WANT_TIMEOUT: Step(_S.DESCRIBED),
-        _E.CHANGE_SPACE: Step(_S.ABSENT, _A.REST),
+        _E.SERVE: Transition(_S.DESCRIBED, _A.SEND_NEWS),
+        _E.SERVE_WITHHELD: Transition(_S.UNANNOUNCED, _A.NEWS_AND_LEAVE),
+        _E.SERVE_GONE: Transition(_S.ABSENT, _A.NEWS_AND_LEAVE),
+        _E.WANT: Transition(_S.DESCRIBED),
+        _E.WANT_TIMEOUT: Transition(_S.DESCRIBED),
+        _E.CHANGE_SPACE: Transition(_S.ABSENT, _A.REST),
     },
 }
 
 
-def next_step(state: EntryState, event: EntryEvent) -> Step:
+def next_step(state: EntryState, event: EntryEvent) -> Transition:
     """The transition from this state at this event; an AssertionError when it cannot occur."""
     step = TRANSITIONS[state].get(event)
     assert step is not None, f"an entry that is {state.value} cannot meet the event {event.value!r}"

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.space import Space
+from terrazzo.cell.core.space import CellSpace
 from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.wire.pairs.cell_cell import PackedProximity
@@ -143,7 +143,7 @@ class Interests:
     def __init__(self, core: Core, seeking: Seeking) -> None:
         self._core = core
         self.seeking = seeking
-        self._watchers: dict[Space, dict[int, Watcher]] = {}
+        self._watchers: dict[CellSpace, dict[int, Watcher]] = {}
         self._unjudged: dict[Watcher, None] = {}
         self._hooks: list[Hook] = []
 
@@ -209,11 +209,11 @@ class Interests:
         self._watchers.setdefault(body.space, {})[interest] = watcher
         return interest
 
-    def is_watcher(self, watcher: Watcher, space: Space, interest: int) -> bool:
+    def is_watcher(self, watcher: Watcher, space: CellSpace, interest: int) -> bool:
         """Whether the events of this interest come to the watcher."""
         return self._watchers.get(space, {}).get(interest) is watcher
 
-    def unwatch(self, watcher: Watcher, space: Space, interest: int) -> None:
+    def unwatch(self, watcher: Watcher, space: CellSpace, interest: int) -> None:
         """No more events."""
         space.area.unwatch(interest)
         self._unjudged.pop(watcher, None)

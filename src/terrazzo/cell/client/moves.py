@@ -23,7 +23,7 @@ from terrazzo._speed.movers import ASK, ROW, TOO_FAST, Movers, Row
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.space import Space
+from terrazzo.cell.core.space import CellSpace
 from terrazzo.errors import UsageError
 from terrazzo.schema.vectors import Vector3
 from terrazzo.sync.protocol import encode_moved
@@ -39,7 +39,7 @@ class ClientMoves:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._rows: list[tuple[AppId, bytes]] = []
-        self._movers: dict[int, tuple[Space, Movers]] = {}
+        self._movers: dict[int, tuple[CellSpace, Movers]] = {}
         self._inside: dict[int, tuple[Movers, int]] = {}
         """Per entity: where its mover is."""
 

@@ -42,7 +42,7 @@ from terrazzo.cell.client.aliases import Aliases
 from terrazzo.cell.client.budget import Budget
 from terrazzo.cell.core.account import DESCRIPTION, PRESENCE
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import PLACE, RIDE, Event, History
+from terrazzo.cell.core.history import PLACE, RIDE, EntityEvent, History
 from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.sync.protocol import OWN, encode_announce, encode_describe, encode_leave, with_alias
 from terrazzo.sync.riding import encode_ride
@@ -61,7 +61,7 @@ LEFT_S = 10.0
 WANT_S = 3.0
 """How long a client is waited for that does not want what was announced to it."""
 
-Entry = tuple[int, int, int, int]
+EntryFields = tuple[int, int, int, int]
 """Slot (-1: no body here), alias (0: not announced), sent, flags."""
 
 
@@ -123,11 +123,11 @@ class ClientRecord:
 
     # Entries.
 
-    def get(self, entity: int) -> Entry | None:
+    def get(self, entity: int) -> EntryFields | None:
         """The entry of an entity."""
         return self.sight.get(entity)
 
-    def entry(self, entity: int) -> Entry:
+    def entry(self, entity: int) -> EntryFields:
         """The entry of one that has one."""
         entry = self.sight.get(entity)
         assert entry is not None
@@ -235,7 +235,7 @@ class ClientRecord:
 
     # What is sent.
 
-    def add_own_event(self, event: Event) -> None:
+    def add_own_event(self, event: EntityEvent) -> None:
         """Something about the own entity."""
         message = with_alias(OWN, event.message)
         (self.pending if event.manner.is_reliable else self._loose).append(message)
@@ -252,7 +252,7 @@ class ClientRecord:
         self._queued_bytes += len(message)
         self._tally.add(row, 1, len(message))
 
-    def _queue_event(self, alias: int, event: Event) -> None:
+    def _queue_event(self, alias: int, event: EntityEvent) -> None:
         self._queue(event.row, with_alias(alias, event.message))
 
     def update(self, now: float, tick: int, radius: float, words: Words, rows: UpdateRows) -> None:

@@ -47,7 +47,7 @@ class To(Enum):
     OTHER_CLIENTS = "other clients"
 
 
-class Line(TypedDict):
+class AccountRow(TypedDict):
     """A row, for people."""
 
     type: str
@@ -57,7 +57,7 @@ class Line(TypedDict):
     bytes: int
 
 
-class Account:
+class SentAccount:
     """The account of one CellApp."""
 
     def __init__(self) -> None:
@@ -79,13 +79,13 @@ class Account:
         """The row of leaves of what has no body here."""
         return self.row(_GONE, _NAMES[PRESENCE], To.OTHER_CLIENTS)
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[AccountRow]:
         """All rows in which something was counted, most bytes first."""
         lines = []
         for (type, what, to), row in self._rows.items():
             messages, size = self.tally.get(row)
             if messages:
-                lines.append(Line(type=type, what=what, to=to.value, messages=messages, bytes=size))
+                lines.append(AccountRow(type=type, what=what, to=to.value, messages=messages, bytes=size))
         return sorted(lines, key=lambda line: (-line["bytes"], line["type"], line["what"], line["to"]))
 
 
@@ -93,7 +93,7 @@ class Page:
     """The rows of one entity type, by subject. Those of events are there from the start: all apps make the pages of all
     types in the same order, so an event bears the same row everywhere."""
 
-    def __init__(self, account: Account, schema: EntitySchema) -> None:
+    def __init__(self, account: SentAccount, schema: EntitySchema) -> None:
         def rows(to: To) -> _Rows:
             return _Rows(lambda subject: account.row(schema.name, name_of(schema, subject), to))
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from terrazzo.cell.core.history import Event, History
+from terrazzo.cell.core.history import EntityEvent, History
 from terrazzo.cell.core.hooks import Hooks
 from terrazzo.cell.core.kind import EntityKind
 from terrazzo.cell.core.readonly import ReadOnly
@@ -26,7 +26,7 @@ from terrazzo.wire.pairs.cell_cell import Past
 if TYPE_CHECKING:
     from terrazzo.cell.core.core import Core
     from terrazzo.cell.core.real import Real
-    from terrazzo.cell.core.space import Space
+    from terrazzo.cell.core.space import CellSpace
 
 
 class Body:
@@ -40,7 +40,7 @@ class Body:
     def __init__(
         self,
         core: Core,
-        space: Space,
+        space: CellSpace,
         kind: EntityKind,
         entity: int,
         *,
@@ -64,7 +64,7 @@ class Body:
         self.history = History(number)
         self.real: Real | None = None
         self.ride: Ride | None = None
-        """What it stands on (`cell/motion/riding.py`); once it is in its space, `Space.seat` sets it."""
+        """What it stands on (`cell/motion/riding.py`); once it is in its space, `CellSpace.seat` sets it."""
         self._last: tuple[Position, Direction, int, int] | None = None
         self.slot = space.area.add(entity, position, direction, kind.schema.appeal_radius, number, epoch)
         self.real_app = real_app
@@ -138,7 +138,7 @@ class Body:
 
     # Its history.
 
-    def record(self, number: int, events: Sequence[Event]) -> None:
+    def record(self, number: int, events: Sequence[EntityEvent]) -> None:
         """Stores the events of the step of this number, for other clients. Real and ghost alike."""
         if events:
             before = max(self.history.newest, self.space.area.news(self.slot))

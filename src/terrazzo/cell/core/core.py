@@ -15,20 +15,20 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any
 
-from terrazzo.cell.core.account import Account
+from terrazzo.cell.core.account import SentAccount
 from terrazzo.cell.core.agenda import Agenda
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import PLACE
 from terrazzo.cell.core.kind import Kinds
 from terrazzo.cell.core.links import PeerLinks
 from terrazzo.cell.core.real import Real
-from terrazzo.cell.core.services import Moving, Services
-from terrazzo.cell.core.space import Space
+from terrazzo.cell.core.services import CellServices, Moving
+from terrazzo.cell.core.space import CellSpace
 from terrazzo.cluster.app import Host
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Method
-from terrazzo.sync.awaiting import Awaiting, Reply
+from terrazzo.sync.awaiting import Awaiting, CallReply
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.gamecode import Confinement, run_game_code
 from terrazzo.sync.lookup import Lookup
@@ -46,7 +46,7 @@ class Core:
 
     moves: Moving
     """Moves reals on behalf of the server; set when the rooms are built, as are the services."""
-    services: Services
+    services: CellServices
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Core:
         host: Host,
         game: LoadedGame,
         kinds: Kinds,
-        account: Account,
+        account: SentAccount,
         outbox: Outbox,
         switchboard: Switchboard,
         *,
@@ -79,7 +79,7 @@ class Core:
         confinement = Confinement(reports, lambda body, phase: f"{body.label}, {phase}, tick {self.tick}")
         self.confine, self.report = confinement.run, confinement.report
         """`confine` does the work of a phase for one body; `report` is for what such work raised."""
-        self.spaces: dict[int, Space] = {}
+        self.spaces: dict[int, CellSpace] = {}
         self.bodies: dict[int, Body] = {}
         self.reals: dict[int, Real] = {}
         self.agenda = Agenda()
@@ -101,10 +101,10 @@ class Core:
 
     # Spaces, bodies, reals.
 
-    def space(self, id: int) -> Space:
+    def space(self, id: int) -> CellSpace:
         """The space of this number. A neighbour may send something about it before the manager does."""
         if id not in self.spaces:
-            self.spaces[id] = Space(id, self.account.tally)
+            self.spaces[id] = CellSpace(id, self.account.tally)
         return self.spaces[id]
 
     def add_body(self, body: Body) -> None:
@@ -196,7 +196,7 @@ class Core:
 
     def call(
         self, to: PartId, schema: EntitySchema, index: int, method: Method, args: bytes, timeout_s: float
-    ) -> Reply | None:
+    ) -> CallReply | None:
         """The entity with the code that runs now calls a part of another, or of itself; returns what it can await."""
         acting = self.acting
         if acting is None or acting.real is None:

@@ -80,7 +80,7 @@ class Manner(NamedTuple):
 PLAIN = Manner()
 
 
-class Event(NamedTuple):
+class EntityEvent(NamedTuple):
     """Something that other clients are sent."""
 
     subject: int
@@ -91,7 +91,7 @@ class Event(NamedTuple):
 
 
 class _Step(NamedTuple):
-    events: tuple[Event, ...]
+    events: tuple[EntityEvent, ...]
     size: int
 
 
@@ -101,7 +101,7 @@ def without_places(past: Past) -> Past:
     return past._replace(steps=tuple(step for step in steps if step.events))
 
 
-EventOf = Callable[[int, EntityMessage], Event]
+EventOf = Callable[[int, EntityMessage], EntityEvent]
 """The event of a subject, in the manner of its type."""
 
 
@@ -130,7 +130,7 @@ class History:
         """The last step that had events, stored or not."""
         return max(self.newest, max(self._stamps.values(), default=0))
 
-    def add(self, number: int, events: Sequence[Event]) -> None:
+    def add(self, number: int, events: Sequence[EntityEvent]) -> None:
         """The events of the step of this number; numbers grow."""
         kept = tuple(each for each in events if each.manner.is_reliable)
         for subject, _, manner, _ in events:
@@ -154,7 +154,7 @@ class History:
         self.floor = next(iter(self._steps))
         self._bytes -= self._steps.pop(self.floor).size
 
-    def _put(self, number: int, events: tuple[Event, ...]) -> None:
+    def _put(self, number: int, events: tuple[EntityEvent, ...]) -> None:
         step = self._steps[number] = _Step(events, sum(len(each.message.body) + 1 for each in events))
         self._bytes += step.size
 
@@ -175,7 +175,7 @@ class History:
         """Whether a property, or the place, has changed after the step of this number."""
         return self._stamps.get(subject, -1) > number
 
-    def since(self, number: int) -> list[Event] | None:
+    def since(self, number: int) -> list[EntityEvent] | None:
         """Everything kept after the step of this number, in order; None where that is no longer known."""
         if number < self.floor:
             return None

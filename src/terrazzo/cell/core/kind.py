@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, Protocol
 from terrazzo._speed.codec import Codec, HiddenCodec
 from terrazzo._speed.sight import OUTERMOST, Ranges
 from terrazzo._speed.values import WHOLE, Change
-from terrazzo.cell.core.account import Account, Page
-from terrazzo.cell.core.history import PLACE, PLAIN, RIDE, Event, History, Manner
+from terrazzo.cell.core.account import Page, SentAccount
+from terrazzo.cell.core.history import PLACE, PLAIN, RIDE, EntityEvent, History, Manner
 from terrazzo.cell.core.hooks import Hooks
 from terrazzo.errors import DecodeError
 from terrazzo.game import LoadedGame
@@ -179,13 +179,13 @@ class EntityKind:
         forms = self.reach[change.prop].forms
         return (True, True) if forms is None else (is_for(change, forms.ghosts), is_for(change, forms.own))
 
-    def event_for_own(self, change: Change) -> Event | None:
+    def event_for_own(self, change: Change) -> EntityEvent | None:
         """A change as the own client is sent it, if it is."""
         forms = self.reach[change.prop].forms
         shared = change if forms is None else share_of(change, forms.whole, forms.own)
         return None if shared is None else self.event_of_change(shared)
 
-    def event_for_others(self, change: Change) -> Event | None:
+    def event_for_others(self, change: Change) -> EntityEvent | None:
         """A change as other clients are sent it, if they are. It is one that ghosts are sent: real and ghosts make the
         same event of it."""
         forms = self.reach[change.prop].forms
@@ -204,18 +204,18 @@ class EntityKind:
             return self.reach[subject].manner if subject < len(self.reach) else PLAIN
         return self._call_manners[~subject] if ~subject < len(self._call_manners) else PLAIN
 
-    def event(self, subject: int, message: EntityMessage) -> Event:
+    def event(self, subject: int, message: EntityMessage) -> EntityEvent:
         """Something that clients are sent, in the manner of this type."""
         manner = self.manner_of(subject)
         if not manner.is_reliable and len(message.body) > LOOSE_MAX:
             manner = manner._replace(is_reliable=True)
-        return Event(subject, message, manner, self.page.others[subject])
+        return EntityEvent(subject, message, manner, self.page.others[subject])
 
-    def event_of_change(self, change: Change) -> Event:
+    def event_of_change(self, change: Change) -> EntityEvent:
         """A change of a property, in the form that is for the client that gets it."""
         return self.event(change.prop, encode_change(change, self.reach[change.prop].client_index, self._client_count))
 
-    def event_of_call(self, index: int, args: bytes) -> Event:
+    def event_of_call(self, index: int, args: bytes) -> EntityEvent:
         """A call of a client method (by the index of servers) as clients are sent it."""
         methods = self.schema.client_methods
         if not 0 <= index < len(methods):
@@ -224,15 +224,15 @@ class EntityKind:
         message = self._methods.encode_call(self.schema, Side.CLIENT, name, args, component=component)
         return self.event(~index, message)
 
-    def event_of_place(self, position: Position, direction: Direction) -> Event:
+    def event_of_place(self, position: Position, direction: Direction) -> EntityEvent:
         """The place of an entity, as an event: its position is not volatile."""
         return self.event(PLACE, encode_place(position, direction))
 
-    def event_of_ride(self, data: bytes) -> Event:
+    def event_of_ride(self, data: bytes) -> EntityEvent:
         """What an entity stands on as clients are sent it (`sync.riding`)."""
         return self.event(RIDE, EntityMessage(ToClient.RIDES, data))
 
-    def event_of_now(self, body: Described, subject: int) -> Event:
+    def event_of_now(self, body: Described, subject: int) -> EntityEvent:
         """A property, the ride or the place as it is now: for a client that missed too much."""
         if subject == PLACE:
             return self.event_of_place(body.position, body.direction)
@@ -279,7 +279,7 @@ class Kinds:
     """All entity types of a game, by type id; each is worked out when it is first asked for."""
 
     def __init__(
-        self, game: LoadedGame, account: Account, classes_of: Callable[[LoadedGame, EntitySchema], PartClasses]
+        self, game: LoadedGame, account: SentAccount, classes_of: Callable[[LoadedGame, EntitySchema], PartClasses]
     ) -> None:
         self._game = game
         self._classes_of = classes_of

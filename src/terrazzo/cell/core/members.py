@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from terrazzo.cell.core.space import Space
+from terrazzo.cell.core.space import CellSpace
 from terrazzo.wire.ids import AppId
 
 
 class FormerMembers:
     """The former members of each space, as one CellApp has seen them leave."""
 
-    def __init__(self, spaces: Mapping[int, Space]) -> None:
+    def __init__(self, spaces: Mapping[int, CellSpace]) -> None:
         self._spaces = spaces
         self.apps: dict[int, dict[AppId, bool]] = {}
         """By space; True: this CellApp has nothing there any more."""
 
-    def note(self, space: Space, before: Iterable[AppId]) -> None:
+    def note(self, space: CellSpace, before: Iterable[AppId]) -> None:
         """A space has a new tree; `before`: the members, and apps with ghosts, of the time before."""
         now = space.members()
         former = self.apps.setdefault(space.id, {})

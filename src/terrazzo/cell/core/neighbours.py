@@ -7,7 +7,7 @@ from terrazzo.wire.ids import AppId
 NEIGHBOURS_MAX = 64
 
 
-class Neighbours:
+class CellAppBits:
     """The bit of each CellApp, and for how many ghosts; a bit that is free is given to the next one."""
 
     __slots__ = ("_apps", "_bits", "_uses")

@@ -35,7 +35,7 @@ from terrazzo._speed.values import WHOLE, Change
 from terrazzo.cell.core import history
 from terrazzo.cell.core.body import pack_ride
 from terrazzo.cell.core.controllers import Controllers
-from terrazzo.cell.core.history import Event
+from terrazzo.cell.core.history import EntityEvent
 from terrazzo.cell.core.hooks import Hooks
 from terrazzo.cell.core.readonly import ReadOnly
 from terrazzo.cell.core.timers import Timers
@@ -110,7 +110,7 @@ class Real:
         """Bytes of the items."""
         self._subjects: list[int] = []
         """What each of the items is about, for the account."""
-        self._events: list[Event] = []
+        self._events: list[EntityEvent] = []
         self._latest: dict[int, tuple[bytes, WitnessLike | None, bool]] = {}
         """Deferred: by subject (`cell/core/history.py`), the arguments of a call, the client that gets it as well, and
         whether it is public."""

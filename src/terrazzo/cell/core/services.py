@@ -1,7 +1,7 @@
 """What the core and the code of a game use of the rooms above the core, as Protocols: the core imports none of them.
 
 WitnessLike, TriggerLike       what a real holds of its client and of its triggers (`cell/client`)
-Moving, Teleporting, …         what the API of the game asks for (`cell/api`); `Services` has one of each
+Moving, Teleporting, …         what the API of the game asks for (`cell/api`); `CellServices` has one of each
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import Event
+from terrazzo.cell.core.history import EntityEvent
 from terrazzo.cell.core.real import Real
 from terrazzo.wire.pairs.base_cell import ClientWants, Direction, Position
 from terrazzo.wire.pairs.cell_cell import PackedProximity, PackedWitness
@@ -20,7 +20,7 @@ from terrazzo.wire.pairs.cell_cell import PackedProximity, PackedWitness
 class SentLike(Protocol):
     """What the client of a real was sent and is to be sent (`cell/client/sent.py`)."""
 
-    def add_own_event(self, event: Event) -> None: ...
+    def add_own_event(self, event: EntityEvent) -> None: ...
     def add_own_message(self, subject: int, message: bytes) -> None: ...
     def has_described(self, entity: int) -> bool: ...
     def release(self, alias: int) -> None: ...
@@ -90,7 +90,7 @@ class Triggers(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class CellServices:
     """What the code of a game can ask for, beside what the core does itself."""
 
     teleports: Teleporting

@@ -12,7 +12,7 @@ from terrazzo._speed.area import Area
 from terrazzo._speed.sight import Headlines
 from terrazzo._speed.tally import Tally
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.neighbours import Neighbours
+from terrazzo.cell.core.neighbours import CellAppBits
 from terrazzo.errors import shown
 from terrazzo.game import LoadedGame
 from terrazzo.sync.riding import Ride
@@ -26,7 +26,7 @@ _ON_THE_EDGE_M = 1e-9
 """A point on a far edge is 0 m away from the cell and yet the neighbour's."""
 
 
-class Space:
+class CellSpace:
     """One space."""
 
     def __init__(self, id: int, tally: Tally) -> None:
@@ -42,7 +42,7 @@ class Space:
         self.bounds: Rect = PLANE
         self.area = Area()
         self.headlines = Headlines(tally)
-        self.neighbours = Neighbours()
+        self.neighbours = CellAppBits()
         """The CellApps that have ghosts of the reals here."""
         self.bodies: dict[int, Body] = {}
         self.by_slot: dict[int, Body] = {}

@@ -18,7 +18,7 @@ from typing import Any
 from terrazzo._speed.values import WHOLE
 from terrazzo.cell.core.body import Body, unpack_ride
 from terrazzo.cell.core.core import Core
-from terrazzo.cell.core.history import Event
+from terrazzo.cell.core.history import EntityEvent
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.schema.state import State
 from terrazzo.sync.callbacks import value_before
@@ -27,7 +27,7 @@ from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.cell_cell import PLACE, RIDES, CreateGhost, Item, UpdateGhost
 
 HOOK = "on_ghost_changed"
-Changed = tuple[str, Any]
+FormerValue = tuple[str, Any]
 """The name of a property, and what it was."""
 
 
@@ -97,8 +97,8 @@ def renew_ghost(body: Body, source: AppId, message: CreateGhost) -> None:
 
 def apply_step(body: Body, message: UpdateGhost) -> None:
     """One step."""
-    events: list[Event] = []
-    changed: list[Changed] = []
+    events: list[EntityEvent] = []
+    changed: list[FormerValue] = []
     for item in message.items:
         try:
             if item.method == PLACE:
@@ -116,7 +116,7 @@ def apply_step(body: Body, message: UpdateGhost) -> None:
     _call_hooks(body, changed)
 
 
-def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Changed]) -> None:
+def _apply_item(body: Body, item: Item, events: list[EntityEvent], changed: list[FormerValue]) -> None:
     if item.method >= 0:
         events.append(body.kind.event_of_call(item.method, item.data))
         return
@@ -135,6 +135,6 @@ def _apply_item(body: Body, item: Item, events: list[Event], changed: list[Chang
         changed.append((body.state.layout.names[applied.prop], old))
 
 
-def _call_hooks(body: Body, changed: list[Changed]) -> None:
+def _call_hooks(body: Body, changed: list[FormerValue]) -> None:
     for name, old in changed:
         body.core.run(body, HOOK, body.view.on_ghost_changed, name, old)

@@ -19,7 +19,7 @@ HELD_STEPS_MAX = 256
 HELD_TRANSITIONS_MAX = 64
 
 
-class Transition(NamedTuple):
+class HeldTransition(NamedTuple):
     """A beginning, an end or an arrival, in the order in which they happened."""
 
     number: int
@@ -49,7 +49,7 @@ class Held:
     asked: int = 0
     """How often, without an answer."""
     steps: dict[int, UpdateGhost] = field(default_factory=dict)
-    transitions: list[Transition] = field(default_factory=list)
+    transitions: list[HeldTransition] = field(default_factory=list)
     _serial: int = 0
 
     def note(self, app: AppId, epoch: int) -> None:
@@ -74,7 +74,7 @@ class Held:
     def add_transition(self, source: AppId, message: CreateGhost | DeleteGhost | Offload) -> None:
         """Stores a transition, in its place."""
         self._serial += 1
-        insort(self.transitions, Transition(message.number, message.epoch, self._serial, source, message))
+        insort(self.transitions, HeldTransition(message.number, message.epoch, self._serial, source, message))
 
     def drop_to(self, number: int) -> None:
         """The steps up to this number are known."""

@@ -136,7 +136,7 @@ class GhostAction(Enum):
     """Ask the real at once whether it has this ghost."""
 
 
-class Step(NamedTuple):
+class Transition(NamedTuple):
     """One transition."""
 
     state: GhostState
@@ -146,56 +146,56 @@ class Step(NamedTuple):
 _S, _E, _A = GhostState, GhostEvent, GhostAction
 
 
-def _without_body(state: GhostState) -> dict[GhostEvent, Step]:
+def _without_body(state: GhostState) -> dict[GhostEvent, Transition]:
     return {
-        _E.CREATE_AHEAD: Step(_S.GHOST, _A.MAKE),
-        _E.SNAPSHOT_AHEAD: Step(_S.GHOST, _A.MAKE),
-        _E.STEP_AHEAD: Step(state, _A.HOLD_FIRST_STEP),
-        _E.DELETE: Step(_S.ENDED, _A.ADD_TOMBSTONE),
-        _E.ARRIVAL: Step(_S.REAL, _A.BEGIN_REAL),
-        _E.NEXT_REAL: Step(state, _A.FOLLOW),
-        _E.SET_REAL_AHEAD: Step(state, _A.AWAIT),
+        _E.CREATE_AHEAD: Transition(_S.GHOST, _A.MAKE),
+        _E.SNAPSHOT_AHEAD: Transition(_S.GHOST, _A.MAKE),
+        _E.STEP_AHEAD: Transition(state, _A.HOLD_FIRST_STEP),
+        _E.DELETE: Transition(_S.ENDED, _A.ADD_TOMBSTONE),
+        _E.ARRIVAL: Transition(_S.REAL, _A.BEGIN_REAL),
+        _E.NEXT_REAL: Transition(state, _A.FOLLOW),
+        _E.SET_REAL_AHEAD: Transition(state, _A.AWAIT),
     }
 
 
-TRANSITIONS: dict[GhostState, dict[GhostEvent, Step]] = {
+TRANSITIONS: dict[GhostState, dict[GhostEvent, Transition]] = {
     _S.ABSENT: _without_body(_S.ABSENT),
     _S.ENDED: {
         **_without_body(_S.ENDED),
-        _E.CREATE_KNOWN: Step(_S.ENDED),
-        _E.STEP_KNOWN: Step(_S.ENDED),
-        _E.SET_REAL_KNOWN: Step(_S.ENDED),
+        _E.CREATE_KNOWN: Transition(_S.ENDED),
+        _E.STEP_KNOWN: Transition(_S.ENDED),
+        _E.SET_REAL_KNOWN: Transition(_S.ENDED),
     },
     _S.GHOST: {
-        _E.CREATE_KNOWN: Step(_S.GHOST, _A.KEEP),
-        _E.CREATE_AHEAD: Step(_S.GHOST, _A.HOLD),
-        _E.SNAPSHOT_AHEAD: Step(_S.GHOST, _A.REPLACE),
-        _E.STEP_KNOWN: Step(_S.GHOST, _A.NOTE),
-        _E.STEP: Step(_S.GHOST, _A.APPLY),
-        _E.STEP_AHEAD: Step(_S.GHOST, _A.HOLD_STEP),
-        _E.DELETE_KNOWN: Step(_S.GHOST, _A.COUNT_LATE_DELETION),
-        _E.DELETE: Step(_S.ENDED, _A.END),
-        _E.DELETE_AHEAD: Step(_S.GHOST, _A.HOLD),
-        _E.DELETE_WITH_PAST: Step(_S.ENDED, _A.END_WITH_PAST),
-        _E.ARRIVAL: Step(_S.REAL, _A.BEGIN_REAL),
-        _E.ARRIVAL_AHEAD: Step(_S.GHOST, _A.HOLD_ARRIVAL),
-        _E.NEXT_REAL_KNOWN: Step(_S.GHOST, _A.FOLLOW),
-        _E.NEXT_REAL: Step(_S.GHOST, _A.FOLLOW_UNCONFIRMED),
-        _E.SET_REAL_KNOWN: Step(_S.GHOST, _A.CONFIRM),
-        _E.SET_REAL_AHEAD: Step(_S.GHOST, _A.EXPECT),
-        _E.UNLISTED: Step(_S.GHOST, _A.DOUBT),
+        _E.CREATE_KNOWN: Transition(_S.GHOST, _A.KEEP),
+        _E.CREATE_AHEAD: Transition(_S.GHOST, _A.HOLD),
+        _E.SNAPSHOT_AHEAD: Transition(_S.GHOST, _A.REPLACE),
+        _E.STEP_KNOWN: Transition(_S.GHOST, _A.NOTE),
+        _E.STEP: Transition(_S.GHOST, _A.APPLY),
+        _E.STEP_AHEAD: Transition(_S.GHOST, _A.HOLD_STEP),
+        _E.DELETE_KNOWN: Transition(_S.GHOST, _A.COUNT_LATE_DELETION),
+        _E.DELETE: Transition(_S.ENDED, _A.END),
+        _E.DELETE_AHEAD: Transition(_S.GHOST, _A.HOLD),
+        _E.DELETE_WITH_PAST: Transition(_S.ENDED, _A.END_WITH_PAST),
+        _E.ARRIVAL: Transition(_S.REAL, _A.BEGIN_REAL),
+        _E.ARRIVAL_AHEAD: Transition(_S.GHOST, _A.HOLD_ARRIVAL),
+        _E.NEXT_REAL_KNOWN: Transition(_S.GHOST, _A.FOLLOW),
+        _E.NEXT_REAL: Transition(_S.GHOST, _A.FOLLOW_UNCONFIRMED),
+        _E.SET_REAL_KNOWN: Transition(_S.GHOST, _A.CONFIRM),
+        _E.SET_REAL_AHEAD: Transition(_S.GHOST, _A.EXPECT),
+        _E.UNLISTED: Transition(_S.GHOST, _A.DOUBT),
     },
     _S.REAL: {
-        _E.CREATE_KNOWN: Step(_S.REAL, _A.COUNT_LATE_CREATION),
-        _E.STEP_KNOWN: Step(_S.REAL),
-        _E.DELETE_KNOWN: Step(_S.REAL, _A.COUNT_LATE_DELETION),
-        _E.NEXT_REAL_KNOWN: Step(_S.REAL),
-        _E.SET_REAL_KNOWN: Step(_S.REAL),
+        _E.CREATE_KNOWN: Transition(_S.REAL, _A.COUNT_LATE_CREATION),
+        _E.STEP_KNOWN: Transition(_S.REAL),
+        _E.DELETE_KNOWN: Transition(_S.REAL, _A.COUNT_LATE_DELETION),
+        _E.NEXT_REAL_KNOWN: Transition(_S.REAL),
+        _E.SET_REAL_KNOWN: Transition(_S.REAL),
     },
 }
 
 
-def next_step(state: GhostState, event: GhostEvent) -> Step:
+def next_step(state: GhostState, event: GhostEvent) -> Transition:
     """The transition from this state at this event; an AssertionError when it cannot occur."""
     step = TRANSITIONS[state].get(event)
     assert step is not None, f"an entity that is {state.value} here cannot meet the event {event.value!r}"

@@ -27,20 +27,20 @@ from collections.abc import Callable
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cell_cell import Offload, OffloadNoted, OffloadRefused, OffloadUnreadable, Onloaded
 
-Answer = Onloaded | OffloadRefused
+OffloadAnswer = Onloaded | OffloadRefused
 
 
 class Answers:
     """The answers of one app that were not noted yet."""
 
-    def __init__(self, send: Callable[[AppId, Answer], object]) -> None:
+    def __init__(self, send: Callable[[AppId, OffloadAnswer], object]) -> None:
         self._send = send
-        self._given: dict[AppId, dict[int, Answer]] = {}
+        self._given: dict[AppId, dict[int, OffloadAnswer]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._given.values()))
 
-    def give(self, source: AppId, answer: Answer) -> None:
+    def give(self, source: AppId, answer: OffloadAnswer) -> None:
         """Answers an Offload, and stores the answer."""
         self._given.setdefault(source, {})[answer.entity] = answer
         self._send(source, answer)

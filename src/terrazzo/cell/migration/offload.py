@@ -52,7 +52,7 @@ from terrazzo.cell.core.real import Real
 from terrazzo.cell.ghosts.copies import run_created_hook
 from terrazzo.cell.ghosts.placement import GhostPlacement
 from terrazzo.cell.ghosts.receiver import GhostReceiver
-from terrazzo.cell.migration.answers import Answer, Answers
+from terrazzo.cell.migration.answers import Answers, OffloadAnswer
 from terrazzo.cell.migration.arrival import MAILBOX_DECODER, Arrivals, check_readable, is_known, problem_of
 from terrazzo.cell.migration.teleport import Teleports
 from terrazzo.cell.migration.travelling import Travelling, Trip
@@ -254,7 +254,7 @@ class Offloads:
         copy is never needed again, and must not be sent again."""
         self.kept.pop(entity, None)
 
-    def _kept_for(self, source: AppId, answer: Answer) -> Kept | None:
+    def _kept_for(self, source: AppId, answer: OffloadAnswer) -> Kept | None:
         """The copy that an answer is about. Links are not ordered against each other, so an answer may come when the
         real has been here again meanwhile, and has left under a later epoch: that copy is not meant."""
         kept = self.kept.get(answer.entity)
@@ -353,7 +353,7 @@ class Offloads:
         self.kept.pop(message.entity, None)  # the real has been elsewhere, and is back under a later epoch
         self._receiver.on_arrival(source, message)
 
-    def _answer(self, source: AppId, answer: Answer) -> None:
+    def _answer(self, source: AppId, answer: OffloadAnswer) -> None:
         if source != self._core.me:
             self.answers.give(source, answer)
         elif isinstance(answer, OffloadRefused):

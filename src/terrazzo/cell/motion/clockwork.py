@@ -16,7 +16,7 @@ from terrazzo.cell.motion.controllers import Walk
 STEP_MAX_S = 1.0
 """A step after a long pause is no longer than that: no entity leaps."""
 
-Ended = tuple[Real, Controller, Outcome]
+EndedController = tuple[Real, Controller, Outcome]
 
 
 class Clockwork:
@@ -31,7 +31,7 @@ class Clockwork:
         now = self._core.host.now
         seconds, self._ran_at = min(now - self._ran_at, STEP_MAX_S), now
         walking = [real for real in self._running() if not real.is_destroyed]
-        ended: list[Ended] = []
+        ended: list[EndedController] = []
         for real in walking:
             for controller in list(real.controllers.running.values()):
                 outcome = self._step(real, controller, seconds)

@@ -25,8 +25,8 @@ from terrazzo.schema.classes.declare import (
     parents,
 )
 from terrazzo.schema.classes.likeness import check_likeness
-from terrazzo.schema.classes.names import Named, check_code, check_names, engine_class
-from terrazzo.schema.classes.parts import Part, bind, held
+from terrazzo.schema.classes.names import MemberNames, check_code, check_names, engine_class
+from terrazzo.schema.classes.parts import EntityPart, bind, held
 from terrazzo.schema.classes.reading import read_methods, read_properties
 from terrazzo.schema.classes.settings import read_settings
 from terrazzo.schema.classes.sources import Sources
@@ -87,15 +87,15 @@ class Builder:
         for side in (Side.CELL, Side.BASE, Side.CLIENT):
             self._check_parts(cls._parts[side], entity)
             properties = {each.name: each.place for each in held(side, entity)}
-            names = (Named(entity.name, "property", properties), Named(entity.name, "component", places))
+            names = (MemberNames(entity.name, "property", properties), MemberNames(entity.name, "component", places))
             self._check_names(cls, side, *names)
             for each in {*used.values()}:
                 if each._parts[side]:  # without a class for it a component has its properties, and nothing else
                     inner = {name: prop.place for name, prop in self._lay_together(each).properties.items()}
-                    self._check_names(each, side, Named(each.__name__, "property", inner))
+                    self._check_names(each, side, MemberNames(each.__name__, "property", inner))
         return entity
 
-    def _check_names(self, cls: type[Declaration], side: Side, *names: Named) -> None:
+    def _check_names(self, cls: type[Declaration], side: Side, *names: MemberNames) -> None:
         part = cls._parts[side][0] if cls._parts[side] else None
         engine = engine_class(side, part)
         for named in names:
@@ -160,7 +160,7 @@ class Builder:
         else:
             self.sources.error(place, "missing component", f"{name}: component takes a ComponentType, not {used!r}")
 
-    def _check_parts(self, parts: list[type[Part]], entity: EntitySchema) -> None:
+    def _check_parts(self, parts: list[type[EntityPart]], entity: EntitySchema) -> None:
         for each in parts[1:]:
             place = self.sources.body(each).place()
             message = f"{entity.name} has a {each._side.value} part already, {parts[0].__name__}: make it one class"

@@ -19,7 +19,7 @@ from typing import Any
 from terrazzo.schema.classes.annotations import own_annotations
 from terrazzo.schema.classes.declare import Declaration, lineage
 from terrazzo.schema.classes.names import engine_class, written_classes
-from terrazzo.schema.classes.parts import Part, RemoteOptions
+from terrazzo.schema.classes.parts import EntityPart, RemoteOptions
 from terrazzo.schema.classes.sources import Sources
 from terrazzo.schema.model import EntitySchema, Side, SourcePlace
 
@@ -27,7 +27,7 @@ _NEAR = 0.8
 
 
 def check_likeness(
-    sources: Sources, cls: type[Declaration], part: type[Part], entity: EntitySchema, used: set[str]
+    sources: Sources, cls: type[Declaration], part: type[EntityPart], entity: EntitySchema, used: set[str]
 ) -> None:
     """Note what looks misspelt in the classes of a part that the game wrote; `used`: the names that its code uses."""
     engine = engine_class(part._side, part)
@@ -41,7 +41,7 @@ def check_likeness(
             )
 
 
-def _hooks(engine: type[Part], entity: EntitySchema) -> set[str]:
+def _hooks(engine: type[EntityPart], entity: EntitySchema) -> set[str]:
     hooks = {name for name in dir(engine) if name.startswith("on_")}
     if engine._side is Side.CLIENT:
         for each in entity.properties:
@@ -78,7 +78,7 @@ def _check_attributes(sources: Sources, cls: type[Any], known: set[str], propert
             sources.report.warn(place, "attribute like a property", message, subject=name)
 
 
-def _attributes(cls: type[Declaration], part: type[Part], entity: EntitySchema) -> set[str]:
+def _attributes(cls: type[Declaration], part: type[EntityPart], entity: EntitySchema) -> set[str]:
     """What a part has by declaration."""
     known = {*dir(part), *(each.name for each in entity.properties), *(name for name, _ in entity.components)}
     for each in part.__mro__:

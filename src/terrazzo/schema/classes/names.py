@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from terrazzo.schema.classes.annotations import own_annotations
-from terrazzo.schema.classes.parts import ComponentAccess, Elsewhere, Part, PropertyAccess
+from terrazzo.schema.classes.parts import ComponentAccess, Elsewhere, EntityPart, PropertyAccess
 from terrazzo.schema.classes.sources import Sources
 from terrazzo.schema.model import Side, SourcePlace
 
@@ -27,7 +27,7 @@ _OURS = (PropertyAccess, ComponentAccess, Elsewhere)
 _SET_ON_EVERY_PART = frozenset({"_of", "_entity"})
 
 
-class Named(NamedTuple):
+class MemberNames(NamedTuple):
     """Things of one sort that will be attributes of a part."""
 
     of: str
@@ -36,7 +36,9 @@ class Named(NamedTuple):
     """Where each is declared."""
 
 
-def check_names(sources: Sources, engine: type[Part] | None, part: type[Part] | None, named: Named) -> None:
+def check_names(
+    sources: Sources, engine: type[EntityPart] | None, part: type[EntityPart] | None, named: MemberNames
+) -> None:
     """Note the properties and components of a part that have a name which is taken, by the engine or by the game."""
     if engine is not None:
         for name, place in named.places.items():
@@ -50,7 +52,7 @@ def check_names(sources: Sources, engine: type[Part] | None, part: type[Part] | 
                 sources.error(sources.body(cls).place(name), "name taken", message)
 
 
-def check_code(sources: Sources, engine: type[Part], part: type[Part]) -> None:
+def check_code(sources: Sources, engine: type[EntityPart], part: type[EntityPart]) -> None:
     """Note each name of the engine that a class of the game hides, and hooks that cannot be called as the engine
     does."""
     for cls in written_classes(part, engine):
@@ -74,13 +76,13 @@ def check_code(sources: Sources, engine: type[Part], part: type[Part]) -> None:
                 sources.error(place, "bad hook", message)
 
 
-def engine_class(side: Side, part: type[Part] | None) -> type[Part] | None:
+def engine_class(side: Side, part: type[EntityPart] | None) -> type[EntityPart] | None:
     """The engine's class that a part derives from, or that stands for one that a game did not write; None for a part
     that is bare."""
     if part is not None:
-        return next((each for each in part.__mro__ if each in Part._engines), None)
+        return next((each for each in part.__mro__ if each in EntityPart._engines), None)
     # Of Base and Proxy it is Proxy: a type without a class of its own may be what players log in as.
-    return next((each for each in reversed(Part._engines) if each._side is side), None)
+    return next((each for each in reversed(EntityPart._engines) if each._side is side), None)
 
 
 def is_hook(name: str) -> bool:
@@ -88,14 +90,14 @@ def is_hook(name: str) -> bool:
     return name.startswith("on_")
 
 
-def _has(engine: type[Part], name: str) -> bool:
+def _has(engine: type[EntityPart], name: str) -> bool:
     return any(name in vars(each) for each in engine.__mro__)
 
 
-def written_classes(part: type[Part], engine: type[Part] | None) -> Iterator[type[Any]]:
+def written_classes(part: type[EntityPart], engine: type[EntityPart] | None) -> Iterator[type[Any]]:
     """The classes of a part that the game wrote."""
-    ours = (Part if engine is None else engine).__mro__
-    return (each for each in part.__mro__ if each not in ours and each not in Part._engines)
+    ours = (EntityPart if engine is None else engine).__mro__
+    return (each for each in part.__mro__ if each not in ours and each not in EntityPart._engines)
 
 
 def _answers(hook: Any) -> bool:

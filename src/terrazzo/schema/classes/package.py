@@ -33,7 +33,7 @@ from terrazzo.schema.classes.build import build
 from terrazzo.schema.classes.declare import EntityType
 from terrazzo.schema.classes.discovery import declaring_modules
 from terrazzo.schema.classes.misnamed import explain_name
-from terrazzo.schema.classes.parts import Part
+from terrazzo.schema.classes.parts import EntityPart
 from terrazzo.schema.classes.sources import Sources
 from terrazzo.schema.loaded import Loaded
 from terrazzo.schema.model import Schema
@@ -45,7 +45,7 @@ _MARK = "__terrazzo_game__"
 
 
 @dataclass(frozen=True)
-class Game:
+class GamePackage:
     """Where a game is: the folder its files are named by, that to import from, and the modules to import."""
 
     root: Path
@@ -72,21 +72,23 @@ def load_package(path: str | Path) -> Loaded:
     return replace(loaded, warnings=[*loaded.warnings, *_idle_parts(modules, game.root)], modules=modules)
 
 
-def _find(path: Path) -> Game | Problem:
+def _find(path: Path) -> GamePackage | Problem:
     if path.suffix == ".py" and path.is_file():
-        return Game(path.parent, path.parent, (path.stem,))
+        return GamePackage(path.parent, path.parent, (path.stem,))
     present = tuple(each for each in MODULES if (path / f"{each}.py").is_file() or (path / each).is_dir())
     if (path / "__init__.py").is_file():
         if not path.name.isidentifier():
             return Problem(path.name, 0, "bad name", "the folder of a package is imported: give it a Python name")
-        return Game(path, path.parent, (path.name, *(f"{path.name}.{each}" for each in present)), f"{path.name}.")
+        return GamePackage(
+            path, path.parent, (path.name, *(f"{path.name}.{each}" for each in present)), f"{path.name}."
+        )
     if present:
-        return Game(path, path, present, "")
+        return GamePackage(path, path, present, "")
     message = "there is no game here: it needs __init__.py, entities.py or game.py, or be a .py file itself"
     return Problem(path.name, 0, "not a game", message)
 
 
-def _forget(game: Game) -> None:
+def _forget(game: GamePackage) -> None:
     """Drop the modules of the game loaded before, or of this one if it was imported in another way."""
     tops = {each.partition(".")[0] for each in game.modules}
     for name, module in list(sys.modules.items()):
@@ -94,7 +96,7 @@ def _forget(game: Game) -> None:
             del sys.modules[name]
 
 
-def _import(game: Game) -> Problem | None:
+def _import(game: GamePackage) -> Problem | None:
     taken = sorted(sys.modules.keys() & set(game.modules))
     if taken:
         message = f"Python has another module named {taken[0]} already: give the game another name"
@@ -108,7 +110,7 @@ def _import(game: Game) -> Problem | None:
     return None
 
 
-def _names_of(game: Game) -> Iterator[str]:
+def _names_of(game: GamePackage) -> Iterator[str]:
     yield from game.modules
     if game.prefix is not None:
         yield from (each for each in declaring_modules(game.root, game.prefix) if each not in sys.modules)
@@ -169,7 +171,7 @@ def _idle_parts(modules: dict[str, ModuleType], root: Path) -> Iterator[Problem]
     """Warnings of parts that no entity type has and no other part derives from: `of` is missing."""
     sources = Sources(root)
     for cls in _classes(modules):
-        if issubclass(cls, Part) and cls._of is None and not cls.__subclasses__():
+        if issubclass(cls, EntityPart) and cls._of is None and not cls.__subclasses__():
             place = sources.body(cls).place()
             message = f"{cls.__name__} belongs to no entity type: write class {cls.__name__}(…, of=…)"
             yield Problem(place.file, place.line, "part without of", message)

@@ -34,7 +34,7 @@ from terrazzo.schema.model import EntitySchema, Exposed, Property, Side
 from terrazzo.schema.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
-P = TypeVar("P", bound="Part")
+P = TypeVar("P", bound="EntityPart")
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ def _marked(word: str, method: Any, options: dict[str, Any]) -> Any:
     return mark if method is None else mark(method)
 
 
-class Part:
+class EntityPart:
     """What the parts have in common. Derive from Base, Proxy, Cell or Client."""
 
     _side: ClassVar[Side]
     _of: ClassVar[type[Declaration] | None] = None
     _entity: ClassVar[EntitySchema | None] = None
     """The schema that the descriptors of the class were made for."""
-    _engines: ClassVar[list[type[Part]]] = []
+    _engines: ClassVar[list[type[EntityPart]]] = []
     """The engine's own classes for parts, from which games derive theirs."""
     _state: State
 
@@ -121,7 +121,7 @@ class Part:
                 raise UsageError(f"{cls.__name__}: of= takes an EntityType, Interface or ComponentType, not {of!r}")
             of._parts[cls._side].append(cls)
 
-    def _lend(self, component: Part) -> None:
+    def _lend(self, component: EntityPart) -> None:
         """What an engine gave to this part, for the object of one of its components."""
 
     if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Part:
         def __setattr__(self, name: str, value: Any) -> None: ...
 
 
-class Base(Part):
+class Base(EntityPart):
     """The fixed home of an entity."""
 
     _side = Side.BASE
@@ -141,13 +141,13 @@ class Proxy(Base):
     """A base that a client can be connected to."""
 
 
-class Cell(Part):
+class Cell(EntityPart):
     """The body of an entity in a space."""
 
     _side = Side.CELL
 
 
-class Client(Part):
+class Client(EntityPart):
     """What a player's program has of an entity."""
 
     _side = Side.CLIENT
@@ -163,7 +163,7 @@ class RemoteMethod:
     options: RemoteOptions
 
 
-def remote_methods(part: type[Part]) -> Iterator[RemoteMethod]:
+def remote_methods(part: type[EntityPart]) -> Iterator[RemoteMethod]:
     """The methods a part declares for its own type: its mixins', then its own. Its parents' are theirs."""
     elders = set() if part._of is None else {*lineage(part._of)} - {part._of}
 
@@ -187,12 +187,12 @@ class PropertyAccess:
     def __init__(self, index: int) -> None:
         self.index = index
 
-    def __get__(self, part: Part | None, owner: type[Part]) -> Any:
+    def __get__(self, part: EntityPart | None, owner: type[EntityPart]) -> Any:
         if part is None:
             return self
         return _state_of(part).get(self.index)
 
-    def __set__(self, part: Part, value: Any) -> None:
+    def __set__(self, part: EntityPart, value: Any) -> None:
         _state_of(part).set(self.index, value)
 
 
@@ -201,10 +201,10 @@ class ComponentAccess:
 
     __slots__ = ("view",)
 
-    def __init__(self, view: type[Part]) -> None:
+    def __init__(self, view: type[EntityPart]) -> None:
         self.view = view
 
-    def __get__(self, part: Part | None, owner: type[Part]) -> Any:
+    def __get__(self, part: EntityPart | None, owner: type[EntityPart]) -> Any:
         if part is None:
             return self
         view = self.view.__new__(self.view)
@@ -212,7 +212,7 @@ class ComponentAccess:
         part._lend(view)
         return view
 
-    def __set__(self, part: Part, value: Any) -> None:
+    def __set__(self, part: EntityPart, value: Any) -> None:
         raise UsageError("a component is not assigned: assign its properties")
 
 
@@ -229,16 +229,16 @@ class Elsewhere:
             side = "base" if flags.value.base else "cell"
             self.problem = f"{name} is held by the {side} part ({flags.name}): call a method of it"
 
-    def __get__(self, part: Part | None, owner: type[Part]) -> Any:
+    def __get__(self, part: EntityPart | None, owner: type[EntityPart]) -> Any:
         if part is None:
             return self
         raise HeldElsewhere(self.problem)
 
-    def __set__(self, part: Part, value: Any) -> None:
+    def __set__(self, part: EntityPart, value: Any) -> None:
         raise HeldElsewhere(self.problem)
 
 
-def _state_of(part: Part) -> State:
+def _state_of(part: EntityPart) -> State:
     try:
         return part._state
     except AttributeError:
@@ -259,7 +259,9 @@ def held(side: Side, entity: EntitySchema) -> tuple[Property, ...]:
     return layout_of(side, entity).properties
 
 
-def bind(part: type[Part], entity: EntitySchema, components: Mapping[str, type[Part]] | None = None) -> None:
+def bind(
+    part: type[EntityPart], entity: EntitySchema, components: Mapping[str, type[EntityPart]] | None = None
+) -> None:
     """Give a part's class the properties of its entity type; `components`: their part classes, by name."""
     views: dict[str, dict[str, Any]] = {name: {} for name, _ in entity.components}
     for index, each in enumerate(held(part._side, entity)):
@@ -268,7 +270,7 @@ def bind(part: type[Part], entity: EntitySchema, components: Mapping[str, type[P
             views[outer][inner] = PropertyAccess(index)
         else:
             setattr(part, each.name, PropertyAccess(index))
-    bases = {name: (components or {}).get(name, Part) for name in views}
+    bases = {name: (components or {}).get(name, EntityPart) for name in views}
     for each in _elsewhere(part._side, entity):
         outer, _, inner = each.name.rpartition(".")
         if outer in views:
@@ -287,7 +289,7 @@ def _elsewhere(side: Side, entity: EntitySchema) -> Iterator[Property]:
     return (each for each in entity.properties if each.name not in names)
 
 
-def _is_free(part: type[Part], name: str) -> bool:
+def _is_free(part: type[EntityPart], name: str) -> bool:
     """Whether a part has nothing else of this name: it may have a method with the name of another part's property."""
     known = next((vars(each)[name] for each in part.__mro__ if name in vars(each)), None)
     return known is None or isinstance(known, (PropertyAccess, Elsewhere))

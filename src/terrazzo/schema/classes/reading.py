@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 from terrazzo.schema import types
 from terrazzo.schema.classes.annotations import Translator, is_class_variable, own_annotations
 from terrazzo.schema.classes.declare import SETTINGS, ComponentUse, Declaration, PropertyOptions
-from terrazzo.schema.classes.parts import Part, RemoteMethod, RemoteOptions, remote_methods
+from terrazzo.schema.classes.parts import EntityPart, RemoteMethod, RemoteOptions, remote_methods
 from terrazzo.schema.classes.records import plain_default
 from terrazzo.schema.classes.sources import AlreadyReported, Mistake, Sources
 from terrazzo.schema.flags import Flags
@@ -134,7 +134,7 @@ def warn_of_idle(sources: Sources, place: SourcePlace, what: str) -> None:
     sources.report.warn(place, "no effect yet", f"{what} has no effect yet: leave it out", subject=what)
 
 
-def read_methods(sources: Sources, part: type[Part]) -> Iterator[Method]:
+def read_methods(sources: Sources, part: type[EntityPart]) -> Iterator[Method]:
     """The methods that a part declares for its own type, its mixins' first, in order."""
     for declared in remote_methods(part):
         body = sources.body(declared.declarer)

@@ -28,7 +28,7 @@ from terrazzo.sim.mutations import mutation_of
 from terrazzo.sim.oracle import check
 from terrazzo.sim.scenario import Unrest, scenario
 from terrazzo.sim.world import FaultLevel, World
-from terrazzo.sync.view_events import BasePlayer, Event, LoggedOff
+from terrazzo.sync.view_events import BasePlayer, ViewEnded, ViewEvent
 
 CALM_S = 3.0
 LASTS_S = (0.0, 1.0, 5.0, 20.0, 45.0, 90.0)
@@ -115,14 +115,14 @@ class Player:
         seat.on_step = lambda now: self._on_step(now) if seat is self._seat else None
         self._seat = seat
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ViewEvent) -> None:
         if isinstance(event, BasePlayer):
             steps = event.entity.state["steps"]
             what = f"{self.name} has {steps} steps, {self.confirmed} were confirmed and {self._made} made"
             check(self.confirmed <= steps <= self._made, "P5", what, self.name, event.entity.id)
             self.is_in = True
             self.visits += 1
-        elif isinstance(event, LoggedOff) and event.reason == Farewell.BYE and self._seat is not None:
+        elif isinstance(event, ViewEnded) and event.reason == Farewell.BYE and self._seat is not None:
             player = self._seat.app.view.player
             assert player is not None
             self.confirmed = player.state["steps"]

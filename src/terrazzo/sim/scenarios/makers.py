@@ -18,7 +18,7 @@ from typing import Any
 
 from terrazzo import BASE, Base, EntityType, Int32, build, prop, remote
 from terrazzo.base import Server
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.errors import CallFailed, CallTimeout, CreationFailed, NameTaken
 from terrazzo.game import Game, LoadedGame, Space, parts_of
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
@@ -132,7 +132,7 @@ class MakerBase(Base, of=Maker):
             self.drop_name(name)
         elif what < 0.98:
             await self._look(self.rng.choice(NAMES))
-        elif self._engine.life is Life.ALIVE:
+        elif self._engine.life is BaseLife.ALIVE:
             self.judge.give_back(self.id)
             self.create(Maker, number=self.judge.token() + 1000)
             self.destroy()
@@ -168,7 +168,7 @@ class MakerBase(Base, of=Maker):
         except CallTimeout:
             self.judge.count("name timeout")
         else:
-            if self._engine.life is Life.ALIVE:
+            if self._engine.life is BaseLife.ALIVE:
                 self.judge.grant(name, self.id)
                 self.judge.count("name granted")
 
@@ -250,7 +250,7 @@ class Makers:
                 return Unrest(
                     f"{app.me} has {app.creator.open} creations and {len(app.awaiting)} waits", (str(app.me),)
                 )
-            leaving = [each for each in app.bases.values() if each.life is not Life.ALIVE or each.on_settled]
+            leaving = [each for each in app.bases.values() if each.life is not BaseLife.ALIVE or each.on_settled]
             if leaving:
                 return Unrest(f"{leaving[0]} is ending, or being made", (leaving[0].id,))
         return self._unrest_of_things() or self._unrest_of_names()

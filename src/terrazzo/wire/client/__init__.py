@@ -14,12 +14,12 @@ argument, entropy a callable, datagrams go in and come out.
     limits.py                                                 every number and every reason
 """
 
-from terrazzo.wire.client.channel import State
+from terrazzo.wire.client.channel import ChannelState
 from terrazzo.wire.client.client import ClientEndpoint
-from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.client.events import Closed, Connected, Received, SessionEvent
 from terrazzo.wire.client.handshake import public_key
 from terrazzo.wire.client.kernel import FORM, PLAIN, Channel, Form, Session
-from terrazzo.wire.client.lane import Tally
+from terrazzo.wire.client.lane import SessionTally
 from terrazzo.wire.client.limits import (
     CLIENT,
     SERVER,
@@ -42,21 +42,21 @@ __all__ = [
     "UDP",
     "WEBSOCKET",
     "Channel",
+    "ChannelState",
     "ClientEndpoint",
     "ClientSwarm",
     "Closed",
     "Connected",
     "Drop",
-    "Event",
     "Form",
     "Reason",
     "Received",
     "ServerEndpoint",
     "Session",
+    "SessionEvent",
+    "SessionTally",
     "Settings",
-    "State",
     "Suite",
-    "Tally",
     "Transport",
     "public_key",
 ]

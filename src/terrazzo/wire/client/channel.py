@@ -30,16 +30,16 @@ from terrazzo.wire.client import limits
 from terrazzo.wire.client.acks import Acks
 from terrazzo.wire.client.assembly import Assembly, Chunk
 from terrazzo.wire.client.control import Control
-from terrazzo.wire.client.lane import Lane, Muting, Tally
+from terrazzo.wire.client.lane import Lane, Muting, SessionTally
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Transport
-from terrazzo.wire.client.outbox import Outbox
+from terrazzo.wire.client.outbox import StreamOutbox
 from terrazzo.wire.client.recovery import Recovery, Sent
 
 # What a packet with one unreliable message may hold besides: a full acknowledgement, the frame's own head.
 _MESSAGE_OVERHEAD_BYTES = limits.OVERHEAD_BYTES + packet.ACK_HEAD_BYTES + packet.ACK_BITS_BYTES_MAX + 5
 
 
-class State(Enum):
+class ChannelState(Enum):
     """Where a channel is in its life."""
 
     OPEN = "open"
@@ -63,7 +63,7 @@ class Channel:
     """One end of a channel."""
 
     def __init__(self, transport: Transport, settings: Settings, now: float, drops: Drops | None = None) -> None:
-        self.state = State.OPEN
+        self.state = ChannelState.OPEN
         self.reason: Reason | None = None
         self.closed_by_peer = False
         self.stats = Stats()
@@ -71,7 +71,7 @@ class Channel:
         self.acks = Acks(now)
         self.control = Control()
         self.recovery = Recovery(datagram=transport.datagram)
-        self.outbox = Outbox()
+        self.outbox = StreamOutbox()
         self.assembly = Assembly(settings.receive_message_bytes_max)
         self.next_number = 0
         self.blocked = False  # the last poll's budget held something back
@@ -101,7 +101,7 @@ class Channel:
 
     def send_many(self, messages: Sequence[bytes], *, reliable: bool = True) -> bool:
         """Queue messages, all or none; False when the channel does not take them any more."""
-        if self.state is not State.OPEN:
+        if self.state is not ChannelState.OPEN:
             return False
         if not reliable:
             return self._send_unreliable(messages)
@@ -111,7 +111,7 @@ class Channel:
             raise ValueRejected(f"{error}; send it in parts") from None
         if len(self.outbox.stream) > self._settings.send_queue_bytes_max:
             self._finish(Reason.SLOW_READER)
-        return self.state is State.OPEN
+        return self.state is ChannelState.OPEN
 
     def _send_unreliable(self, messages: Sequence[bytes]) -> bool:
         if max(map(len, messages), default=0) > limits.UNRELIABLE_BYTES_MAX:
@@ -124,8 +124,8 @@ class Channel:
 
     def close(self, now: float) -> None:
         """End gracefully: flush, wait for acknowledgements, let the peer do the same."""
-        if self.state is State.OPEN:
-            self.state = State.ENDING
+        if self.state is ChannelState.OPEN:
+            self.state = ChannelState.ENDING
             self._end_by = now + self._settings.end_timeout_s
 
     def abort(self, reason: Reason = Reason.ABORTED) -> None:
@@ -142,10 +142,10 @@ class Channel:
         self.is_confined = False
         self.assembly.set_free()
 
-    def tally(self) -> Tally:
+    def tally(self) -> SessionTally:
         """What the channel has counted."""
         stats, muting = self.stats, self.muting
-        return Tally(
+        return SessionTally(
             stats.packets_sent,
             stats.packets_received,
             self.acks.received.newest + 1 - stats.packets_received,
@@ -166,7 +166,7 @@ class Channel:
         packets: list[tuple[int, bytes]] = []
         while True:
             room = min(left, self._packet_bytes_max) - limits.OVERHEAD_BYTES
-            body = self._close_body(room) if self.state is State.CLOSED else self._next_body(room, now)
+            body = self._close_body(room) if self.state is ChannelState.CLOSED else self._next_body(room, now)
             if body is None:
                 break
             packets.append((self.next_number, body))
@@ -182,7 +182,7 @@ class Channel:
 
     def next_timeout(self) -> float | None:
         """When `poll` must be called although nothing came and nothing was sent; None when it is over."""
-        if self.state is State.CLOSED:
+        if self.state is ChannelState.CLOSED:
             return None
         silence_by = self.heard_at + self._settings.silence_s
         if self._last_call_at is not None:
@@ -193,7 +193,7 @@ class Channel:
             self.recovery.probe_at,
             self._last_sent_at + self._settings.keep_alive_s,
             silence_by,
-            self._end_by if self.state is State.ENDING else None,
+            self._end_by if self.state is ChannelState.ENDING else None,
         ]
         return max(self._blocked_until, min(time for time in times if time is not None))
 
@@ -206,7 +206,7 @@ class Channel:
             return []
         try:
             parsed = packet.decode_body(body)
-            if self.state is State.CLOSED:
+            if self.state is ChannelState.CLOSED:
                 self._after_end(number, parsed)
                 return []
             placed = self.assembly.place(parsed.chunks) if parsed.chunks else []
@@ -246,7 +246,7 @@ class Channel:
             self.answered = parsed.answer
         if parsed.close >= 0:
             self._on_close(parsed.close)
-        elif self.state is State.ENDING:
+        elif self.state is ChannelState.ENDING:
             self._check_ended()
         return messages
 
@@ -280,7 +280,7 @@ class Channel:
             reason = Reason(code)
         except ValueError:
             reason = Reason.ABORTED
-        if reason >= limits.LOCAL_REASONS or (reason is Reason.ENDED and self.state is not State.ENDING):
+        if reason >= limits.LOCAL_REASONS or (reason is Reason.ENDED and self.state is not ChannelState.ENDING):
             reason = Reason.ABORTED
         self._finish(reason, by_peer=True)
 
@@ -296,24 +296,24 @@ class Channel:
             self._finish(Reason.ENDED)
 
     def _finish(self, reason: Reason, *, by_peer: bool = False) -> None:
-        if self.state is State.CLOSED:
+        if self.state is ChannelState.CLOSED:
             return
-        self.state = State.CLOSED
+        self.state = ChannelState.CLOSED
         self.reason = reason
         self.closed_by_peer = by_peer
         self._say_close = not by_peer
-        self.outbox = Outbox()
+        self.outbox = StreamOutbox()
         self.assembly = Assembly(self._settings.receive_message_bytes_max)
         self.recovery.in_flight.clear()
 
     # Time.
 
     def _on_time(self, now: float) -> None:
-        if self.state is State.CLOSED:
+        if self.state is ChannelState.CLOSED:
             return
         if now >= self.heard_at + self._settings.silence_s:
             self._on_silence(now)
-        if self.state is State.ENDING and now >= self._end_by:
+        if self.state is ChannelState.ENDING and now >= self._end_by:
             self._finish(Reason.END_TIMEOUT)
         if self.recovery.loss_at is not None and now >= self.recovery.loss_at:
             self._send_again(self.recovery.find_lost(now))
@@ -350,7 +350,7 @@ class Channel:
     def _next_body(self, room: int, now: float) -> bytes | None:
         """The next packet's body, or None when there is nothing to send or no room to send it."""
         outbox = self.outbox
-        if self.state is State.ENDING and not self._end_sent and outbox.all_sent:
+        if self.state is ChannelState.ENDING and not self._end_sent and outbox.all_sent:
             self.control.end = outbox.end
         waits = (outbox.stream_waits or outbox.unreliable) and (self._probe or self.recovery.has_room)
         ack_due = self.acks.due_at is not None and now >= self.acks.due_at

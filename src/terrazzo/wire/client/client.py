@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from terrazzo.errors import DecodeError, ValueRejected
 from terrazzo.wire.client import handshake, limits
-from terrazzo.wire.client.channel import State
+from terrazzo.wire.client.channel import ChannelState
 from terrazzo.wire.client.cipher import Cipher
-from terrazzo.wire.client.events import Closed, Connected, Event, Received
-from terrazzo.wire.client.handshake import Hello
+from terrazzo.wire.client.events import Closed, Connected, Received, SessionEvent
+from terrazzo.wire.client.handshake import ClientHello
 from terrazzo.wire.client.kernel import FORM, Form, Session
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
 from terrazzo.wire.client.session import Entropy
@@ -57,9 +57,9 @@ class ClientEndpoint:
         self._app_data = app_data
         self._private_key = entropy(handshake.KEY_BYTES)
         client_id = int.from_bytes(entropy(4), "little")
-        self._hello = Hello(limits.VERSION, client_id, suite, handshake.public_key(self._private_key))
+        self._hello = ClientHello(limits.VERSION, client_id, suite, handshake.public_key(self._private_key))
         self._es = handshake.agree(self._private_key, server_key)
-        self._events: list[Event] = []
+        self._events: list[SessionEvent] = []
         self._give_up_at = now + settings.handshake_timeout_s
         self._retry_at = now
         self._retry_s = limits.HELLO_RETRY_S
@@ -104,7 +104,7 @@ class ClientEndpoint:
             return [self._open_packet]
         return [handshake.encode_hello(self._hello, self._transport.packet_bytes_max)]
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """What has happened since the last call, in order."""
         events, self._events = self._events, []
         return events
@@ -221,6 +221,6 @@ class ClientEndpoint:
             self._events.append(Closed(None, reason, False))
 
     def _check_closed(self, session: Session) -> None:
-        if session.state is State.CLOSED and self.reason is None and session.reason is not None:
+        if session.state is ChannelState.CLOSED and self.reason is None and session.reason is not None:
             self.reason = session.reason
             self._events.append(Closed(session, session.reason, session.channel.closed_by_peer))

@@ -30,4 +30,4 @@ class Closed(msgspec.Struct, frozen=True):
     by_peer: bool
 
 
-Event = Connected | Received | Closed
+SessionEvent = Connected | Received | Closed

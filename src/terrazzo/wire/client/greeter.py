@@ -23,10 +23,10 @@ from typing import NamedTuple
 from terrazzo.errors import DecodeError
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.cipher import Cipher
-from terrazzo.wire.client.handshake import Hello, KeyPair, Refuse, Retry, Welcome
+from terrazzo.wire.client.handshake import ClientHello, KeyPair, Refuse, Retry, ServerWelcome
 from terrazzo.wire.client.kernel import Session
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
-from terrazzo.wire.client.session import Address, Entropy
+from terrazzo.wire.client.session import EndpointAddress, Entropy
 from terrazzo.wire.client.strangers import KnownSources, Strangers
 from terrazzo.wire.rates import Bucket, RateLimit
 
@@ -35,7 +35,7 @@ class HalfOpen(NamedTuple):
     """A session before its client has proved that it has the keys."""
 
     session: Session
-    hello: Hello
+    hello: ClientHello
     welcome: bytes
     app_data: bytes
     until: float
@@ -52,8 +52,8 @@ class Greeter:
         transport: Transport,
         settings: Settings,
         suites: Iterable[Suite],
-        address_bytes: Callable[[Address], bytes],
-        source_of: Callable[[Address], str],
+        address_bytes: Callable[[EndpointAddress], bytes],
+        source_of: Callable[[EndpointAddress], str],
         known: KnownSources,
         is_taken: Callable[[int], bool],
         is_full: Callable[[], bool],
@@ -84,14 +84,16 @@ class Greeter:
         self._make_session = make_session
         self._secret = entropy(handshake.KEY_BYTES)
         self._by_client: dict[bytes, int] = {}  # client's key to session id, until `release`
-        self._by_path: dict[Address, int | None] = {}  # over ordered transports: a connection has one OPEN in its life
+        self._by_path: dict[
+            EndpointAddress, int | None
+        ] = {}  # over ordered transports: a connection has one OPEN in its life
         self._spent: dict[bytes, float] = {}  # cookies that came with a wrong seal, until they do not hold any more
-        self._answers: list[tuple[Address, bytes]] = []
+        self._answers: list[tuple[EndpointAddress, bytes]] = []
         self._hellos = Bucket(per_s=settings.hellos_per_s)
         self._opens = {is_known: Bucket(per_s=settings.opens_per_s) for is_known in (False, True)}
         self._source_opens = RateLimit(per_s=settings.source_opens_per_s, burst=settings.source_opens_burst)
 
-    def on_packet(self, address: Address, data: bytes, now: float) -> None:
+    def on_packet(self, address: EndpointAddress, data: bytes, now: float) -> None:
         """A HELLO or an OPEN."""
         is_hello = data[0] == handshake.HELLO
         try:
@@ -116,7 +118,7 @@ class Greeter:
         except DecodeError:
             self._drops[Drop.TRUNCATED] += 1
 
-    def take_answers(self) -> list[tuple[Address, bytes]]:
+    def take_answers(self) -> list[tuple[EndpointAddress, bytes]]:
         """The answers to send now."""
         answers, self._answers = self._answers, []
         return answers
@@ -134,15 +136,15 @@ class Greeter:
         self.strangers.remove(half.session.id)
         self.release(half.hello)
 
-    def on_path_lost(self, address: Address) -> int | None:
+    def on_path_lost(self, address: EndpointAddress) -> int | None:
         """A connection is gone; gives the id of the session that it had."""
         return self._by_path.pop(address, None)
 
-    def release(self, hello: Hello) -> None:
+    def release(self, hello: ClientHello) -> None:
         """Nothing is left of the session that this client opened."""
         self._by_client.pop(hello.client_key, None)
 
-    def _on_hello(self, address: Address, hello: Hello, now: float) -> None:
+    def _on_hello(self, address: EndpointAddress, hello: ClientHello, now: float) -> None:
         if not self._hellos.take(now):
             self._drops[Drop.BUSY] += 1
             return
@@ -153,7 +155,7 @@ class Greeter:
         cookie = handshake.make_cookie(self._secret, self._address_bytes(address), hello, now)
         self._answer(address, handshake.encode_retry(Retry(hello.client_id, hello.echo, cookie)))
 
-    def _on_open(self, address: Address, hello: Hello, data: bytes, now: float) -> None:
+    def _on_open(self, address: EndpointAddress, hello: ClientHello, data: bytes, now: float) -> None:
         cookie = handshake.decode_open_cookie(data)
         if not self._cookie_holds(address, hello, cookie, now):
             self._drops[Drop.COOKIE] += 1
@@ -180,12 +182,12 @@ class Greeter:
             return Drop.RATE
         return None if self._opens[source in self._known].take(now) else Drop.BUSY
 
-    def _cookie_holds(self, address: Address, hello: Hello, cookie: bytes, now: float) -> bool:
+    def _cookie_holds(self, address: EndpointAddress, hello: ClientHello, cookie: bytes, now: float) -> bool:
         if not self._transport.datagram:
             return cookie == handshake.NO_COOKIE
         return handshake.cookie_holds(self._secret, self._address_bytes(address), hello, cookie, now)
 
-    def _on_open_again(self, address: Address, hello: Hello) -> None:
+    def _on_open_again(self, address: EndpointAddress, hello: ClientHello) -> None:
         """The WELCOME was lost: the same one again, to where the client is now."""
         half = self.half_open.get(self._by_client[hello.client_key])
         if half is None or half.hello != hello:
@@ -194,7 +196,7 @@ class Greeter:
         half.session.address = address
         self._answer(address, half.welcome)
 
-    def _open(self, address: Address, source: str, hello: Hello, data: bytes, now: float) -> None:
+    def _open(self, address: EndpointAddress, source: str, hello: ClientHello, data: bytes, now: float) -> None:
         """The address is proved and there is room: see whether the seal opens, and answer with WELCOME."""
         head, seal = data[: handshake.OPEN_HEAD_BYTES], data[handshake.OPEN_HEAD_BYTES :]
         suite = Suite(hello.suite)
@@ -212,7 +214,7 @@ class Greeter:
         ephemeral = KeyPair(self._entropy(handshake.KEY_BYTES))
         ee = ephemeral.agree(peer)
         own_id = self._new_id()
-        welcome = handshake.encode_welcome_head(Welcome(hello.client_id, own_id, ephemeral.public))
+        welcome = handshake.encode_welcome_head(ServerWelcome(hello.client_id, own_id, ephemeral.public))
         keys = handshake.derive_session_keys(es, ee, handshake.hash_session(open_hash, seal, welcome))
         welcome += Cipher(suite, keys.welcome).seal(0, b"", welcome)
         session = self._make_session(
@@ -234,7 +236,7 @@ class Greeter:
         self._answer(address, welcome)
         self._keep(HalfOpen(session, hello, welcome, app_data, now + self._settings.half_open_s), now)
 
-    def _spend(self, address: Address, head: bytes, why: Drop, now: float) -> None:
+    def _spend(self, address: EndpointAddress, head: bytes, why: Drop, now: float) -> None:
         """What came with this cookie, or over this connection, was not honest: no other OPEN is looked at there. The
         table is bounded by how many OPENs are looked at in a cookie's life."""
         self._drops[why] += 1
@@ -270,12 +272,12 @@ class Greeter:
             if new_id not in self.half_open and not self._is_taken(new_id):
                 return new_id
 
-    def _refuse(self, address: Address, hello: Hello, why: Reason) -> None:
+    def _refuse(self, address: EndpointAddress, hello: ClientHello, why: Reason) -> None:
         suites = sum(1 << suite for suite in self._suites)
         refuse = Refuse(hello.client_id, hello.echo, why, limits.VERSION, limits.VERSION, suites)
         self._answer(address, handshake.encode_refuse(refuse))
 
-    def _answer(self, address: Address, data: bytes) -> None:
+    def _answer(self, address: EndpointAddress, data: bytes) -> None:
         if len(self._answers) < self._settings.answers_max:
             self._answers.append((address, data))
         else:

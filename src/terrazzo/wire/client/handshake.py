@@ -67,7 +67,7 @@ OPEN_HEAD_BYTES = _OPEN.size
 WELCOME_HEAD_BYTES = _WELCOME.size
 
 
-class Hello(NamedTuple):
+class ClientHello(NamedTuple):
     """What the client offers, in HELLO and again in OPEN."""
 
     version: int
@@ -89,7 +89,7 @@ class Retry(NamedTuple):
     cookie: bytes
 
 
-class Welcome(NamedTuple):
+class ServerWelcome(NamedTuple):
     """The server's half of the agreement."""
 
     client_id: int
@@ -116,16 +116,16 @@ class SessionKeys(NamedTuple):
     welcome: bytes
 
 
-def encode_hello(hello: Hello, padded_bytes: int) -> bytes:
+def encode_hello(hello: ClientHello, padded_bytes: int) -> bytes:
     """HELLO, padded with zeros: no answer is larger, and it proves that the path carries full packets."""
     return _HELLO.pack(HELLO, *hello).ljust(padded_bytes, b"\0")
 
 
-def decode_hello(data: bytes) -> Hello:
+def decode_hello(data: bytes) -> ClientHello:
     """The fields of HELLO, or of OPEN, which begins in the same way."""
     if len(data) < _HELLO.size:
         raise DecodeError("a HELLO or OPEN that is cut short")
-    return Hello(*_HELLO.unpack_from(data)[1:])
+    return ClientHello(*_HELLO.unpack_from(data)[1:])
 
 
 def encode_retry(retry: Retry) -> bytes:
@@ -140,7 +140,7 @@ def decode_retry(data: bytes) -> Retry:
     return Retry(*_RETRY.unpack(data)[2:])
 
 
-def encode_open_head(hello: Hello, cookie: bytes) -> bytes:
+def encode_open_head(hello: ClientHello, cookie: bytes) -> bytes:
     """OPEN up to its seal."""
     return _OPEN.pack(OPEN, *hello, cookie)
 
@@ -152,16 +152,16 @@ def decode_open_cookie(data: bytes) -> bytes:
     return data[OPEN_HEAD_BYTES - COOKIE_BYTES : OPEN_HEAD_BYTES]
 
 
-def encode_welcome_head(welcome: Welcome) -> bytes:
+def encode_welcome_head(welcome: ServerWelcome) -> bytes:
     """WELCOME up to its seal."""
     return _WELCOME.pack(WELCOME, limits.VERSION, *welcome)
 
 
-def decode_welcome(data: bytes) -> Welcome:
+def decode_welcome(data: bytes) -> ServerWelcome:
     """The fields of WELCOME."""
     if len(data) != WELCOME_HEAD_BYTES + limits.TAG_BYTES:
         raise DecodeError("a WELCOME of the wrong length")
-    return Welcome(*_WELCOME.unpack_from(data)[2:])
+    return ServerWelcome(*_WELCOME.unpack_from(data)[2:])
 
 
 def encode_refuse(refuse: Refuse) -> bytes:
@@ -176,12 +176,12 @@ def decode_refuse(data: bytes) -> Refuse:
     return Refuse(*_REFUSE.unpack_from(data)[2:])
 
 
-def make_cookie(secret: bytes, address: bytes, hello: Hello, now: float) -> bytes:
+def make_cookie(secret: bytes, address: bytes, hello: ClientHello, now: float) -> bytes:
     """Proof, with nothing kept, that the client received it at this address, for this HELLO, at this time."""
     return _sign_cookie(secret, address, hello, _COOKIE_TIME.pack(int(max(now, 0.0) * 1000)))
 
 
-def cookie_holds(secret: bytes, address: bytes, hello: Hello, cookie: bytes, now: float) -> bool:
+def cookie_holds(secret: bytes, address: bytes, hello: ClientHello, cookie: bytes, now: float) -> bool:
     """Whether the cookie is ours, for this address and HELLO, and not too old."""
     stamp = cookie[: _COOKIE_TIME.size]
     age_s = now - _COOKIE_TIME.unpack(stamp)[0] / 1000
@@ -190,7 +190,7 @@ def cookie_holds(secret: bytes, address: bytes, hello: Hello, cookie: bytes, now
     return hmac.compare_digest(cookie, _sign_cookie(secret, address, hello, stamp))
 
 
-def _sign_cookie(secret: bytes, address: bytes, hello: Hello, stamp: bytes) -> bytes:
+def _sign_cookie(secret: bytes, address: bytes, hello: ClientHello, stamp: bytes) -> bytes:
     signed = _HELLO.pack(HELLO, *hello)
     return stamp + hmac.digest(secret, stamp + signed + address, "sha256")[: COOKIE_BYTES - len(stamp)]
 

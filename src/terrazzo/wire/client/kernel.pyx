@@ -24,10 +24,10 @@ from terrazzo._speed.datagrams cimport Batch, Entry, read_name, write_name
 from terrazzo._speed import packet
 from terrazzo.errors import ValueRejected
 from terrazzo.wire.client import limits, sodium
-from terrazzo.wire.client.channel import State
+from terrazzo.wire.client.channel import ChannelState
 from terrazzo.wire.client.cipher import Cipher
 from terrazzo.wire.client.events import Received
-from terrazzo.wire.client.lane import GAP_S as GAP_OF_LANE, Tally
+from terrazzo.wire.client.lane import GAP_S as GAP_OF_LANE, SessionTally
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Suite
 from terrazzo.wire.client.session import Session as PlainSession
 from terrazzo.wire.client.table import Table as PlainTable
@@ -104,7 +104,7 @@ cdef int R_PROTOCOL = Reason.PROTOCOL
 cdef int R_KEYS_WORN = Reason.KEYS_WORN
 cdef int R_END_TIMEOUT = Reason.END_TIMEOUT
 
-cdef tuple STATES = (State.OPEN, State.ENDING, State.CLOSED)
+cdef tuple STATES = (ChannelState.OPEN, ChannelState.ENDING, ChannelState.CLOSED)
 cdef object REASONS = frozenset(int(reason) for reason in Reason)
 cdef object D_REPLAYED = Drop.REPLAYED
 cdef object D_FORGED = Drop.FORGED
@@ -505,7 +505,7 @@ cdef class Channel:
         return Assembly(self)
 
     def tally(self):
-        return Tally(
+        return SessionTally(
             self.packets_sent, self.packets_received, self.newest + 1 - self.packets_received, self.bytes_sent,
             self.bytes_received, self.resent_bytes, self.muted, self.muted_bytes, self.gaps, self.gap_max_s,
         )

@@ -14,8 +14,8 @@ The other way, `parse_parcels` reads a buffer with messages for many sessions:
 
     parcel    session id u32 | size u16 | message
 
-A session can be *muted* for some kinds of messages, by their first bytes: they are counted in its `Tally` and dropped.
-That is for programs that play many clients at once and look at a few of them.
+A session can be *muted* for some kinds of messages, by their first bytes: they are counted in its `SessionTally` and
+dropped. That is for programs that play many clients at once and look at a few of them.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Lane:
         return others
 
 
-class Tally(NamedTuple):
+class SessionTally(NamedTuple):
     """What one session, or several, have counted."""
 
     packets_sent: int = 0
@@ -106,10 +106,10 @@ class Tally(NamedTuple):
     gap_max_s: float = 0.0
     """Between two muted unreliable messages."""
 
-    def plus(self, other: Tally) -> Tally:
+    def plus(self, other: SessionTally) -> SessionTally:
         """Of both together."""
         sums = [mine + others for mine, others in zip(self[:-1], other[:-1], strict=True)]
-        return Tally._make([*sums, max(self.gap_max_s, other.gap_max_s)])
+        return SessionTally._make([*sums, max(self.gap_max_s, other.gap_max_s)])
 
 
 class Muting:

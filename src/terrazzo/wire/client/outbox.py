@@ -23,7 +23,7 @@ from terrazzo.wire.client import limits
 Span = tuple[int, int]
 
 
-class Outbox:
+class StreamOutbox:
     """The sending side of both kinds of messages."""
 
     def __init__(self) -> None:

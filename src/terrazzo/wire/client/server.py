@@ -18,22 +18,22 @@ from collections.abc import Callable, Iterable
 from terrazzo._speed.datagrams import Batch
 from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.client import handshake, limits
-from terrazzo.wire.client.channel import State
-from terrazzo.wire.client.events import Closed, Connected, Event, Received
+from terrazzo.wire.client.channel import ChannelState
+from terrazzo.wire.client.events import Closed, Connected, Received, SessionEvent
 from terrazzo.wire.client.greeter import Greeter, HalfOpen
-from terrazzo.wire.client.handshake import Hello
+from terrazzo.wire.client.handshake import ClientHello
 from terrazzo.wire.client.kernel import FORM, Form, Session
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
-from terrazzo.wire.client.session import Address, Entropy
+from terrazzo.wire.client.session import EndpointAddress, Entropy
 from terrazzo.wire.client.strangers import KnownSources
 
 
-def address_to_bytes(address: Address) -> bytes:
+def address_to_bytes(address: EndpointAddress) -> bytes:
     """The bytes that stand for an address in a cookie: any form that is unique will do."""
     return repr(address).encode()
 
 
-def address_to_source(address: Address) -> str:
+def address_to_source(address: EndpointAddress) -> str:
     """What of an address counts for limits: of a tuple (host, port, …) the host, and of an IPv6 address its /64."""
     return subscriber(str(address[0] if isinstance(address, tuple) and address else address))
 
@@ -49,8 +49,8 @@ class ServerEndpoint:
         transport: Transport = limits.UDP,
         settings: Settings = limits.SERVER,
         suites: Iterable[Suite] = tuple(Suite),
-        address_bytes: Callable[[Address], bytes] = address_to_bytes,
-        source_of: Callable[[Address], str] = address_to_source,
+        address_bytes: Callable[[EndpointAddress], bytes] = address_to_bytes,
+        source_of: Callable[[EndpointAddress], str] = address_to_source,
         known: KnownSources | None = None,
         form: Form = FORM,
     ) -> None:
@@ -58,13 +58,13 @@ class ServerEndpoint:
         self.drops = Drops()
         self._table = form.table(transport.packet_bytes_max, self._retire)
         self.sessions: dict[int, Session] = self._table.sessions
-        self.on_vouched: Callable[[Address], None] = _ignore
+        self.on_vouched: Callable[[EndpointAddress], None] = _ignore
         """Called for each session that is no stranger any more."""
         self._admitted = 0
         self._known = KnownSources() if known is None else known
         self._transport = transport
         self._settings = settings
-        self._hellos: dict[int, Hello] = {}  # of sessions and of those that linger
+        self._hellos: dict[int, ClientHello] = {}  # of sessions and of those that linger
         self._lingering: dict[int, tuple[Session, float]] = {}
         self._greeter = Greeter(
             private_key,
@@ -89,7 +89,7 @@ class ServerEndpoint:
         for session in [each for each in self.sessions.values() if is_banned(each.source)]:
             session.abort(Reason.BANNED)
 
-    def on_datagram(self, address: Address, data: bytes, now: float) -> None:
+    def on_datagram(self, address: EndpointAddress, data: bytes, now: float) -> None:
         """A datagram, or a WebSocket's binary message, has come. Never raises because of what is in it."""
         if len(data) < limits.PACKET_BYTES_MIN:
             self.drops[Drop.TRUNCATED] += 1
@@ -110,7 +110,7 @@ class ServerEndpoint:
             self.on_datagram(address, data, now)
             at = self._table.on_batch(batch, at + 1, now)
 
-    def on_path_lost(self, address: Address) -> None:
+    def on_path_lost(self, address: EndpointAddress) -> None:
         """The connection under an ordered transport has closed: its session is over."""
         session_id = self._greeter.on_path_lost(address)
         if session_id in self._greeter.half_open:
@@ -118,7 +118,7 @@ class ServerEndpoint:
         elif session_id in self.sessions:
             self.sessions[session_id].abort(Reason.PATH_LOST)
 
-    def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[Address, bytes]]:
+    def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[EndpointAddress, bytes]]:
         """Everything to send now; `budget_bytes` is for each session."""
         out = self._begin_poll(now)
         out += self._table.poll(now, budget_bytes)
@@ -130,7 +130,7 @@ class ServerEndpoint:
             batch.add(address, answer)
         self._table.poll_batch(batch, now, budget_bytes)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """What has happened since the last call, in order."""
         return self._table.take_events()
 
@@ -151,7 +151,7 @@ class ServerEndpoint:
             return gone_at if next_at is None else min(gone_at, next_at)
         return next_at
 
-    def _begin_poll(self, now: float) -> list[tuple[Address, bytes]]:
+    def _begin_poll(self, now: float) -> list[tuple[EndpointAddress, bytes]]:
         answers = self._greeter.take_answers()
         self._greeter.forget(now)
         self._forget_lingering(now)
@@ -176,7 +176,7 @@ class ServerEndpoint:
         if session.id in self.sessions:
             self._admitted += 1
 
-    def _on_data(self, address: Address, data: bytes, now: float) -> None:
+    def _on_data(self, address: EndpointAddress, data: bytes, now: float) -> None:
         session_id = int.from_bytes(data[1:5], "little")
         session = self.sessions.get(session_id)
         if session is not None:
@@ -190,7 +190,7 @@ class ServerEndpoint:
         else:
             self.drops[Drop.UNKNOWN] += 1
 
-    def _on_first_data(self, half: HalfOpen, address: Address, data: bytes, now: float) -> None:
+    def _on_first_data(self, half: HalfOpen, address: EndpointAddress, data: bytes, now: float) -> None:
         """If it authenticates, the client has the keys, and the session is open."""
         session = half.session
         messages = session.on_datagram(address, data, now)
@@ -212,7 +212,7 @@ class ServerEndpoint:
         self._table.events.append(Connected(session, half.app_data))
         if messages:
             self._table.events.append(Received(session, messages))
-        if session.state is State.CLOSED:
+        if session.state is ChannelState.CLOSED:
             self._retire(session, now)
 
     def _retire(self, session: Session, now: float) -> None:
@@ -239,5 +239,5 @@ class ServerEndpoint:
         self._greeter.release(self._hellos.pop(session_id))
 
 
-def _ignore(address: Address) -> None:
+def _ignore(address: EndpointAddress) -> None:
     """No owner has asked for it."""

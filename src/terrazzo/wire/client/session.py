@@ -23,12 +23,12 @@ from struct import Struct
 
 from terrazzo._speed import packet
 from terrazzo.wire.client import handshake, limits
-from terrazzo.wire.client.channel import Channel, State
+from terrazzo.wire.client.channel import Channel, ChannelState
 from terrazzo.wire.client.cipher import Cipher
-from terrazzo.wire.client.lane import Lane, Rows, Tally
+from terrazzo.wire.client.lane import Lane, Rows, SessionTally
 from terrazzo.wire.client.limits import Drop, Drops, Reason, Settings, Suite, Transport
 
-Address = Hashable
+EndpointAddress = Hashable
 Entropy = Callable[[int], bytes]
 
 _HEADER = Struct("<BII")
@@ -45,7 +45,7 @@ class Session:
         suite: Suite,
         send_key: bytes,
         receive_key: bytes,
-        address: Address,
+        address: EndpointAddress,
         transport: Transport,
         settings: Settings,
         entropy: Entropy,
@@ -78,7 +78,7 @@ class Session:
         self._path_allowance = 0
 
     @property
-    def state(self) -> State:
+    def state(self) -> ChannelState:
         """Where the session is in its life."""
         return self.channel.state
 
@@ -138,7 +138,7 @@ class Session:
         """From now on, messages that begin with one of these bytes are counted and not delivered."""
         self.channel.muting.set(kinds)
 
-    def tally(self) -> Tally:
+    def tally(self) -> SessionTally:
         """What the session has counted."""
         return self.channel.tally()
 
@@ -158,12 +158,12 @@ class Session:
 
     def admit(self) -> None:
         """The peer has logged in: it may send everything from now on."""
-        if not self.is_admitted and self.state is not State.CLOSED:
+        if not self.is_admitted and self.state is not ChannelState.CLOSED:
             self.is_admitted = True
             self.channel.set_free()
             self.on_admitted(self)
 
-    def on_datagram(self, address: Address, data: bytes, now: float) -> list[bytes] | None:
+    def on_datagram(self, address: EndpointAddress, data: bytes, now: float) -> list[bytes] | None:
         """A DATA packet with this session's id: the messages it delivers, or None if it was dropped."""
         channel = self.channel
         received = channel.acks.received
@@ -213,7 +213,7 @@ class Session:
         if self._forgeries >= limits.FORGERIES_MAX:
             self.abort(Reason.KEYS_WORN)
 
-    def _move(self, address: Address, now: float) -> None:
+    def _move(self, address: EndpointAddress, now: float) -> None:
         self.address = address
         self.channel.recovery.reset_window()
         self._token = self._entropy(packet.CHALLENGE_BYTES)

@@ -12,12 +12,12 @@ from __future__ import annotations
 from terrazzo._speed.datagrams import Batch
 from terrazzo.wire.client import handshake, limits
 from terrazzo.wire.client.client import ClientEndpoint
-from terrazzo.wire.client.events import Closed, Event
+from terrazzo.wire.client.events import Closed, SessionEvent
 from terrazzo.wire.client.kernel import FORM, Form, Session
-from terrazzo.wire.client.lane import Tally
+from terrazzo.wire.client.lane import SessionTally
 from terrazzo.wire.client.limits import Drop, Drops, Settings, Transport
-from terrazzo.wire.client.session import Address, Entropy
-from terrazzo.wire.client.timers import Timers
+from terrazzo.wire.client.session import EndpointAddress, Entropy
+from terrazzo.wire.client.timers import Deadlines
 
 _ANSWERS = (handshake.RETRY, handshake.WELCOME, handshake.REFUSE)
 
@@ -42,16 +42,16 @@ class ClientSwarm:
         self._transport = transport
         self._settings = settings
         self._form = form
-        self._opening: dict[int, tuple[Address, ClientEndpoint]] = {}
-        self._timers = Timers()
-        self._ended = Tally()
+        self._opening: dict[int, tuple[EndpointAddress, ClientEndpoint]] = {}
+        self._timers = Deadlines()
+        self._ended = SessionTally()
 
     @property
     def opening(self) -> int:
         """How many handshakes are under way."""
         return len(self._opening)
 
-    def open(self, address: Address, server_key: bytes, *, now: float, app_data: bytes = b"") -> int:
+    def open(self, address: EndpointAddress, server_key: bytes, *, now: float, app_data: bytes = b"") -> int:
         """Begins a session with a server; gives its number."""
         while True:
             client = ClientEndpoint(
@@ -90,7 +90,7 @@ class ClientSwarm:
         for session in list(self.sessions.values()):
             session.abort()
 
-    def on_datagram(self, address: Address, data: bytes, now: float) -> None:
+    def on_datagram(self, address: EndpointAddress, data: bytes, now: float) -> None:
         """A datagram has come. Never raises because of what is in it."""
         if len(data) < limits.PACKET_BYTES_MIN and data[:1] != bytes((handshake.REFUSE,)):
             self.drops[Drop.TRUNCATED] += 1
@@ -115,7 +115,7 @@ class ClientSwarm:
             self.on_datagram(address, data, now)
             at = self._table.on_batch(batch, at + 1, now)
 
-    def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[Address, bytes]]:
+    def poll(self, now: float, budget_bytes: int | None = None) -> list[tuple[EndpointAddress, bytes]]:
         """Everything to send now; `budget_bytes` is for each session."""
         return self._poll_handshakes(now) + self._table.poll(now, budget_bytes)
 
@@ -125,7 +125,7 @@ class ClientSwarm:
             batch.add(address, data)
         self._table.poll_batch(batch, now, budget_bytes)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[SessionEvent]:
         """What has happened since the last call, in order."""
         return self._table.take_events()
 
@@ -142,7 +142,7 @@ class ClientSwarm:
         ends = [at for at in (self._timers.next_at, self._table.next_at) if at is not None]
         return min(ends, default=None)
 
-    def tally(self) -> Tally:
+    def tally(self) -> SessionTally:
         """What all sessions have counted, those that are over too."""
         total = self._ended
         for session in self.sessions.values():
@@ -156,8 +156,8 @@ class ClientSwarm:
         else:
             self.drops[Drop.DUPLICATE if number in self.sessions else Drop.UNKNOWN] += 1
 
-    def _poll_handshakes(self, now: float) -> list[tuple[Address, bytes]]:
-        out: list[tuple[Address, bytes]] = []
+    def _poll_handshakes(self, now: float) -> list[tuple[EndpointAddress, bytes]]:
+        out: list[tuple[EndpointAddress, bytes]] = []
         for number in self._timers.take_due(now):
             address, client = self._opening[number]
             out += [(address, data) for data in client.poll(now)]

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from terrazzo._speed.datagrams import Batch
 from terrazzo.errors import ValueRejected
 from terrazzo.wire.client import handshake, limits
-from terrazzo.wire.client.channel import State
-from terrazzo.wire.client.events import Event, Received
+from terrazzo.wire.client.channel import ChannelState
+from terrazzo.wire.client.events import Received, SessionEvent
 from terrazzo.wire.client.lane import Rows, parse_parcels
-from terrazzo.wire.client.session import Address, Session
-from terrazzo.wire.client.timers import Timers
+from terrazzo.wire.client.session import EndpointAddress, Session
+from terrazzo.wire.client.timers import Deadlines
 
 
 class Table:
@@ -28,12 +28,12 @@ class Table:
     def __init__(self, packet_bytes_max: int, retire: Callable[[Session, float], None]) -> None:
         """`retire` is called with a session that is over."""
         self.sessions: dict[int, Session] = {}
-        self.events: list[Event] = []
+        self.events: list[SessionEvent] = []
         self.rows = Rows()
         self._packet_bytes_max = packet_bytes_max
         self._retire = retire
         self._touched: dict[int, Session] = {}
-        self._timers = Timers()
+        self._timers = Deadlines()
 
     @property
     def next_at(self) -> float | None:
@@ -59,12 +59,12 @@ class Table:
         """Something has happened to a session, which need not be in the table: it is polled in this turn."""
         self._touched[session.id] = session
 
-    def take_events(self) -> list[Event]:
+    def take_events(self) -> list[SessionEvent]:
         """The events since the last call."""
         events, self.events = self.events, []
         return events
 
-    def on_data(self, session: Session, address: Address, data: bytes, now: float) -> None:
+    def on_data(self, session: Session, address: EndpointAddress, data: bytes, now: float) -> None:
         """A DATA packet of a session of the table."""
         messages = session.on_datagram(address, data, now)
         if messages is None:
@@ -72,7 +72,7 @@ class Table:
         self.touch(session)
         if messages:
             self.events.append(Received(session, messages))
-        if session.state is State.CLOSED:
+        if session.state is ChannelState.CLOSED:
             self._retire(session, now)
 
     def on_batch(self, batch: Batch, at: int, now: float) -> int:
@@ -89,9 +89,9 @@ class Table:
             at += 1
         return at
 
-    def poll(self, now: float, budget_bytes: int | None) -> list[tuple[Address, bytes]]:
+    def poll(self, now: float, budget_bytes: int | None) -> list[tuple[EndpointAddress, bytes]]:
         """Everything that sessions send now; the budget is for each of them."""
-        out: list[tuple[Address, bytes]] = []
+        out: list[tuple[EndpointAddress, bytes]] = []
         for session in self._take_touched(now):
             address = session.address
             out += [(address, datagram) for datagram in session.poll(now, budget_bytes)]
@@ -122,7 +122,7 @@ class Table:
         return list(touched.values())
 
     def _after_poll(self, session: Session, now: float) -> None:
-        if session.state is State.CLOSED:
+        if session.state is ChannelState.CLOSED:
             self._retire(session, now)
             return
         if session.channel.blocked:

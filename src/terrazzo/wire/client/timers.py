@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import inf
 
 
-class Timers:
+class Deadlines:
     """Deadlines by session id."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from terrazzo._speed.rows import RowReader
 from terrazzo.wire.ids import AppId, EntityId, Part, PartId
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Count
+from terrazzo.wire.numbers import CountNumber
 
 PARTS = tuple(Part)
 
@@ -22,10 +22,10 @@ PARTS = tuple(Part)
 class Outgoing(NamedTuple):
     """The sender's stream, in every frame while there is one, so that a frame never hides that it exists."""
 
-    generation: Count
-    first: Count  # lowest number not yet acknowledged
-    born: Count  # number with which the sender's present life began; 0 in the first life
-    number: Count  # of the first payload
+    generation: CountNumber
+    first: CountNumber  # lowest number not yet acknowledged
+    born: CountNumber  # number with which the sender's present life began; 0 in the first life
+    number: CountNumber  # of the first payload
     payloads: tuple[bytes, ...]
     is_last: bool  # everything is acknowledged and the stream is to be removed
 
@@ -37,13 +37,15 @@ class Frame(Message, frozen=True):
     to: PartId
     source: PartId
     home: AppId  # where `source` lives
-    version: Count  # since which move it lives there
-    heard: Count  # highest version of `to` that this channel has taken in
+    version: CountNumber  # since which move it lives there
+    heard: CountNumber  # highest version of `to` that this channel has taken in
     hops: int
     stream: Outgoing | None = None
-    ack: tuple[Count, Count] | None = None  # generation of the other's stream, next number not taken
-    closed: Count | None = None  # generation of the other's stream that is removed now
-    renew: tuple[Count, Count] | None = None  # generation that is not accepted, horizon that a new one must exceed
+    ack: tuple[CountNumber, CountNumber] | None = None  # generation of the other's stream, next number not taken
+    closed: CountNumber | None = None  # generation of the other's stream that is removed now
+    renew: tuple[CountNumber, CountNumber] | None = (
+        None  # generation that is not accepted, horizon that a new one must exceed
+    )
     asks: bool = False  # the receiver must answer, which confirms that it has this version
     is_over: bool = False  # `source` is destroyed: nothing beyond `ack` was or will be delivered
     is_noted: bool = False  # answers is_over
@@ -54,7 +56,7 @@ class Astray(Message, frozen=True):
     """A frame came for a part that does not live at the sender of this message, which has no place to forward it to."""
 
     part: PartId
-    version: Count
+    version: CountNumber
     """The highest version of the part that the sender has learned of. If it is lower than the version that the receiver
     has for the sender, the part may be on its way there."""
 
@@ -89,10 +91,10 @@ def frames_of(message: Frames, home: AppId) -> list[Frame]:
 class PackedOutgoing(NamedTuple):
     """The packed sending half of a channel."""
 
-    generation: Count
-    first: Count
-    born: Count
-    sent: Count
+    generation: CountNumber
+    first: CountNumber
+    born: CountNumber
+    sent: CountNumber
     is_last: bool
     buffer: tuple[bytes, ...]
 
@@ -100,11 +102,11 @@ class PackedOutgoing(NamedTuple):
 class PackedIncoming(NamedTuple):
     """The packed receiving half of a channel."""
 
-    generation: Count
-    expected: Count
-    untaken: Count
+    generation: CountNumber
+    expected: CountNumber
+    untaken: CountNumber
     is_resuming: bool
-    held: dict[Count, bytes]
+    held: dict[CountNumber, bytes]
 
 
 class PackedChannel(NamedTuple):
@@ -112,9 +114,9 @@ class PackedChannel(NamedTuple):
 
     peer: PartId
     pinned: bool
-    heard: Count
-    confirmed: Count
-    place: tuple[Count, AppId | None]
+    heard: CountNumber
+    confirmed: CountNumber
+    place: tuple[CountNumber, AppId | None]
     outgoing: PackedOutgoing | None
     incoming: PackedIncoming | None
 
@@ -123,8 +125,8 @@ class PackedPart(NamedTuple):
     """The whole mailbox of a part: what a move carries and a backup stores."""
 
     part: PartId
-    version: Count
-    generation: Count
-    horizon: Count
-    inbox: tuple[tuple[PartId, Count, bytes], ...]
+    version: CountNumber
+    generation: CountNumber
+    horizon: CountNumber
+    inbox: tuple[tuple[PartId, CountNumber, bytes], ...]
     channels: tuple[PackedChannel, ...]

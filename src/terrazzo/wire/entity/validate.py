@@ -13,7 +13,7 @@ from terrazzo.wire.entity.channel import Channel
 from terrazzo.wire.entity.mailbox import Mailbox
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import PartId
-from terrazzo.wire.invariants import Share, Violation, Violations
+from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
 
 def violations(switchboard: Switchboard, share: Share) -> Violations:
@@ -22,12 +22,14 @@ def violations(switchboard: Switchboard, share: Share) -> Violations:
     for part, box in switchboard.boxes.items():
         if share.has(part.entity):
             for what in _mailbox(switchboard, part, box, part in mailed):
-                yield Violation(part.entity, f"the mailbox of {part} {what}")
+                yield BrokenInvariant(part.entity, f"the mailbox of {part} {what}")
     for part, place in switchboard.places.items():
         if share.has(part.entity):
             for source, channel in place.channels.items():
                 if channel.box.part != source or switchboard.boxes.get(source) is not channel.box:
-                    yield Violation(part.entity, f"the place of {part} has a channel of {source}, which is not here")
+                    yield BrokenInvariant(
+                        part.entity, f"the place of {part} has a channel of {source}, which is not here"
+                    )
 
 
 def _mailbox(switchboard: Switchboard, part: PartId, box: Mailbox, is_mailed: bool) -> list[str]:

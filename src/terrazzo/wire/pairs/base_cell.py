@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from terrazzo._speed.updates import decode_updates, encode_updates
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Alias, Count, Index, Int32, Life
+from terrazzo.wire.numbers import AliasNumber, CountNumber, IndexNumber, Int32, Life
 
 Position = tuple[float, float, float]
 """x, y (height), z; kept as 32-bit floats."""
@@ -30,8 +30,8 @@ class CreateReal(Message, frozen=True):
     """
 
     entity: Int32
-    type_id: Index
-    space: Index
+    type_id: IndexNumber
+    space: IndexNumber
     position: Position
     direction: Direction
     properties: bytes
@@ -62,9 +62,9 @@ class ClientUpdate(NamedTuple):
     before (`Switchboard.sent_up_to`): the client must get that one first."""
 
     entity: Int32
-    witness: Count
+    witness: CountNumber
     messages: tuple[bytes, ...]
-    after: tuple[Count, Count] = (0, 0)
+    after: tuple[CountNumber, CountNumber] = (0, 0)
 
 
 @message(83)
@@ -101,7 +101,7 @@ class CallCell(Message, frozen=True):
 
     With a `question` its result is wanted: the called part sends it with an Answer, to the part that called."""
 
-    method: Index
+    method: IndexNumber
     args: bytes
     caller: Int32 = 0
     question: int = 0
@@ -115,7 +115,7 @@ class SetWitness(Message, frozen=True):
     one.
     """
 
-    witness: Count
+    witness: CountNumber
     is_on: bool
 
 
@@ -136,10 +136,10 @@ class ClientWants(Message, frozen=True):
     It has the number of its witness; a message for an older witness is ignored.
     """
 
-    witness: Count
-    wants: tuple[tuple[Int32, Count], ...]
+    witness: CountNumber
+    wants: tuple[tuple[Int32, CountNumber], ...]
     """(entity, number of the last step of it that the client remembers; 0: nothing)."""
-    released: tuple[Alias, ...]
+    released: tuple[AliasNumber, ...]
 
 
 @message(89, max_size=256)
@@ -175,7 +175,7 @@ class Answer(Message, frozen=True):
 class CallBase(Message, frozen=True):
     """Call a base method by its internal index; `question` as in CallCell."""
 
-    method: Index
+    method: IndexNumber
     args: bytes
     question: int = 0
 
@@ -184,7 +184,7 @@ class CallBase(Message, frozen=True):
 class ToClient(Message, frozen=True):
     """Reliable messages for the client, of one tick, in order (`sync.protocol`)."""
 
-    witness: Count
+    witness: CountNumber
     messages: tuple[bytes, ...]
 
 
@@ -206,5 +206,5 @@ class SendAway(Message, frozen=True):
     """The client of this witness cannot be served any more: a message is too large, or too much waits for it. Its view
     would be incomplete, so it is sent away."""
 
-    witness: Count
+    witness: CountNumber
     reason: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Index
+from terrazzo.wire.numbers import IndexNumber
 
 
 @message(60, max_size=1024)
@@ -20,7 +20,7 @@ class FindEntry(Message, frozen=True):
 class Entry(Message, frozen=True):
     """The CellApp that covers the point."""
 
-    space: Index
+    space: IndexNumber
     app: AppId
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Index, Int32
+from terrazzo.wire.numbers import IndexNumber, Int32
 
 
 @message(50)
@@ -11,7 +11,7 @@ class Save(Message, frozen=True):
     """Request: store these saved properties. Answered by Saved when they are on disk. dbid 0: a new entity, or one
     without the answer to its first save: what was saved for it before, by its entity id, is replaced."""
 
-    type_id: Index
+    type_id: IndexNumber
     dbid: int
     record: bytes
     entity: Int32
@@ -29,7 +29,7 @@ class LoggedOff(Message, frozen=True):
     """Request: the proxy of this stored entity is gone, and everything of it was saved before: it may log on again.
     Answered by LogOffRecorded when the log-on record is cleared for good; the BaseApp repeats it until then."""
 
-    type_id: Index
+    type_id: IndexNumber
     dbid: int
     entity: Int32
 

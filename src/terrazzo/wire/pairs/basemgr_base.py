@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Count, Index, Int32
+from terrazzo.wire.numbers import CountNumber, IndexNumber, Int32
 
 
 @message(40, max_size=1024)
@@ -36,7 +36,7 @@ class CreateProxy(Message, frozen=True):
     """Request, BaseAppMgr → BaseApp: make a proxy of a stored entity and expect its client. Answered by
     ProxyCreated."""
 
-    type_id: Index
+    type_id: IndexNumber
     dbid: int
     record: bytes
     entity: Int32
@@ -71,7 +71,7 @@ class Bootstrap(Message, frozen=True):
 class Home(NamedTuple):
     """Where a part of an entity lives, and since which version."""
 
-    version: Count
+    version: CountNumber
     app: AppId
 
 

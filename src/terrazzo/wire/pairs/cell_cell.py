@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Alias, Byte, Count, Index, Int32, UInt32
+from terrazzo.wire.numbers import AliasNumber, Byte, CountNumber, IndexNumber, Int32, UInt32
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
 ENTITY_MAX = 4 << 20
@@ -49,24 +49,24 @@ class PackedEvent(NamedTuple):
 
     subject: Int32
     """The property, method or place concerned; how it is sent follows from that (`cell/core/history.py`)."""
-    message_id: Index
+    message_id: IndexNumber
     body: bytes
 
 
 class Step(NamedTuple):
     """The events of a step for other clients; steps without events are not kept."""
 
-    number: Count
+    number: CountNumber
     events: tuple[PackedEvent, ...]
 
 
 class Past(NamedTuple):
     """An entity's recent steps, so that a witness can serve a client that lacks a few of them."""
 
-    floor: Count
+    floor: CountNumber
     """Complete above this number."""
     steps: tuple[Step, ...]
-    stamps: tuple[tuple[Int32, Count], ...]
+    stamps: tuple[tuple[Int32, CountNumber], ...]
     """(subject, number of its last change)."""
 
 
@@ -75,10 +75,10 @@ class CreateGhost(Message, frozen=True):
     """Make a ghost of this entity; the sender has its real. Answered by GhostCreated."""
 
     entity: Int32
-    type_id: Index
-    space: Index
-    epoch: Count
-    number: Count
+    type_id: IndexNumber
+    space: IndexNumber
+    epoch: CountNumber
+    number: CountNumber
     """The number of the last step that is in it."""
     position: Position
     direction: Direction
@@ -97,8 +97,8 @@ class UpdateGhost(Message, frozen=True):
     """One numbered step: the changes and calls, and the present place."""
 
     entity: Int32
-    epoch: Count
-    number: Count
+    epoch: CountNumber
+    number: CountNumber
     items: tuple[Item, ...]
     position: Position
     direction: Direction
@@ -109,14 +109,14 @@ class DeleteGhost(Message, frozen=True):
     """The sender, which has the real, does not need this ghost any more."""
 
     entity: Int32
-    epoch: Count
-    number: Count
+    epoch: CountNumber
+    number: CountNumber
     """The last step for the ghost: it ends after that step, however late that arrives."""
     is_destroyed: bool
     """The entity itself is gone, everywhere."""
     past: Past | None = None
     """The last events, if the message is repeated after steps may have been lost."""
-    space: Index = 0
+    space: IndexNumber = 0
     """The space of the entity by then, if there is a past."""
 
 
@@ -125,7 +125,7 @@ class NextReal(Message, frozen=True):
     """The sender had the real and has sent it to `app`: from this epoch on the messages of `app` count."""
 
     entity: Int32
-    epoch: Count
+    epoch: CountNumber
     app: AppId
 
 
@@ -134,14 +134,14 @@ class SetReal(Message, frozen=True):
     """The sender has the real since `epoch`, with all steps up to this number. Answered by GhostCreated."""
 
     entity: Int32
-    epoch: Count
-    number: Count
+    epoch: CountNumber
+    number: CountNumber
 
 
 class Timer(NamedTuple):
     """A packed timer."""
 
-    number: Count
+    number: CountNumber
     seconds: float
     """The time until it is due."""
     repeat: float
@@ -168,27 +168,27 @@ class PackedSeen(NamedTuple):
     """One entity that a client has."""
 
     entity: Int32
-    alias: Alias
-    sent: Count
+    alias: AliasNumber
+    sent: CountNumber
     """The number of the last step of it that the client has."""
-    flags: Index
+    flags: IndexNumber
     """The flags of `_speed/sight` and `cell/client/sent.py`: described, manual, withheld, in the area, …"""
     level: Byte = 255
     """The level of detail that the client has it at; 255: none yet."""
-    away: tuple[tuple[Byte, Count], ...] = ()
+    away: tuple[tuple[Byte, CountNumber], ...] = ()
     """(level, number): levels nearer than that, and the step up to which the client has their properties."""
 
 
 class PackedWitness(NamedTuple):
     """The record of what a client was sent, so that the next cell continues it."""
 
-    witness: Count
+    witness: CountNumber
     radius: float
     hysteresis: float
     seen: tuple[PackedSeen, ...]
-    left: tuple[tuple[Int32, Count], ...]
+    left: tuple[tuple[Int32, CountNumber], ...]
     """(entity, lowest number at which it may enter again): entities that left lately."""
-    resting: tuple[Alias, ...]
+    resting: tuple[AliasNumber, ...]
     """Aliases that the client has not released yet."""
     deficit: float
     """Bytes that were sent beyond the budget."""
@@ -207,7 +207,7 @@ class PackedMover(NamedTuple):
 class Jump(NamedTuple):
     """An offload that is a teleport."""
 
-    space: Index
+    space: IndexNumber
     position: Position
     direction: Direction
     near: tuple[Int32, ...] = ()
@@ -235,7 +235,7 @@ class OffloadUnreadable(Message, frozen=True):
     is lost."""
 
     entity: Int32
-    epoch: Count
+    epoch: CountNumber
 
 
 def _salvage(raw: bytes | msgspec.Raw) -> OffloadUnreadable | None:
@@ -243,7 +243,7 @@ def _salvage(raw: bytes | msgspec.Raw) -> OffloadUnreadable | None:
     try:
         fields = msgspec.msgpack.decode(raw, type=list[msgspec.Raw])
         return OffloadUnreadable(
-            msgspec.msgpack.decode(fields[0], type=Int32), msgspec.msgpack.decode(fields[3], type=Count)
+            msgspec.msgpack.decode(fields[0], type=Int32), msgspec.msgpack.decode(fields[3], type=CountNumber)
         )
     except (ValueError, IndexError, RecursionError):
         return None
@@ -254,11 +254,11 @@ class Offload(Message, frozen=True):
     """The real itself: the receiver has it from here on. Answered by Onloaded; until then the sender keeps a copy."""
 
     entity: Int32
-    type_id: Index
-    space: Index
-    epoch: Count
+    type_id: IndexNumber
+    space: IndexNumber
+    epoch: CountNumber
     """The epoch of the new real: one more than that of the old."""
-    number: Count
+    number: CountNumber
     position: Position
     direction: Direction
     properties: bytes
@@ -270,7 +270,7 @@ class Offload(Message, frozen=True):
     base: AppId
     witness: PackedWitness | None
     timers: tuple[Timer, ...]
-    next_number: Count
+    next_number: CountNumber
     """The next number for a timer, a controller, a trigger or a question."""
     controllers: tuple[PackedController, ...]
     proximities: tuple[PackedProximity, ...]
@@ -283,9 +283,9 @@ class Offload(Message, frozen=True):
     """A requested teleport, which moves with the real."""
     ride: bytes = b""
     """As in CreateGhost."""
-    version: Count = 0
+    version: CountNumber = 0
     """The version of the sender's tree of the space: a newer tree shows the receiver which of these apps have left."""
-    first: Count = 0
+    first: CountNumber = 0
     """The number with which it began at the sender. Every later step was sent over this link before this message."""
 
 
@@ -294,7 +294,7 @@ class Onloaded(Message, frozen=True):
     """The real arrived."""
 
     entity: Int32
-    epoch: Count
+    epoch: CountNumber
 
 
 @message(107, max_size=1024)
@@ -303,7 +303,7 @@ class OffloadRefused(Message, frozen=True):
     decode."""
 
     entity: Int32
-    epoch: Count
+    epoch: CountNumber
     reason: str
 
 
@@ -312,7 +312,7 @@ class GhostCreated(Message, frozen=True):
     """The ghost exists; `epoch` is its present one (higher than the asker's if another home was quicker)."""
 
     entity: Int32
-    epoch: Count
+    epoch: CountNumber
 
 
 @message(109, max_size=256)
@@ -322,14 +322,14 @@ class WantSnapshot(Message, frozen=True):
     tombstone with the end; an app without any of these does not answer, and the asker gives up in time."""
 
     entity: Int32
-    number: Count
+    number: CountNumber
 
 
 @message(110)
 class GhostPlaces(Message, frozen=True):
     """Steps in which only the place changed, of many entities of one space: rows of `_speed.area`."""
 
-    space: Index
+    space: IndexNumber
     rows: bytes
 
 
@@ -354,7 +354,7 @@ class OffloadNoted(Message, frozen=True):
     (`cell/migration/answers.py`)."""
 
     entity: Int32
-    epoch: Count
+    epoch: CountNumber
 
 
 @message(114, max_size=16 * WANTED_MAX)
@@ -364,7 +364,7 @@ class WantGhosts(Message, frozen=True):
     a ghost or a stub NextReal, which may name the sender itself: then the real is on its way to it. For a real of
     another space with a ghost there, the answer is NextReal, too, with the name of the app that answers."""
 
-    space: Index
+    space: IndexNumber
     position: Position
     """The position of that real."""
     entities: Annotated[tuple[Int32, ...], Meta(max_length=WANTED_MAX)]

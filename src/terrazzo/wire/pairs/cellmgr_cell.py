@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Count, Index
+from terrazzo.wire.numbers import CountNumber, IndexNumber
 
 
 @message(70, max_size=256)
@@ -27,9 +27,9 @@ class SpaceTree(Message, frozen=True):
     A CellApp that is in the tree for the first time makes its cell. A lower version than the present one is ignored.
     """
 
-    space: Index
+    space: IndexNumber
     name: str
-    version: Count
+    version: CountNumber
     tree: bytes
     retiring: tuple[AppId, ...] = ()
     """CellApps that had a cell and are not yet empty: their entities are on their way to the present cells."""
@@ -40,16 +40,16 @@ class CellReady(Message, frozen=True):
     """CellApp → CellAppMgr: the CellApp uses this version of the tree. Its cell, if it has one, exists; and none of its
     entities is on its way to, or has a ghost at, a CellApp that is no longer part of the space."""
 
-    space: Index
-    version: Count
+    space: IndexNumber
+    version: CountNumber
 
 
 @message(74, max_size=256)
 class CellEmpty(Message, frozen=True):
     """CellApp → CellAppMgr: the CellApp has no cell of this space any more, and no real, as of this version."""
 
-    space: Index
-    version: Count
+    space: IndexNumber
+    version: CountNumber
 
 
 @message(75, max_size=256)
@@ -57,15 +57,15 @@ class CellRemoved(Message, frozen=True):
     """CellAppMgr → CellApp: all members have confirmed that the CellApp has no cell of this space. It answers CellEmpty
     and drops the space."""
 
-    space: Index
-    version: Count
+    space: IndexNumber
+    version: CountNumber
     """The tree that all members use; a later one may give the CellApp a cell again."""
 
 
 class CellLoad(NamedTuple):
     """One cell's share of a report."""
 
-    space: Index
+    space: IndexNumber
     load: float | None
     """The cell's share of its app's load; None: not measured yet."""
     reals: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Index, Int32
+from terrazzo.wire.numbers import IndexNumber, Int32
 from terrazzo.wire.pairs.base_cell import Direction, Position
 
 
@@ -17,7 +17,7 @@ class CreateEntity(Message, frozen=True):
     """
 
     number: int
-    type_id: Index
+    type_id: IndexNumber
     base: bytes
     """The whole base layout."""
     cell: bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Index, Int32
+from terrazzo.wire.numbers import IndexNumber, Int32
 
 
 @message(30)
@@ -11,7 +11,7 @@ class PlaceProxy(Message, frozen=True):
     """Request: create a proxy of this stored entity on some BaseApp. Answered by ProxyPlaced or ProxyInDoubt; refused
     when there is certainly no proxy."""
 
-    type_id: Index
+    type_id: IndexNumber
     dbid: int
     record: bytes
     """The saved properties (`schema/record.py`)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import Index, Int32
+from terrazzo.wire.numbers import IndexNumber, Int32
 
 
 class Named(NamedTuple):
@@ -13,7 +13,7 @@ class Named(NamedTuple):
 
     name: str
     entity: Int32
-    type_id: Index
+    type_id: IndexNumber
 
 
 @message(140, max_size=2048)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.cluster.app import App
 from terrazzo.sim.oracle import Broken
 from terrazzo.sim.scenarios.seamless.timers import EDGE_S, TimerJudge
@@ -36,7 +36,7 @@ class BaseTimerJudge(TimerJudge):
         def rang() -> None:
             ring()
             for base in app.bases.values():
-                if base.life is Life.ALIVE:
+                if base.life is BaseLife.ALIVE:
                     self._check_none_is_due(base.id, 0)
 
         vars(app.alarms)["on_tick"] = rang
@@ -55,7 +55,7 @@ class BaseTimerJudge(TimerJudge):
 
     def ring(self, home: Any, number: int) -> Broken | None:
         """A timer of a base fires; returns what is wrong with that."""
-        if home._engine.life is not Life.ALIVE:
+        if home._engine.life is not BaseLife.ALIVE:
             return Broken("P1", f"timer {number} of base {home.id} fires, which is being destroyed", home.id)
         if number != CHAIN:
             return self.fire(home.id, number)

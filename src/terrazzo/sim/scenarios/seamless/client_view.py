@@ -21,17 +21,17 @@ from terrazzo.sim.scenarios.seamless.history_gaps import Catching
 from terrazzo.sim.scenarios.seamless.judge import Judge
 from terrazzo.sim.scenarios.seamless.reals_and_ghosts import NEAR_M
 from terrazzo.sync.riding import encode_ride, place_on
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.sync.view_events import (
-    Called,
     CellLost,
     CellPlayer,
     Changed,
     Entered,
-    Event,
     Left,
+    MethodCalled,
     Moved,
     Seen,
+    ViewEvent,
     Violation,
 )
 from terrazzo.wire.ids import life_of
@@ -69,7 +69,7 @@ class ViewJudge:
         self._turns: dict[int, int] = {}
         """How often each entity has come or gone."""
 
-    def on_event(self, event: Event, view: View) -> None:
+    def on_event(self, event: ViewEvent, view: ClientView) -> None:
         """The client has received something."""
         if isinstance(event, CellPlayer | CellLost | Entered | Left):
             self._turns[event.entity.id] = self._turns.get(event.entity.id, 0) + 1
@@ -81,7 +81,7 @@ class ViewJudge:
             self._on_entered(event.entity)
         elif isinstance(event, Changed):
             self._on_changed(event.entity, event.name, is_own=event.entity is view.player)
-        elif isinstance(event, Called):
+        elif isinstance(event, MethodCalled):
             self._on_called(event, is_own=event.entity is view.player)
         elif isinstance(event, Moved):
             self._on_moved(event.entity, view)
@@ -152,7 +152,7 @@ class ViewJudge:
         what = f"{self.name} was shown {seen}, which is withheld from it"
         check(not (is_hidden and self._judge.shape.is_peaceful), "P4", what, self.name, seen.id)
 
-    def _on_left(self, seen: Seen, view: View) -> None:
+    def _on_left(self, seen: Seen, view: ClientView) -> None:
         story, at = self._at.pop(seen.id)
         self._past[seen.id, story.life] = at.low
         if self._judge.shape.is_peaceful and view.player is not None:
@@ -160,7 +160,7 @@ class ViewJudge:
             since = self._judge.world.clock.now - LATELY_S
             check(self._has_reason(story, self._at[view.player.id][0], since), "P4", what, self.name, seen.id)
 
-    def misses(self, story: Story, view: View, since: float, lag_s: float) -> bool:
+    def misses(self, story: Story, view: ClientView, since: float, lag_s: float) -> bool:
         """Whether a living entity is missing in a view though it has been near since then (`sightings.py`). A cell may
         have the place of one of the two up to `lag_s` later: all such pairs of places must be near."""
         own = view.player
@@ -194,7 +194,7 @@ class ViewJudge:
         if not seen.state.layout.properties[seen.state.layout.index[name]].flags.value.base:
             self._follow(seen, (name, encoded(seen, name)), f"{name} = {seen.state[name]!r}", is_own=is_own)
 
-    def _on_called(self, event: Called, *, is_own: bool) -> None:
+    def _on_called(self, event: MethodCalled, *, is_own: bool) -> None:
         name, number = event.method.name, int(event.args[0])
         if name == "on_noted":
             what = f"{self.name} got answer {number} of its base after {self._answers}"
@@ -219,7 +219,7 @@ class ViewJudge:
         self._at[seen.id] = (story, after)
         self.heard += 1
 
-    def _on_moved(self, seen: Seen, view: View) -> None:
+    def _on_moved(self, seen: Seen, view: ClientView) -> None:
         own = view.player
         if own is None or self._check_ride(seen, view) or seen is own:
             return
@@ -235,7 +235,7 @@ class ViewJudge:
         what = f"{self.name} got that {seen} is {where}"
         check(False, "P4", what, self.name, seen.id)
 
-    def _check_ride(self, seen: Seen, view: View) -> bool:
+    def _check_ride(self, seen: Seen, view: ClientView) -> bool:
         """Checks that a rider is at its vehicle, at a seat that it had; returns whether it rides on a vehicle that this
         client has."""
         if seen.ride is None:
@@ -260,7 +260,7 @@ class ViewJudge:
 
     # At rest.
 
-    def unrest(self, view: View, real: Real, reals: list[Real]) -> str | None:
+    def unrest(self, view: ClientView, real: Real, reals: list[Real]) -> str | None:
         """A difference between the view and the true state."""
         own = view.player
         assert own is not None
@@ -294,7 +294,7 @@ class ViewJudge:
             shown(real.body.id, inside(real, seen, farther), there),
         )
 
-    def _difference(self, seen: Seen, real: Real, view: View) -> str | None:
+    def _difference(self, seen: Seen, real: Real, view: ClientView) -> str | None:
         """A difference of one entity at rest."""
         if seen.ride != real.body.ride:
             return f"{self.name} sees {seen} ride {seen.ride}, it rides {real.body.ride}"
@@ -302,14 +302,14 @@ class ViewJudge:
         wrong = self._wrong_words(seen, real, view, is_own=is_own)
         return wrong if wrong is not None or is_own else self._misplaced(seen, real, view)
 
-    def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
+    def _wrong_words(self, seen: Seen, real: Real, view: ClientView, *, is_own: bool) -> str | None:
         """The facts that it has not received."""
         story, at = self._at[seen.id]
         spans = [] if is_own else self._judge.gaps.spans(self._own, story)
         due = story.own.due(at) if is_own else self._catching[seen.id].due(story.others, at, spans)
         return None if due is None else f"{self.name} has not got {due[0]} of {seen} (fact {at.low})"
 
-    def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
+    def _misplaced(self, seen: Seen, real: Real, view: ClientView) -> str | None:
         """A wrong place or direction."""
         error, place = packing_m(seen, view), place_of(seen, real, view)
         if any(abs(a - b) > error for a, b in zip(seen.position, place, strict=True)):
@@ -341,12 +341,12 @@ def inside(real: Real, others: list[Real], radius: float) -> set[int]:
     return {entity for entity, distance in away.items() if distance <= radius - NEAR_M}
 
 
-def vehicle_of(seen: Seen, view: View) -> Seen | None:
+def vehicle_of(seen: Seen, view: ClientView) -> Seen | None:
     """The vehicle of an entity, as this client has it."""
     return None if seen.ride is None else view.find(seen.ride.vehicle)
 
 
-def place_of(seen: Seen, real: Real, view: View) -> Position:
+def place_of(seen: Seen, real: Real, view: ClientView) -> Position:
     """The place at which a client has an entity at rest: its true place; on a vehicle that the client has, the seat.
     The seat may be beyond the bounds of the space, which clients do not have."""
     if seen.ride is None or vehicle_of(seen, view) is None:
@@ -357,7 +357,7 @@ def place_of(seen: Seen, real: Real, view: View) -> Position:
     return place_on(vehicle.position, vehicle.direction, seen.ride)[0]
 
 
-def packing_m(seen: Seen, view: View) -> float:
+def packing_m(seen: Seen, view: ClientView) -> float:
     """The error of a packed place: it has eight bits of the distance from the viewer. On a vehicle, the error of the
     vehicle's place and of its direction."""
     own, vehicle = view.player, vehicle_of(seen, view)

@@ -21,7 +21,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from terrazzo.cell.core.body import Body, pack_ride
-from terrazzo.cell.core.history import RIDE, Event
+from terrazzo.cell.core.history import RIDE, EntityEvent
 from terrazzo.schema.flags import Receiver
 from terrazzo.schema.layout import Layout
 from terrazzo.schema.model import Property
@@ -157,7 +157,7 @@ class Story:
         self.own = Track(Receiver.OWN_CLIENT, layout, values)
         self.others = Track(Receiver.OTHER_CLIENTS, layout, values)
         self.rows: dict[int, Row] = {}
-        self.told: dict[int, list[Event]] = {}
+        self.told: dict[int, list[EntityEvent]] = {}
         """The events of each step for other clients; steps without events are left out."""
         self.marks: dict[int, int] = {}
         """The number of facts for others when a step was closed."""
@@ -178,7 +178,7 @@ class Story:
     def _tracks(self, prop: Property) -> list[Track]:
         return [track for track in (self.own, self.others) if track.has(prop.name)]
 
-    def step(self, now: float, number: int, row: Row, told: list[Event]) -> str | None:
+    def step(self, now: float, number: int, row: Row, told: list[EntityEvent]) -> str | None:
         """The real has closed a step, with this state and these events; returns what is wrong with that."""
         if number in self.rows:
             return None if self.rows[number] == row else f"has changed without a step after {number}"
@@ -201,7 +201,7 @@ class Story:
             first -= 1
         return self.places[max(first, 0) :]
 
-    def told_between(self, low: int, high: int) -> list[Event]:
+    def told_between(self, low: int, high: int) -> list[EntityEvent]:
         """The events of the steps after `low`, up to `high`, for other clients, without those that a later step has
         replaced."""
         steps = [(number, each) for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
@@ -209,7 +209,7 @@ class Story:
         return [each for number, each in steps if not each.manner.is_latest or last[each.subject] == number]
 
 
-def alighted(told: list[Event]) -> list[Position]:
+def alighted(told: list[EntityEvent]) -> list[Position]:
     """The places at which it alighted in a step; it may have moved on in the same step."""
     rides = [decode_ride(each.message.body) for each in told if each.subject == RIDE]
     return [ride.position for ride in rides if not ride.vehicle]

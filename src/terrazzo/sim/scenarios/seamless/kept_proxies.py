@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from terrazzo.base.baseapp import BaseApp
-from terrazzo.base.entity import Life
+from terrazzo.base.entity import BaseLife
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
@@ -96,7 +96,7 @@ class Clients:
             return None
         engine: ProxyEntity = part._engine
         app = next((app for app in self._apps if app.bases.get(engine.id) is engine), None)
-        if app is None or engine.life is not Life.ALIVE or app.is_stopping:
+        if app is None or engine.life is not BaseLife.ALIVE or app.is_stopping:
             return None
         self._count("taken")
         key = app.keys.make(engine.id, app.host.now)

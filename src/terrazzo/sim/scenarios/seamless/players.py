@@ -20,7 +20,7 @@ from terrazzo.sim.scenarios.seamless.entity_story import Story
 from terrazzo.sim.scenarios.seamless.judge import Judge
 from terrazzo.sim.scenarios.seamless.reals_and_ghosts import Truth
 from terrazzo.sim.scenarios.seamless.walking import Gait
-from terrazzo.sync.view_events import BasePlayer, CellPlayer, Event
+from terrazzo.sync.view_events import BasePlayer, CellPlayer, ViewEvent
 
 SPEED = 14.0
 HASTY = 60.0
@@ -110,7 +110,7 @@ class Player:
             seat.on_step = lambda now: self._on_step(now) if seat is self.seat else None
             self.seat = seat
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ViewEvent) -> None:
         assert self.seat is not None
         if isinstance(event, BasePlayer):
             self._former, self.entity = self.entity, event.entity.id

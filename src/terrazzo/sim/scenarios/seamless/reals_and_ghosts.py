@@ -22,7 +22,7 @@ from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core import history
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import Event
+from terrazzo.cell.core.history import EntityEvent
 from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
 from terrazzo.sim.liveness import Problem
@@ -343,6 +343,6 @@ def wrong_of(ghost: Body, owner: Body) -> str | None:
     return None
 
 
-def words(events: list[Event]) -> list[tuple[int, EntityMessage]]:
+def words(events: list[EntityEvent]) -> list[tuple[int, EntityMessage]]:
     """The events without the rows of the account under which an app counts them."""
     return [(each.subject, each.message) for each in events]

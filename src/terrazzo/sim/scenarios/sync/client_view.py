@@ -34,8 +34,8 @@ from terrazzo.sim.scenarios.seamless.judge import Judge
 from terrazzo.sim.scenarios.seamless.reals_and_ghosts import NEAR_M
 from terrazzo.sim.scenarios.sync.client_progress import ClientProgress, Manner, Wrong, manners_of
 from terrazzo.sim.scenarios.sync.game import SyncJudge
-from terrazzo.sync.view import View
-from terrazzo.sync.view_events import Called, CellLost, CellPlayer, Changed, Entered, Event, Seen
+from terrazzo.sync.view import ClientView
+from terrazzo.sync.view_events import CellLost, CellPlayer, Changed, Entered, MethodCalled, Seen, ViewEvent
 
 FAR_M = 2.0
 """An entity may move so far while its place is on the way to the client."""
@@ -63,11 +63,11 @@ class SyncView(ViewJudge):
         self._known: dict[tuple[int, str], set[bytes]] = {}
         """Every value that this client has had of an entity's property."""
 
-    def on_event(self, event: Event, view: View) -> None:
+    def on_event(self, event: ViewEvent, view: ClientView) -> None:
         """See ViewJudge."""
         if isinstance(event, Changed):
             self._check_callback(event)
-        if isinstance(event, Called) and view.space is None and not event.method.is_reliable:
+        if isinstance(event, MethodCalled) and view.space is None and not event.method.is_reliable:
             return  # sent by the next body, before the client has it: unreliable messages may come early
         super().on_event(event, view)
         if isinstance(event, CellLost):
@@ -202,7 +202,7 @@ class SyncView(ViewJudge):
 
     # At rest.
 
-    def _wrong_words(self, seen: Seen, real: Real, view: View, *, is_own: bool) -> str | None:
+    def _wrong_words(self, seen: Seen, real: Real, view: ClientView, *, is_own: bool) -> str | None:
         progress, away = self._progress[seen.id], self._away(real, view)
         progress.excuse(self._judge.gaps.spans(self._own, progress.story))
         due = progress.due()
@@ -239,7 +239,7 @@ class SyncView(ViewJudge):
             return None if value in known or value == self._default(seen, name) else "has an unknown"
         return "has an old"
 
-    def _misplaced(self, seen: Seen, real: Real, view: View) -> str | None:
+    def _misplaced(self, seen: Seen, real: Real, view: ClientView) -> str | None:
         """What is wrong with its place, up to the distance to which its type is sent. Vehicles and their riders are
         sent at any distance."""
         vehicle, reach = vehicle_of(seen, view), seen.schema.volatile.position
@@ -251,7 +251,7 @@ class SyncView(ViewJudge):
             return f"{self.name} sees {seen} at {seen.position}, it is at {place}"
         return None
 
-    def _away(self, real: Real, view: View) -> float:
+    def _away(self, real: Real, view: ClientView) -> float:
         """The distance of a real from the client's own one. The true place of the own one is used, since the client has
         no exact place of it while it rides."""
         assert view.player is not None

@@ -20,7 +20,7 @@ from typing import Any
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.sync.protocol import OWN, ToClient, take_alias
-from terrazzo.sync.view import View
+from terrazzo.sync.view import ClientView
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import ClientUpdate, ClientUpdates
 
@@ -92,7 +92,7 @@ class LostMessages:
 
     # Clients.
 
-    def watch_view(self, view: View) -> None:
+    def watch_view(self, view: ClientView) -> None:
         """Notes the messages that reach a client."""
         on_loose = view._actions[ToClient.LOOSE]
 

@@ -11,7 +11,7 @@ from terrazzo.base.baseapp import BaseApp
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.client.clients import witness_of
 from terrazzo.cell.core.body import Body
-from terrazzo.cell.core.history import PLAIN, Event
+from terrazzo.cell.core.history import PLAIN, EntityEvent
 from terrazzo.cell.core.kind import EntityKind
 from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
@@ -49,7 +49,7 @@ def _noting(judge: SyncJudge, kind: EntityKind) -> Any:
     history no longer has."""
     event_of_now = kind.event_of_now
 
-    def noted(body: Body, subject: int) -> Event:
+    def noted(body: Body, subject: int) -> EntityEvent:
         serving = judge.serving
         witness = None if serving is None else witness_of(serving)
         if subject >= 0 and kind.manner_of(subject) == PLAIN and serving is not None and witness is not None:
