@@ -18,6 +18,7 @@ A story also has the row of each numbered step (what a ghost of that number must
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import NamedTuple
 
 from terrazzo.cell.core.body import Body, pack_ride
@@ -146,6 +147,33 @@ class Track:
         )
 
 
+class Steps:
+    """The events of each step for other clients, as the history of the real stores them."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, list[EntityEvent]] = {}
+        """By number; steps without events that are stored are left out."""
+        self._replaced: dict[int, set[int]] = {}
+        """The subjects of latest events that each step has replaced, perhaps by an event that is not stored: an
+        unreliable property is sent reliably, and stored, only where its value does not fit a datagram."""
+        self._latest: set[int] = set()
+        """The subjects that ever had a latest event which was stored."""
+
+    def add(self, number: int, events: list[EntityEvent], has_changed: Callable[[int], bool]) -> None:
+        """A step with these events, which has changed these subjects."""
+        if events:
+            self.events[number] = events
+        self._latest.update(each.subject for each in events if each.manner.is_latest)
+        if replaced := {subject for subject in self._latest if has_changed(subject)}:
+            self._replaced[number] = replaced
+
+    def between(self, low: int, high: int) -> list[EntityEvent]:
+        """The events of the steps after `low`, up to `high`, without those that a later step has replaced."""
+        steps = [(number, each) for number in range(low + 1, high + 1) for each in self.events.get(number, ())]
+        last = {subject: number for number in range(low + 1, high + 1) for subject in self._replaced.get(number, ())}
+        return [each for number, each in steps if not each.manner.is_latest or last.get(each.subject, number) == number]
+
+
 class Story:
     """One life of one cell part."""
 
@@ -157,8 +185,7 @@ class Story:
         self.own = Track(Receiver.OWN_CLIENT, layout, values)
         self.others = Track(Receiver.OTHER_CLIENTS, layout, values)
         self.rows: dict[int, Row] = {}
-        self.told: dict[int, list[EntityEvent]] = {}
-        """The events of each step for other clients; steps without events are left out."""
+        self.steps = Steps()
         self.marks: dict[int, int] = {}
         """The number of facts for others when a step was closed."""
         self.places: list[Stay] = []
@@ -178,8 +205,11 @@ class Story:
     def _tracks(self, prop: Property) -> list[Track]:
         return [track for track in (self.own, self.others) if track.has(prop.name)]
 
-    def step(self, now: float, number: int, row: Row, told: list[EntityEvent]) -> str | None:
-        """The real has closed a step, with this state and these events; returns what is wrong with that."""
+    def step(
+        self, now: float, number: int, row: Row, told: list[EntityEvent], has_changed: Callable[[int], bool]
+    ) -> str | None:
+        """The real has closed a step, with this state and these events, and with changes of these subjects; returns
+        what is wrong with that."""
         if number in self.rows:
             return None if self.rows[number] == row else f"has changed without a step after {number}"
         if self.rows and number != self.number + 1:
@@ -187,8 +217,8 @@ class Story:
         self.number = number
         self.rows[number] = row
         self.marks[number] = len(self.others.facts)
+        self.steps.add(number, told, has_changed)
         if told:
-            self.told[number] = told
             self.places += [Stay(now, row.space, place) for place in alighted(told)]
         if not self.places or self.places[-1][1:] != (row.space, row.position):
             self.places.append(Stay(now, row.space, row.position))
@@ -200,13 +230,6 @@ class Story:
         while first > 0 and self.places[first].since > since:
             first -= 1
         return self.places[max(first, 0) :]
-
-    def told_between(self, low: int, high: int) -> list[EntityEvent]:
-        """The events of the steps after `low`, up to `high`, for other clients, without those that a later step has
-        replaced."""
-        steps = [(number, each) for number in range(low + 1, high + 1) for each in self.told.get(number, ())]
-        last = {each.subject: number for number, each in steps}
-        return [each for number, each in steps if not each.manner.is_latest or last[each.subject] == number]
 
 
 def alighted(told: list[EntityEvent]) -> list[Position]:

@@ -14,6 +14,7 @@ of a CellApp after every tick and every frame that the CellApp has received:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import hypot
 from typing import Any
 
@@ -154,7 +155,8 @@ class Truth:
         story, now = self._judge.story(body.id), self._world.clock.now
         assert story is not None, f"entity {body.id} steps and has no story"
         told = [] if body.number in story.rows else body.history.since(body.number - 1)
-        wrong = story.step(now, body.number, row_of(body), told or [])
+        has_changed = partial(body.history.has_changed, number=body.number - 1)
+        wrong = story.step(now, body.number, row_of(body), told or [], has_changed)
         check(wrong is None, "P3", f"entity {body.id} {wrong}", body.id)
         hasty = self._judge.speed_limit.step(body)
         if hasty is not None:
@@ -254,7 +256,10 @@ class Truth:
     def _look_at_steps(self, app: CellApp, body: Body, story: Story, low: int, high: int) -> None:
         """Compares the steps that a ghost has taken between two numbers with those of the story."""
         told, kept = body.history.since(low), low
-        if told is None and sum(number in story.told for number in range(low + 1, high + 1)) > history.STEPS_MAX:
+        if (
+            told is None
+            and sum(number in story.steps.events for number in range(low + 1, high + 1)) > history.STEPS_MAX
+        ):
             kept = body.history.floor  # earlier steps have been trimmed
             told = body.history.since(kept)
         if told is None:
@@ -262,7 +267,7 @@ class Truth:
             check(self.allowed_skips.take(app, body.id), "P3", what, body.id)
         elif life_of(low) == life_of(high):
             what = f"the ghost of entity {body.id} on {app.me} got other events between {low} and {high}"
-            check(words(told) == words(story.told_between(kept, high)), "P3", what, body.id)
+            check(words(told) == words(story.steps.between(kept, high)), "P3", what, body.id)
 
     def _story_of(self, body: Body, number: int) -> Story | None:
         stories = self._judge.stories.get(body.id, [])
