@@ -14,6 +14,7 @@
     │   ├── CallRaised          the method that was called raised an exception; the text has it
     │   ├── NameTaken           another base has the name that was to be registered
     │   ├── CreationFailed      an entity was not created; the text has the reason
+    │   ├── SaveFailed          an entity cannot be saved as it is; the text has the reason
     │   ├── EntityMoved         the entity of the waiting method leaves this cell: the method ends here
     │   └── EntityGone          the entity of the waiting method is being destroyed
     └── PeerError               the sender's fault: counted and refused, never passed on to the game
@@ -130,6 +131,10 @@ class NameTaken(CallFailed):
 
 class CreationFailed(CallFailed):
     """An entity that the game wanted to create does not exist; the text has the reason."""
+
+
+class SaveFailed(CallFailed):
+    """The values of an entity cannot be saved as they are; the text has the reason."""
 
 
 class EntityMoved(CallFailed):

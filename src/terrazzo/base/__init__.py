@@ -5,6 +5,7 @@
     entity_data.py    values of both parts, location, database id          clientmail.py   messages of a client, checked
     cell_part.py      its cell part (cell_part_states.py: the table)       shown.py        what a client was sent
     saving.py         how a base is saved                                  sessions.py     the proxy of each session
+    saveslots.py      how many saves at a time; the periodic archive
     factory.py        creates, registers and unregisters bases             keys.py         one-time login keys
     idstock.py        entity ids                                           takeover.py     a second login of a player
     logoffs.py        log-offs until they are confirmed                    whereabouts.py  where parts live

@@ -38,6 +38,7 @@ from terrazzo.base.entity_data import (
 from terrazzo.base.farewells import ClientLoss, LogOnAnswer
 from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
+from terrazzo.base.saving import SAVE_S
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.arguments import number as number_in
@@ -180,10 +181,15 @@ class Base(parts.Base, engine=True):
         meanwhile, EntityGone is raised there, and the method ends."""
         return self._engine.sleep(number_in(seconds, "sleep: seconds", least=0))
 
-    def save(self) -> None:
-        """Saves the entity in the database: now, and when it is destroyed. A failed save is retried until it
-        succeeds."""
-        self._engine.save()
+    def save(self, *, timeout: float = SAVE_S) -> Awaitable[None]:
+        """Saves the entity, both parts as one state, in the database: now, from time to time, and when it is destroyed.
+        A failed save is retried until it succeeds.
+
+        In an `async def`, `await self.save()` ends when the values of this moment, or later ones, are durable. It
+        raises SaveFailed when they cannot be saved, and CallTimeout with the reason after `timeout` seconds; the entity
+        is then still saved later.
+        """
+        return self._engine.save(number_in(timeout, "save: timeout, in seconds,", above=0))
 
     def destroy(self) -> None:
         """Ends the entity: its cell part is taken down, a stored entity is saved, and a client gets LOGGED_OFF."""

@@ -46,6 +46,7 @@ from terrazzo.base.making import Making
 from terrazzo.base.names import BaseNames
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.requested import Requested
+from terrazzo.base.saveslots import Archive, SaveSlots
 from terrazzo.base.saving import Unsaved
 from terrazzo.base.services import ClientPorts, ClientServices, EntityServices
 from terrazzo.base.sessions import EndpointLike, Sessions
@@ -99,7 +100,9 @@ class BaseApp(ClusterApp):
         *,
         entropy: Entropy,
         address: ClientPorts,
+        archive_s: float = 0.0,
     ) -> None:
+        """`archive_s`: each stored entity is saved once in so many seconds; 0: only when the game saves it."""
         super().__init__(me, host)
         self.game = game
         self.peers: dict[AppKind, AppId] = {}
@@ -110,6 +113,8 @@ class BaseApp(ClusterApp):
         self.confinement = Confinement(reports)
         self.switchboard = Switchboard(me, host, self.outbox, self)
         self.alarms = Alarms(host, self.confinement)
+        self.saves = SaveSlots()
+        self.archive = Archive(host, self.saves, self.bases, archive_s)
         self.awaiting = Awaiting(host, self._run_part)
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
         self.delivery = Delivery(
@@ -156,6 +161,7 @@ class BaseApp(ClusterApp):
             lookup=Lookup(self.awaiting, self._asker),
             callees=Callees(),
             counts=self.counts,
+            saves=self.saves,
             refusals=self.refusals,
         )
 
@@ -290,6 +296,7 @@ class BaseApp(ClusterApp):
         self._receive()
         super().on_tick()
         self.alarms.on_tick()
+        self.archive.on_tick()
         self.creator.on_tick()
         self._asker.on_tick()
         self.ids.serve()
@@ -411,6 +418,7 @@ class BaseApp(ClusterApp):
         waiting = {
             "mail": self.switchboard.mail_count(),
             "updates": sum(len(each.updates) for each in self._updated.values()),
+            "saves": len(self.saves),
         }
         return {**super().queues(), **waiting}
 

@@ -26,7 +26,7 @@ from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.clock import BaseTimers
 from terrazzo.base.entity_data import EntityData, Location, set_property
-from terrazzo.base.saving import Saver
+from terrazzo.base.saving import SAVE_S, Saver
 from terrazzo.base.services import EntityServices
 from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
 from terrazzo.schema.classes.parts import EntityPart as GamePart
@@ -39,6 +39,7 @@ from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY, Message, Refusal
 from terrazzo.wire.pairs.base_cell import Answer, CallBase, CallCell, CellData, DestroyReal, IAmHere, WhereAreYou
 from terrazzo.wire.pairs.creation import CreateEntity
+from terrazzo.wire.pairs.login_db import is_bot_dbid
 from terrazzo.wire.pairs.names import Named
 
 
@@ -193,6 +194,8 @@ class BaseEntity:
         self._services.callees.note(to.entity, schema)
         version = self._services.switchboard.version_of(self.part_id)
         assert version is not None, f"{self} calls, and has no mailbox"
+        if to == self.cell.part:
+            self.saver.on_call_of_cell()
         reply = self._services.awaiting.ask(self.part_id, version, to, method, timeout_s)
         question = 0 if reply is None else reply.number
         call = CallCell(index, args, 0, question) if to.part is Part.CELL else CallBase(index, args, question)
@@ -207,13 +210,20 @@ class BaseEntity:
         """A client calls a cell method, by its internal index."""
         self._services.switchboard.send(self.part_id, to, REGISTRY.encode(CallCell(method, args, caller)))
 
-    def save(self) -> None:
-        """Saves the entity now and when it is destroyed."""
+    def save(self, timeout_s: float = SAVE_S) -> Wait:
+        """Saves the entity now and when it is destroyed; an `async def` of the part can await that it is durable."""
         if not self.schema.persistent:
             raise UsageError(f"{self.schema.name} is declared as not persistent: it cannot be saved")
         if self.life is BaseLife.ALIVE:
             self.is_worth_saving = True
-            self.saver.save()
+        elif not self.is_worth_saving:
+            raise UsageError(f"{self} is being destroyed, and was never saved: it cannot be saved any more")
+        return self.saver.promise(timeout_s)
+
+    def archive(self) -> None:
+        """See Archived."""
+        if self.is_worth_saving and self.life is BaseLife.ALIVE and not is_bot_dbid(self.data.dbid):
+            self.saver.archive()
 
     # The end.
 

@@ -1,18 +1,28 @@
 """How a base is saved: the values of both parts travel as one record to the DBApp, again until it confirms.
 
     IDLE ──save──▶ GATHERING ──CellData, or no cell part──▶ ASKED ──Saved──▶ IDLE
-                       ▲                                      │ refused, late, link lost, no DBApp
-                       └────────── 1, 2, 4 … 30 s ── RETRYING ◀┘
+          │            ▲ ▲                                    │ refused, late, link lost, no DBApp
+          └▶ WAITING ──┘ └──────── 1, 2, 4 … 30 s ── RETRYING ◀┘
 
 A save that is asked for while another is under way is made after it, because values may have changed since that one was
 gathered. A save that fails is logged and tried again for as long as the base exists, and at once when the link with the
-DBApp is back. A base that is leaving ends only when it is saved.
+DBApp is back. A base that is leaving ends only when it is saved. WAITING is for a slot (`saveslots.py`).
+
+**One state of both parts.** The record has the values of the cell part from the moment at which it sends CellData, and
+those of the base from the moment at which CellData arrives. Mail keeps its order, so what the cell part gave the base
+before is in the record. What the base gives to its cell part after WantCellData was sent may be in neither part's
+values: so if the base calls its cell part meanwhile, the values are asked for again, up to ROUNDS_MAX times.
+
+**Awaited.** `await self.save()` ends when the DBApp has confirmed a record that was gathered after the call. It raises
+SaveFailed if the values cannot be encoded, and CallTimeout, with the reason of the last failure, when its time is over;
+the entity is then still saved later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
@@ -20,10 +30,12 @@ from terrazzo.base.alarms import Alarm
 from terrazzo.base.cell_part import CellPart
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.entity_data import EntityData, encode_entity_data
-from terrazzo.base.services import BaseServices
+from terrazzo.base.services import EntityServices
+from terrazzo.errors import SaveFailed
 from terrazzo.schema.model import EntitySchema
+from terrazzo.sync.awaiting import Wait
 from terrazzo.sync.gamecode import words_of
-from terrazzo.wire.ids import AppKind, EntityId
+from terrazzo.wire.ids import AppKind, EntityId, PartId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_cell import WantCellData
@@ -33,6 +45,10 @@ from terrazzo.wire.requests import Failure
 GATHER_S = 5.0
 RETRY_S = 1.0
 RETRY_MAX_S = 30.0
+SAVE_S = 30.0
+"""How long an awaited save waits, unless the game sets another time."""
+ROUNDS_MAX = 8
+"""How often one save asks for the values of the cell part."""
 _ANSWER_S = 10.0
 
 _TRIED_MAX = 64
@@ -56,6 +72,7 @@ class SavedEntity(Protocol):
     """The base that is saved."""
 
     id: EntityId
+    part_id: PartId
     schema: EntitySchema
     data: EntityData
     cell: CellPart
@@ -66,6 +83,7 @@ class Saving(Enum):
     """The state of a save."""
 
     IDLE = "idle"
+    WAITING = "waiting"
     GATHERING = "gathering"
     ASKED = "asked"
     RETRYING = "retrying"
@@ -74,7 +92,7 @@ class Saving(Enum):
 class Saver:
     """Saves one base."""
 
-    def __init__(self, entity: SavedEntity, services: BaseServices) -> None:
+    def __init__(self, entity: SavedEntity, services: EntityServices) -> None:
         self.state = Saving.IDLE
         self.failures = 0
         self._entity = entity
@@ -85,6 +103,13 @@ class Saver:
         self._stored: list[str] = []
         self._asked = ""
         """The digest of the record in the save under way."""
+        self._waits: list[Wait] = []
+        """What methods of the game await."""
+        self._is_archiving = False
+        """Whether the save under way is only made if the record has changed."""
+        self._rounds = 0
+        self._is_torn = False
+        """Whether the base has called its cell part since it asked for its values."""
 
     def __str__(self) -> str:
         return str(self._entity)
@@ -120,8 +145,30 @@ class Saver:
             self._next = [*(self._next or []), *waiting]
             return
         self._present += waiting
+        self._is_archiving = False
         if self.state is Saving.IDLE:
-            self._gather()  # a save that is retried gathers its values then
+            self._start()  # a save that waits or is retried gathers its values then
+
+    def promise(self, timeout_s: float) -> Wait:
+        """Saves the entity; an `async def` of the game can await that it is durable."""
+        wait = self._services.awaiting.promise(self._entity.part_id, f"save of {self}", timeout_s)
+        if not wait.is_done:
+            self._waits = [*(each for each in self._waits if not each.is_done), wait]
+        self.save(partial(self._keep, wait))
+        return wait
+
+    def _keep(self, wait: Wait) -> None:
+        self._services.awaiting.keep(wait, None)
+
+    def archive(self) -> None:
+        """Saves the entity if its record has changed since it was last saved, unless a save is under way anyway."""
+        if self.is_idle:
+            self._is_archiving = True
+            self._start()
+
+    def on_call_of_cell(self) -> None:
+        """The base calls its cell part."""
+        self._is_torn = True
 
     @property
     def is_idle(self) -> bool:
@@ -132,23 +179,41 @@ class Saver:
         """The link with the DBApp is back, or the server stops: a failed save is retried at once."""
         if self.state is Saving.RETRYING:
             self._cancel()
+            self._start()
+
+    def _start(self) -> None:
+        self._alarm = None
+        if self._services.saves.take(self._gather):
             self._gather()
+        else:
+            self.state = Saving.WAITING
 
     def _gather(self) -> None:
+        self._rounds = 0
         if self._entity.cell.state is CellPartState.THERE:
             self.state = Saving.GATHERING
-            self._entity.cell.send(WantCellData())
+            self._want_data()
             self._alarm = self._services.alarms.after(GATHER_S, self._on_no_data)
         else:
             self._ask()
 
+    def _want_data(self) -> None:
+        self._rounds += 1
+        self._is_torn = False
+        self._entity.cell.send(WantCellData())
+
     def _on_no_data(self) -> None:
         self._services.host.log(LogEvent.CELL_DATA_MISSING, entity=str(self._entity), saves="what was known last")
-        self.on_cell_data()
+        self._ask()
 
     def on_cell_data(self) -> None:
         """The values of the cell part have arrived, or there is no cell part to wait for."""
-        if self.state is Saving.GATHERING:
+        if self.state is not Saving.GATHERING:
+            return
+        is_there = self._entity.cell.state is CellPartState.THERE
+        if self._is_torn and is_there and self._rounds < ROUNDS_MAX:
+            self._want_data()
+        else:
             self._cancel()
             self._ask()
 
@@ -160,9 +225,13 @@ class Saver:
         data = self._entity.data
         try:
             request = Save(self._entity.schema.type_id, data.dbid, encode_entity_data(data), self._entity.id)
+            if self._is_archiving and self._stored == [sha256(request.record).hexdigest()]:
+                self._finish()
+                return
             self._asked = self.note_stored(request.record)
             self._services.requests.ask(db, request, timeout_s=_ANSWER_S, then=self._on_answer, failed=self._on_failed)
         except Exception as problem:
+            self._fail_waits(words_of(problem))
             self._retry(words_of(problem))  # too large, most likely: the game may reduce it before the next attempt
         else:
             self.state = Saving.ASKED
@@ -177,13 +246,24 @@ class Saver:
         self._entity.data.dbid = message.dbid
         self._stored = [self._asked]
         self.failures = 0
+        self._finish()
+
+    def _finish(self) -> None:
+        """The save is done: what was asked for meanwhile begins."""
         self.state = Saving.IDLE
+        self._is_archiving = False
+        self._services.saves.give()
         done, self._present = self._present, []
         if self._next is not None:
             self._present, self._next = self._next, None
-            self._gather()
+            self._start()
         for then in done:
             then()
+
+    def _fail_waits(self, why: str) -> None:
+        waits, self._waits = self._waits, []
+        for each in waits:
+            self._services.awaiting.keep(each, None, SaveFailed(f"{each}: {why}"))
 
     def _retry(self, why: str) -> None:
         delay_s = min(RETRY_S * 2.0 ** min(self.failures, 10), RETRY_MAX_S)
@@ -191,8 +271,11 @@ class Saver:
         self._services.host.log(
             LogEvent.SAVE_FAILED, entity=str(self._entity), why=why, failures=self.failures, again_s=delay_s
         )
+        for each in self._waits:
+            each.why = why
         self.state = Saving.RETRYING
-        self._alarm = self._services.alarms.after(delay_s, self._gather)
+        self._services.saves.give()
+        self._alarm = self._services.alarms.after(delay_s, self._start)
 
     def _cancel(self) -> None:
         if self._alarm is not None:

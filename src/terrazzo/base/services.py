@@ -18,6 +18,7 @@ from terrazzo.base.counts import Counts
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.making import Making
 from terrazzo.base.names import BaseNames
+from terrazzo.base.saveslots import SaveSlots
 from terrazzo.base.standstill import Standstill
 from terrazzo.cluster.app import Host
 from terrazzo.game import LoadedGame
@@ -65,6 +66,7 @@ class EntityServices(BaseServices):
     lookup: Lookup
     callees: Callees
     counts: Counts
+    saves: SaveSlots
     refusals: Refusals
     """Mail that was refused, by sender."""
 

@@ -48,6 +48,7 @@ folder = ""                  # the database, the key of the cluster, logs; "" is
 
 [store]
 url = ""                     # "postgresql://USER@HOST/NAME" for PostgreSQL; "" is SQLite, in the data folder
+archive_s = 300.0            # each entity that the game has saved is saved again within so many seconds; 0: it is not
 
 [login]
 attempts_per_s = 1.0         # from one address, once its burst is used up
@@ -132,6 +133,7 @@ class StorePart(_Part, frozen=True, kw_only=True):
     """The database."""
 
     url: str = ""
+    archive_s: Annotated[float, msgspec.Meta(ge=0)] = 300.0
 
 
 class LoginSettings(_Part, frozen=True, kw_only=True):

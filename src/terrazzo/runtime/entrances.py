@@ -115,7 +115,15 @@ class BaseMember(EntranceMember):
         doors = self.doors
         address = ClientPorts(self.config.listen.announced_host, doors.udp_port, doors.ws_port)
         endpoints = [doors.by_udp, doors.by_ws]
-        self.app = BaseApp(self.order.id, host, self.game, endpoints, entropy=os.urandom, address=address)
+        self.app = BaseApp(
+            self.order.id,
+            host,
+            self.game,
+            endpoints,
+            entropy=os.urandom,
+            address=address,
+            archive_s=self.config.store.archive_s,
+        )
         self.app.refused_outside = doors.refusals
         return self.app
 

@@ -47,6 +47,9 @@ def _cell_part_paths() -> tuple[str, ...]:
 TABLE: Table = {
     "cell part": _cell_part_paths(),
     "save": (
+        "idle → waiting",
+        "waiting → gathering",
+        "waiting → asked",
         "idle → gathering",
         "idle → asked",
         "idle → retrying",
@@ -108,6 +111,9 @@ TABLE: Table = {
 UNREACHED = {
     "cell part: creating → none": "takes a cell part with properties that cannot be sent, or a server that stops",
     "cell part: cancelled → none": "takes a CellApp that refuses a cell part which was taken down meanwhile",
+    "save: idle → waiting": "takes more saves at a time than one BaseApp of these worlds has bases",
+    "save: waiting → gathering": "as above",
+    "save: waiting → asked": "as above",
     "session: attached → kept": "no client of these worlds goes silent before it is ready",
     "session: ready → attached": "players of the worlds that are counted are not taken over",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",

@@ -85,12 +85,14 @@ class CalledPart(Protocol):
 class Wait:
     """What an `async def` of a part waits for: to be awaited once, in the method that got it."""
 
-    __slots__ = ("due", "is_done", "is_taken", "number", "part", "problem", "task", "value", "what")
+    __slots__ = ("due", "is_done", "is_taken", "number", "part", "problem", "task", "value", "what", "why")
 
     def __init__(self, part: PartId, number: int, what: str, due: float) -> None:
         self.part = part
         self.number = number
         self.what = what
+        self.why = ""
+        """The reason why there is no answer yet, as far as it is known."""
         self.due = due
         self.task: Task | None = None
         self.is_done = False
@@ -100,7 +102,7 @@ class Wait:
 
     def time_out(self) -> None:
         """Its time is over."""
-        self.problem = CallTimeout(f"{self}: no answer in time")
+        self.problem = CallTimeout(f"{self}: no answer in time" + (f": {self.why}" if self.why else ""))
 
     def __await__(self) -> Generator[Wait, None, Any]:
         if self.is_taken:
