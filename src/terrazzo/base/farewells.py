@@ -39,7 +39,7 @@ LOSSES = {
     Farewell.TOO_SLOW: ClientLoss.LIMITS,
     Farewell.SILENT: ClientLoss.CONNECTION,
 }
-"""What the game is told, by what the client was sent."""
+"""The reason for the game's hook, by the farewell that the client was sent."""
 
 
 class LogOnAnswer(Enum):

@@ -2,9 +2,9 @@
 
 `presence_states.py` has the table of states; this module has the code of each action.
 
-- *A key is valid once*, and the session that presents it is the client's. A proxy whose first client never connected
+- *A key is valid once*, and the session that presents it is the client's. A proxy that no client ever connected to
   was not played: it ends unsaved.
-- *The game is told in pairs*: `on_client_ready` for the first client, `on_client_back` for each later one, and then
+- *The game's hooks run in pairs*: `on_client_ready` for the first client, `on_client_back` for each later one, and then
   `on_client_lost`. A client that takes over from another one is `on_client_back`, without `on_client_lost` before.
 - *The last message* of a session is LOGGED_OFF with a reason.
 - *A kept entity* without a client ends when its time is over.
@@ -188,7 +188,7 @@ class ClientPresence:
         self._let_game_decide(farewell)
 
     def _let_game_decide(self, farewell: Farewell) -> None:
-        """A client is gone, for whatever reason: its witness ends, and the game is told."""
+        """A client is gone, for whatever reason: its witness ends, and the game's hook runs."""
         self._cancel_alarm()
         self._owner.set_lane()
         self._owner.row.shown = Shown()

@@ -7,14 +7,14 @@
                                ▲                    │          key shown ──▶ ATTACHED: the client before is let go
                                │ key shown          │ left, lost, sent away
                                └────── KEPT ◀───────┘
-    said bye, or the entity ends with a client ──▶ LEAVING ── saved ──▶ ABSENT     LEAVING ── the game keeps it ──▶ KEPT
+    sent BYE, or the entity ends with a client ──▶ LEAVING ── saved ──▶ ABSENT     LEAVING ── the game keeps it ──▶ KEPT
 
 `TRANSITIONS[state][event]` is the next state and the action that `presence.ClientPresence` then carries out. A pair
 that is not in the table cannot occur. It is refused explicitly: `next_step` raises an AssertionError, which stops the
 BaseApp.
 
 A client belongs to one attachment: it begins when a session presents a key, and ends with that session. Each attachment
-that becomes ready has a witness number of its own, and the session of the former one is forgotten before the next one
+that becomes ready has a witness number of its own, and the session of the former one is removed before the next one
 is greeted. So no message for a client reaches the client after it.
 """
 
@@ -77,13 +77,13 @@ class PresenceAction(Enum):
     REPLACE = "replace"
     """Let the present client go, with the reason, and send the next one its entity."""
     BEGIN = "begin"
-    """Tell the game, and have the cell part begin a witness."""
+    """Run the game's hook, and have the cell part begin a witness."""
     PART = "part"
-    """The witness ends, and the game is told; when it keeps the entity, the client gets LOGGED_OFF at once."""
+    """The witness ends, and the game's hook runs; when it keeps the entity, the client gets LOGGED_OFF at once."""
     LOSE = "lose"
-    """The witness ends, and the game is told."""
+    """The witness ends, and the game's hook runs."""
     DISMISS = "dismiss"
-    """Send LOGGED_OFF at once, end the session; the witness ends, and the game is told."""
+    """Send LOGGED_OFF at once, end the session; the witness ends, and the game's hook runs."""
     DISCARD = "discard"
     """The entity was not played: it ends unsaved, so that its old values never replace newer ones."""
     STOP_READING = "stop reading"

@@ -12,7 +12,7 @@
     SEAT FREE ──▶ the proxy is ending: is_going          ──▶ the game keeps it: ACCEPT
 
 The DBApp asks only for a login with the right password. The present client stays connected until the next one has
-presented its key, so a login that is not finished disturbs nobody. A game that refuses protects only a client that
+presented its key, so a login that is not finished changes nothing. A game that refuses protects only a client that
 answers: one that vanished would keep its player out until the session times out (30 s).
 """
 
@@ -37,7 +37,7 @@ PROBES = 5
 PROBE_S = 0.5
 LOOK_S = 0.25
 WAIT_S = 4.0
-"""How long a second login waits, where the game says so, until the present client is gone."""
+"""How long a second login waits, where the game wants that, until the present client is gone."""
 
 
 class TakeOvers:
@@ -71,7 +71,7 @@ class TakeOvers:
                 self._probe(question, proxy, since=self._services.host.now, left=PROBES)
 
     def _ask_game(self, proxy: ProxyEntity, address: str) -> LogOnAnswer:
-        """A game whose code fails, or gives anything else than a LogOnAnswer, has refused."""
+        """The game's answer; code that fails, or gives anything else than a LogOnAnswer, has refused."""
         what, ask = f"{proxy}.on_log_on_attempt", proxy.part.on_log_on_attempt
         answer = run_game_code(self._services.host, what, ask, address)
         if isinstance(answer, LogOnAnswer):

@@ -3,8 +3,8 @@
     the part of a real, in its own code     everything
     a component of that part                likewise, for the entity
     the part while __init__ runs            it may be read
-    a view of another entity; a part whose  it may be read, and called where it is a view
-    entity has left
+    a view of another entity                it may be read and called
+    the part of an entity that has left     it may be read
 
 What is not allowed raises an error with what to do instead.
 """
