@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
+from terrazzo.sim.dart_mutations import DART_MUTATIONS
 from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
@@ -56,6 +57,7 @@ ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
     **{name: Row(ANY) for name in LOGIN_MUTATIONS},
     **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
+    **{name: Row(("P1", "P2", "invariant", "liveness")) for name in DART_MUTATIONS},
     **{name: Row(P4, NONE) for name in SYNC_MUTATIONS},
     **{name: Row(("P2",), NONE, "in peace") for name in LATENCY_MUTATIONS},
     **{name: Row(("P4",), NONE, "does not see entity") for name in SIGHT_MUTATIONS if name not in SHAPED},

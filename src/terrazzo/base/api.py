@@ -33,7 +33,7 @@ from terrazzo.base.entity_data import (
     near_entity,
     new_entity_data,
     placed,
-    wanted_entity,
+    wanted_of,
 )
 from terrazzo.base.farewells import ClientLoss, LogOnAnswer
 from terrazzo.base.limits import REASON_MAX
@@ -143,7 +143,7 @@ class Base(parts.Base, engine=True):
         schema = entity_type(game.schema, type, "create: type")
         beside = near_entity(near, "create")
         place = placed("create", space, position, direction, near, game)
-        wanted = wanted_entity(schema, new_entity_data(schema, properties), place)
+        wanted = wanted_of(new_entity_data(schema, properties), place)
         return self._engine.create_entity(
             schema,
             wanted,
@@ -288,6 +288,8 @@ class Server:
         schema = entity_type(self._game.schema, type_name, "create: type_name")
         if (space is None) != (position is None):
             raise UsageError("create takes both a space and a position, or neither")
+        if schema.cell_only:
+            raise UsageError(f"create: {schema.name} is cell_only: the code of a cell part makes it, with spawn")
         data = new_entity_data(schema, properties)
         if space is not None and position is not None:
             data.place = checked_place("create", space, position, direction, self._game)

@@ -37,7 +37,6 @@ from terrazzo.base.delivery import Delivery
 from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.factory import BaseFactory
 from terrazzo.base.farewells import Farewell
-from terrazzo.base.idstock import IdStock
 from terrazzo.base.intake import Intake
 from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import KEY_S, KEYS_MAX
@@ -55,6 +54,7 @@ from terrazzo.base.takeover import TakeOvers
 from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.cluster.idstock import IdStock
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import DecodeError
 from terrazzo.game import LoadedGame
@@ -131,7 +131,7 @@ class BaseApp(ClusterApp):
         self._asker = Asker(host, self.requests, manager, "BaseAppMgr")
         self.names = BaseNames(host, self.awaiting, self._asker, self._send_base_mgr, self._has_base)
         services, clients = self._services(), self._client_services()
-        self.ids = IdStock(services)
+        self.ids = IdStock(host, self.requests, partial(self.peers.get, AppKind.DB_APP))
         self.log_offs = LogOffs(services)
         self.factory = BaseFactory(services, clients, self.ids, self.log_offs, self.bases)
         self.requested = Requested(self.requests, game.schema, self.factory)

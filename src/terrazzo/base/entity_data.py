@@ -22,6 +22,7 @@ from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.record import decode_record, encode_record
 from terrazzo.schema.refs import Ref
 from terrazzo.schema.state import State
+from terrazzo.sync.newborn import assign, new_states, wanted_entity
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.pairs.base_cell import Direction, Position
 from terrazzo.wire.pairs.creation import CreateEntity
@@ -29,8 +30,6 @@ from terrazzo.world.place import PLACE_MAX
 
 SPACE = "@space"
 POSITION = "@position"
-WANTED_MAX = 896 * 1024
-"""Bytes of the properties of an entity that is created by another one."""
 
 _POSITION = struct.Struct("<6d")
 
@@ -57,20 +56,12 @@ class EntityData:
 def new_entity_data(schema: EntitySchema, properties: dict[str, Any]) -> EntityData:
     """Defaults, and the values that were given by name. Raises for a name that neither part has and for a value that
     its type does not allow."""
-    data = EntityData(schema, State(schema.base_layout), State(schema.cell_layout))
-    for name, value in properties.items():
-        set_property(data, name, value)
-    return data
+    return EntityData(schema, *new_states(schema, properties))
 
 
 def set_property(data: EntityData, name: str, value: Any) -> None:
     """Gives a property of either part a value."""
-    for state in (data.base, data.cell):
-        if name in state.index:
-            state[name] = value
-            return
-    have = ", ".join([*data.base.index, *data.cell.index]) or "none"
-    raise UsageError(f"{data.schema.name} has no property {name!r}; it has {have}")
+    assign(data.schema, data.base, data.cell, name, value)
 
 
 def load_entity_data(schema: EntitySchema, dbid: int, record: bytes, report: Callable[[str, str], None]) -> EntityData:
@@ -161,11 +152,7 @@ def near_entity(near: Ref | None, method: str) -> EntityId | None:
     return EntityId(entity_id(near.id, f"{method}: near, the id of a Ref,"))
 
 
-def wanted_entity(schema: EntitySchema, data: EntityData, place: Location | None) -> CreateEntity:
+def wanted_of(data: EntityData, place: Location | None) -> CreateEntity:
     """The request for an entity with this data."""
-    base, cell = data.base.encode(), data.cell.encode()
-    if len(base) + len(cell) > WANTED_MAX:
-        size = len(base) + len(cell)
-        raise UsageError(f"create: the properties have {size} bytes, more than {WANTED_MAX}: set some of them later")
     where = place or Location("", (0.0, 0.0, 0.0))
-    return CreateEntity(0, schema.type_id, base, cell, where.space, where.position, where.direction)
+    return wanted_entity(data.schema, data.base, data.cell, where.space, where.position, where.direction)

@@ -18,11 +18,11 @@ from terrazzo.base.api import Base, Proxy
 from terrazzo.base.cell_part_states import CellPartState
 from terrazzo.base.entity import BaseEntity, BaseLife
 from terrazzo.base.entity_data import EntityData, load_entity_data
-from terrazzo.base.idstock import IdStock
 from terrazzo.base.limits import WAITING_MAX
 from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.services import ClientServices, EntityServices
+from terrazzo.cluster.idstock import IdStock
 from terrazzo.errors import DecodeError, UsageError
 from terrazzo.game import LoadedGame
 from terrazzo.schema.classes.parts import bind

@@ -56,7 +56,7 @@ class Requested:
     def make(self, wanted: CreateEntity, done: CreationDone) -> None:
         """Makes an entity here."""
         schema = self._schema.by_id.get(wanted.type_id)
-        if schema is None:
+        if schema is None or schema.cell_only:
             done(0, f"there is no entity type {wanted.type_id} here: all apps must run the same game")
             return
         try:

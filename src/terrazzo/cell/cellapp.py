@@ -8,6 +8,7 @@ A tick has a fixed order, and each phase relies on the one before:
     4 clockwork    timers of the game, controllers that walk and turn           ├ code of the game runs here
       riding       each rider is put where its vehicle is now                   │
     5 areas        which entities came near which, and which left; hooks run    ┘
+                   after 2, 4 and 5 those are born that the code of the game has spawned
     6 steps        the changes of each real are closed into one numbered step, which is sent to its ghosts
     7 destroyed    reals that were destroyed are taken down, after their last step
     8 ghosts       ghosts are made and deleted as places have changed
@@ -49,9 +50,11 @@ from terrazzo.cell.ghosts.receiver import GhostReceiver
 from terrazzo.cell.ghosts.seeking import Seeking
 from terrazzo.cell.ghosts.tombstones import Tombstones
 from terrazzo.cell.ground import Ground
+from terrazzo.cell.mail.births import Births
 from terrazzo.cell.mail.creation import Creation
 from terrazzo.cell.mail.exchange import CellExchange
 from terrazzo.cell.mail.mail import Mail
+from terrazzo.cell.mail.whereabouts import CellWhereabouts
 from terrazzo.cell.migration.arrival import Arrivals
 from terrazzo.cell.migration.offload import Offloads
 from terrazzo.cell.migration.teleport import Teleports
@@ -60,10 +63,12 @@ from terrazzo.cell.motion.clockwork import Clockwork
 from terrazzo.cell.motion.riding import Riding
 from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.cluster.idstock import IdStock
 from terrazzo.cluster.locator import Locator
 from terrazzo.errors import EntityGone
 from terrazzo.game import LoadedGame
 from terrazzo.sync.asking import Asker
+from terrazzo.sync.creating import Creator
 from terrazzo.sync.lookup import Lookup
 from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
@@ -72,6 +77,7 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import Count, LogEvent
 from terrazzo.wire.messages import Refusal
 from terrazzo.wire.pairs.base_cell import CreateReal, Moves
+from terrazzo.wire.pairs.basemgr_base import Locate
 from terrazzo.wire.pairs.cell_cell import (
     CreateGhost,
     DeleteGhost,
@@ -96,6 +102,8 @@ OFFLOAD_MARGIN_M = 3.0
 TICK_S = 0.1
 CLIENT_BITS_S = 20_000
 """What a client's program is sent at most, in the long run."""
+IDS = 4096
+"""Ids of entities without a base part that are asked for at a time."""
 
 
 class CellApp(ClusterApp):
@@ -115,6 +123,7 @@ class CellApp(ClusterApp):
     ) -> None:
         """`cpu_s` gives the processor seconds that this process has used so far."""
         super().__init__(me, host)
+        self._has_cell_only = any(each.cell_only for each in game.schema.entities)
         self.exchange = CellExchange()
         self.switchboard = Switchboard(me, host, self.outbox, self.exchange, limits=limits)
         self.locator = Locator(self, self.switchboard)
@@ -128,6 +137,10 @@ class CellApp(ClusterApp):
         self.spaces, self.bodies, self.reals, self.counts = core.spaces, core.bodies, core.reals, core.counts
         self._asker = Asker(host, self.requests, lambda: self.locator.manager, "BaseAppMgr")
         core.lookup = Lookup(core.awaiting, self._asker)
+        self.ids = IdStock(host, self.requests, lambda: self.locator.manager, run=IDS)
+        self.births = Births(core, self.ids)
+        self.creator = Creator(me, host, self.requests, lambda: self.locator.manager)
+        core.creator = self.creator
         self._load_at = host.now + LOAD_S
         self._build_ghosts()
         self._build_clients(client_bits_s, cpu_s)
@@ -186,7 +199,7 @@ class CellApp(ClusterApp):
             on_arrived=self.exchange.on_arrived,
         )
         self.ground = Ground(core, self.former, self.offloads, self.receiver, self.moves)
-        core.moves, core.services = self.moves, CellServices(self.teleports, self.riding, self.interests)
+        core.moves, core.services = self.moves, CellServices(self.teleports, self.riding, self.interests, self.births)
 
     def _build_mail(self) -> None:
         self.creation = Creation(
@@ -224,6 +237,7 @@ class CellApp(ClusterApp):
         self.on(OffloadRefused, self.offloads.on_refused)
         self.on(OffloadNoted, self.offloads.answers.on_noted)
         self.answers(CreateReal, self.creation.on_create_real)
+        self.answers(Locate, CellWhereabouts(self.core, self.requests, self.offloads.kept).on_locate)
 
     # Links and messages.
 
@@ -272,16 +286,22 @@ class CellApp(ClusterApp):
         super().on_tick()
         self.core.tick += 1
         self._asker.on_tick()
+        self.creator.on_tick()
+        if self._has_cell_only:
+            self.ids.serve()
         self.receiver.on_tick()
         self.seeking.on_tick()
         self.teleports.on_tick()
         self.scheduler.on_tick()
         self.mail.run()
         self.core.awaiting.run()
+        self.births.run()
         self.moves.run()
         self.clockwork.run()
+        self.births.run()
         self.riding.run()
         self.interests.run()
+        self.births.run()
         destroyed = self._end_methods()
         self.steps.close_all()
         for real in destroyed:
@@ -334,7 +354,8 @@ class CellApp(ClusterApp):
         if real.witness is not None:
             core.confine(body, "last look of its client", self.scheduler.serve, real)
         core.confine(body, "end of its ghosts", self.placement.end, real)
-        self.scheduler.send_to_base(real, self.scheduler.data_of(real, is_last=True))
+        if not body.kind.schema.cell_only:
+            self.scheduler.send_to_base(real, self.scheduler.data_of(real, is_last=True))
         self.switchboard.destroy(body.part)
         core.unregister_real(real)
         self.receiver.remove(body, body.epoch, is_destroyed=True)

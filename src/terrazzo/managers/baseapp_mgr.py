@@ -37,6 +37,7 @@ from typing import Any
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.managers.idruns import IdRuns
 from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.managers.names import NamesOfBases
 from terrazzo.managers.searches import Searches
@@ -44,6 +45,7 @@ from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX, Message
 from terrazzo.wire.pairs.base_cellmgr import SpacesReady
+from terrazzo.wire.pairs.base_db import Ids, WantIds
 from terrazzo.wire.pairs.basemgr_base import (
     BaseAppFound,
     BaseAppLoad,
@@ -66,6 +68,9 @@ WAITING_MAX = 1000
 
 RECORD_MAX = MESSAGE_MAX - 1024
 """Bytes of a record that fit into CreateProxy."""
+
+IDS_S = 4.0
+"""How long the DBApp may take to give ids to a CellApp."""
 
 PROXY_LOAD = 0.002
 """The assumed load of one player, while no BaseApp has MEASURED_CLIENTS players."""
@@ -169,17 +174,36 @@ class BaseAppMgr(ClusterApp):
         self._bootstrapped: AppId | None = None
         self._searches = Searches(self, self._apps)
         self.names = NamesOfBases(self)
+        self._db: AppId | None = None
+        self._cell_apps: dict[AppId, None] = {}
+        self._cell_searches = Searches(self, self._cell_apps)
+        self._cell_ids = IdRuns()
+        """The ids of entities without a base part: runs that CellApps were given."""
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)
         self.answers(PlaceProxy, self._on_place_proxy)
         self.answers(Locate, self._on_locate)
+        self.answers(WantIds, self._on_want_ids)
         self.answers(FindBaseApp, self._on_find_base_app)
 
     # App.
 
+    def on_link_up(self, peer: AppId) -> None:
+        """See App."""
+        if peer.kind is AppKind.DB_APP:
+            self._db = peer
+        elif peer.kind is AppKind.CELL_APP:
+            self._cell_apps[peer] = None
+            self._cell_searches.on_joined(peer)
+
     def on_link_lost(self, peer: AppId) -> None:
         """See App. A lost BaseApp is removed before its requests fail, so that no placement chooses it again."""
+        if peer == self._db:
+            self._db = None
+        if peer in self._cell_apps:
+            del self._cell_apps[peer]
+            self._cell_searches.on_lost(peer)
         if self._apps.pop(peer, None) is not None:
             self._searches.on_lost(peer)
             self.host.log(LogEvent.BASE_APP_LOST, app=str(peer), left=len(self._apps))
@@ -244,6 +268,8 @@ class BaseAppMgr(ClusterApp):
         assert isinstance(asked, Locate)
         if any(each.wanted.entity == asked.entity for each in (*self._waiting, *self._asked.values())):
             self.requests.refuse(question, "its proxy is being placed")
+        elif asked.entity in self._cell_ids:
+            self._cell_searches.begin(question)
         else:
             self._searches.begin(question)
 
@@ -260,6 +286,27 @@ class BaseAppMgr(ClusterApp):
         """Equal loads are decided by the number of players, then by the order of joining: min keeps the first."""
         proxy_load, known = self._mean_proxy_load(), self._apps
         return min(apps, key=lambda app: (known[app].expected_load(proxy_load), known[app].players), default=None)
+
+    def _on_want_ids(self, question: Question) -> None:
+        """A CellApp needs ids for entities without a base part: they come from the DBApp, and are remembered."""
+        asked = question.message
+        assert isinstance(asked, WantIds)
+        if self._db is None:
+            self.requests.refuse(question, "the DBApp is out of reach")
+            return
+
+        def give(answer: Message) -> None:
+            if isinstance(answer, Ids):
+                self._cell_ids.add(answer.first, answer.count)
+            self.requests.answer(question, answer)
+
+        self.requests.ask(
+            self._db,
+            asked,
+            timeout_s=IDS_S,
+            then=give,
+            failed=lambda failure, why: self.requests.refuse(question, why or failure.value),
+        )
 
     # Placing.
 

@@ -15,6 +15,9 @@ requests that have joined.
 
 A BaseApp with a lost link is `missing` until it is back or its next incarnation has joined, which is started only
 when the former one has ended. While a BaseApp is missing, no entity is reported as gone: it may be there.
+
+Entities without a base part are searched for among the CellApps, in the same way: a CellApp that has the entity, or has
+sent it elsewhere not long ago, names its place.
 """
 
 from __future__ import annotations
@@ -94,9 +97,11 @@ class Searches:
             )
 
     def _on_answer(self, search: _Search, app: AppId, answer: Message) -> None:
-        if isinstance(answer, Located) and answer.base is not None:
+        if isinstance(answer, Located) and (answer.base is not None or answer.cell is not None):
             self._end(search, answer)
         elif isinstance(answer, Located):
+            if answer.is_unsettled:
+                search.unsure = f"{app} had it not long ago"
             self._count_off(search)
         else:
             self._on_failure(search, app, Failure.REFUSED, f"its answer is {type(answer).__name__}")

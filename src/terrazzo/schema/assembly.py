@@ -28,6 +28,7 @@ def assemble(
     *,
     on_client: bool,
     place: SourcePlace,
+    cell_only: bool = False,
 ) -> EntitySchema:
     """The entity type of these declarations; `components` by their name in the entity."""
     whole = Declarations()
@@ -56,6 +57,7 @@ def assemble(
         detailed_volatile_position=values.detailed_volatile_position is True,
         persistent=values.persistent is not False,
         explicit_database_id=values.explicit_database_id is True,
+        cell_only=cell_only,
         components=tuple((component, each.name) for component, each in declared.components.items()),
         place=place,
     )

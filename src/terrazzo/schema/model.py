@@ -250,6 +250,8 @@ class EntitySchema:
     detailed_volatile_position: bool = False
     persistent: bool = True
     explicit_database_id: bool = False
+    cell_only: bool = False
+    """Its entities have no base part: the code of cell parts makes them (`spawn`)."""
     components: tuple[tuple[str, str], ...] = ()
     """(name in the entity, component type) pairs; a component's properties are named `name.property`."""
     place: SourcePlace = field(default=NOWHERE, compare=False)

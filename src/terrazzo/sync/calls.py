@@ -101,6 +101,8 @@ def called_part(schema: Schema, target: Ref) -> tuple[PartId, EntitySchema, Side
         raise UsageError(f"ref: {shown(target)} names no entity type; take it from the entity itself (self.me)")
     if target.component is Component.CELL:
         return PartId(entity, Part.CELL), entity_schema, Side.CELL
+    if target.component is Component.BASE and entity_schema.cell_only:
+        raise UsageError(f"ref: {entity_schema.name} is cell_only: it has no base part that could be called")
     if target.component is Component.BASE:
         return PartId(entity, Part.BASE), entity_schema, Side.BASE
     raise UsageError(f"ref: cell and base parts can be called by a Ref, not {shown(target.component)}")

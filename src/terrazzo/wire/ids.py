@@ -58,6 +58,10 @@ class AppId(NamedTuple):
         return f"{self.kind.name.lower()}-{self.index}.{self.incarnation}"
 
 
+NO_BASE = AppId(AppKind.BASE_APP, 0, 0)
+"""In place of the app of the base of an entity that has no base part: no process is called that."""
+
+
 class Part(IntEnum):
     """The parts of an entity that live in the cluster."""
 

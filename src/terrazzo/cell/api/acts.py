@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
+from functools import partial
 from typing import Any
 
 from terrazzo.cell.api.own import Own, id_of, number_of, place
+from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.space import place_problem
 from terrazzo.cell.motion.controllers import Turning, Walk, category_named
-from terrazzo.errors import UsageError, shown
+from terrazzo.errors import CreationFailed, UsageError, shown
 from terrazzo.game import NAME_MAX
 from terrazzo.schema.arguments import number as plain
 from terrazzo.schema.arguments import text
-from terrazzo.schema.refs import Ref
-from terrazzo.sync.awaiting import Sleep
+from terrazzo.schema.classes.declare import EntityType
+from terrazzo.schema.model import EntitySchema
+from terrazzo.schema.refs import Component, Ref
+from terrazzo.sync.awaiting import Sleep, Wait
+from terrazzo.sync.calls import entity_type
+from terrazzo.sync.creating import CREATE_S
 from terrazzo.sync.lookup import LOOKUP_S, name_of
+from terrazzo.sync.newborn import new_states, wanted_entity
 from terrazzo.sync.timers import given
+from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import Position
 from terrazzo.world.place import PLACE_MAX
 
@@ -32,6 +40,65 @@ class Acts(Own):
         again. Its number."""
         real = self._own("set a timer")
         return real.timers.set(self._body.core.host.now, seconds, repeat, number)
+
+    def spawn(
+        self,
+        type: type[EntityType] | str,
+        *,
+        position: Iterable[float] | None = None,
+        direction: Iterable[float] | None = None,
+        **properties: Any,
+    ) -> Ref:
+        """Makes an entity of a type that is `cell_only` (an arrow, an effect) in this space and this very tick, with
+        these properties; the others get defaults. Without a position it is here, without a direction it looks as this
+        entity does. Its `on_created` runs when the code that runs now is through.
+
+        It has no base part: it is not saved, ends by `destroy`, and is lost with its CellApp."""
+        body = self._own("spawn anything").body
+        schema = entity_type(body.core.game.schema, type, "spawn: type")
+        if not schema.cell_only:
+            raise UsageError(f"spawn: {schema.name} has a base part: use create, or declare it with cell_only = True")
+        _, state = new_states(schema, properties)
+        point = body.position if position is None else self._point(position, "spawn: position")
+        looks = body.direction if direction is None else place(direction, "spawn: direction")
+        real = self._own("spawn anything")
+        entity = body.core.services.births.spawn(real, schema, state, point, looks)
+        return Ref(entity, Component.CELL, schema.type_id)
+
+    def create(
+        self,
+        type: type[EntityType] | str,
+        *,
+        space: str | None = None,
+        position: Iterable[float] | None = None,
+        direction: Iterable[float] = (0.0, 0.0, 0.0),
+        timeout: float = CREATE_S,
+        **properties: Any,
+    ) -> Awaitable[Ref]:
+        """Creates an entity with a base part, on the least loaded BaseApp, with these properties of either part. With a
+        position it has a body: in this space, or in the one that is named.
+
+        In an `async def`, `await self.create(…)` gives a Ref of its base part as soon as the base and the body exist,
+        or raises CreationFailed, or CallTimeout after `timeout` seconds. When this entity moves to another cell
+        meanwhile, EntityMoved is raised there, and the creation goes on."""
+        body = self._own("create anything").body
+        schema = entity_type(body.core.game.schema, type, "create: type")
+        timeout_s = plain(timeout, "create: timeout, in seconds,", above=0)
+        where, point = "", (0.0, 0.0, 0.0)
+        if position is not None:
+            where = body.space.name if space is None else text(space, "create: space", longest=NAME_MAX)
+            point = place(position, "create: position")
+            problem = place_problem(body.core.game, where, point)
+            if problem is not None:
+                raise UsageError(f"create: {problem}")
+        elif space is not None:
+            raise UsageError("create: position: an entity in a space has a position there")
+        wanted = wanted_entity(
+            schema, *new_states(schema, properties), where, point, place(direction, "create: direction")
+        )
+        wait = body.core.awaiting.promise(body.part, f"creation of a {schema.name}", timeout_s)
+        body.core.creator.create(wanted, partial(_created, body.core, body.label, schema, wait))
+        return wait
 
     def lookup(self, name: str, *, timeout: float = LOOKUP_S) -> Awaitable[Ref | None]:
         """The base that has registered this name, wherever it is: `auction = await self.lookup("auction")`; None if
@@ -156,3 +223,11 @@ class Acts(Own):
         if not space.allows(point):
             raise UsageError(f"{name}: {point} is not within {tuple(space.bounds)}, the bounds of {space.name}")
         return point
+
+
+def _created(core: Core, by: str, schema: EntitySchema, wait: Wait, entity: int, why: str) -> None:
+    """A creation has come to its end."""
+    if entity:
+        core.awaiting.keep(wait, Ref(entity, Component.BASE, schema.type_id))
+    elif not core.awaiting.keep(wait, None, CreationFailed(f"{schema.name}: {why}")):
+        core.count(LogEvent.CREATION_FAILED, entity=by, type=schema.name, why=why)

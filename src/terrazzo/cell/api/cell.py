@@ -149,6 +149,8 @@ class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
     def base(self) -> Calls:
         """The base part's methods."""
         body = self._body
+        if body.kind.schema.cell_only:
+            raise UsageError(f"{body.kind.name} is cell_only: it has no base part")
         return Calls(body.kind.schema, Side.BASE, partial(body.core.call, body.base_part, body.kind.schema))
 
     @property

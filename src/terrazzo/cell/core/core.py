@@ -30,6 +30,7 @@ from terrazzo.game import LoadedGame
 from terrazzo.schema.model import EntitySchema, Method
 from terrazzo.sync.awaiting import Awaiting, CallReply
 from terrazzo.sync.calls import Callees
+from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import Confinement, run_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -93,6 +94,8 @@ class Core:
         """The body with the code that runs now."""
         self.callees = Callees()
         self.awaiting = Awaiting(host, self._run_part, lambda part: self.reals[part.entity])
+        self.creator: Creator
+        """Creates entities with a base; set when the app is built."""
         self.lookup: Lookup
         """Looks up names; set when the app is built."""
         self._outbox = outbox

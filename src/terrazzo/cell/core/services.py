@@ -13,6 +13,8 @@ from typing import Protocol
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.history import EntityEvent
 from terrazzo.cell.core.real import Real
+from terrazzo.schema.model import EntitySchema
+from terrazzo.schema.state import State
 from terrazzo.wire.pairs.base_cell import ClientWants, Direction, Position
 from terrazzo.wire.pairs.cell_cell import PackedProximity, PackedWitness
 
@@ -75,6 +77,14 @@ class Teleporting(Protocol):
     def to_entity(self, real: Real, target: int, offset: Position, direction: Direction | None) -> None: ...
 
 
+class Spawning(Protocol):
+    """Makes entities without a base part (`cell/mail/births.py`)."""
+
+    def spawn(
+        self, real: Real, schema: EntitySchema, state: State, position: Position, direction: Direction
+    ) -> int: ...
+
+
 class Boarding(Protocol):
     """Puts reals on vehicles (`cell/motion/riding.py`)."""
 
@@ -96,3 +106,4 @@ class CellServices:
     teleports: Teleporting
     riding: Boarding
     triggers: Triggers
+    births: Spawning

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
 from terrazzo.errors import CallUndelivered
-from terrazzo.wire.ids import Part, PartId
+from terrazzo.wire.ids import NO_BASE, Part, PartId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_cell import CallBase, CallCell, WhereAreYou
@@ -54,6 +54,9 @@ class CellExchange:
         body, switchboard = self._core.bodies.get(part.entity), self._core.switchboard
         is_news = False
         if body is not None and part.part is Part.BASE:
+            if body.base == NO_BASE:
+                switchboard.gone(part, "it has no base part")
+                return
             is_news = switchboard.learn(part, 0, body.base)
         elif body is not None and body.real_app != self._core.me:
             is_news = switchboard.learn(part, body.epoch, body.real_app)

@@ -77,7 +77,10 @@ class Builder:
             self.sources.report,
             on_client=not cls.server_only,
             place=self.sources.body(cls).place(),
+            cell_only=cls.cell_only is True,
         )
+        if entity.cell_only:
+            self._check_cell_only(cls, entity)
         for again in [each for each in entity.properties if each.identifier][1:]:
             message = (
                 f"{entity.name}.{again.name}: only one property is filled with the account's name: leave unique out"
@@ -94,6 +97,17 @@ class Builder:
                     inner = {name: prop.place for name, prop in self._lay_together(each).properties.items()}
                     self._check_names(each, side, MemberNames(each.__name__, "property", inner))
         return entity
+
+    def _check_cell_only(self, cls: type[EntityType], entity: EntitySchema) -> None:
+        """An entity type without a base part can have nothing that only a base part does."""
+        for each in entity.properties:
+            if each.flags.value.base or each.persistent:
+                why = "is saved, which a base part does" if each.persistent else f"is {each.flags.name}"
+                message = f"{entity.name}.{each.name} {why}, and {entity.name} is cell_only: it has no base part"
+                self.sources.error(each.place, "cell only", message)
+        for part in cls._parts[Side.BASE]:
+            message = f"{entity.name} is cell_only: it has no base part; leave out {part.__name__}, or cell_only"
+            self.sources.error(self.sources.body(part).place(), "cell only", message)
 
     def _check_names(self, cls: type[Declaration], side: Side, *names: MemberNames) -> None:
         part = cls._parts[side][0] if cls._parts[side] else None

@@ -114,6 +114,9 @@ class Declaration:
     compression: ClassVar[Compression] = Compression()
     server_only: ClassVar[bool] = False
     """True for types without a client part."""
+    cell_only: ClassVar[bool] = False
+    """True for types without a base part: arrows, effects. The code of a cell part makes them with `spawn`; they are
+    not saved, and are lost with their cell."""
     is_manual_aoi: ClassVar[bool] = False
     """The game decides which clients see the entity."""
     detailed_volatile_position: ClassVar[bool] = False

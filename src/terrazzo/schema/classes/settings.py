@@ -34,7 +34,7 @@ def _plain(declared: Declarations, name: str, value: Any, place: SourcePlace) ->
     """A setting that is only yes or no."""
     if not isinstance(value, bool):
         raise Mistake("bad setting", f"it is True or False, not {value!r}")
-    if name != "server_only":  # read when the list of types is made
+    if name not in ("server_only", "cell_only"):  # read when the list of types is made
         setattr(declared.settings, name, value)
 
 

@@ -159,7 +159,7 @@ class Being(Cell):
         ref = self.judge.someone(self.judge.rng(self.id), self.id)
         if ref is not None:
             self.ref(ref).called(self.id, self.judge.calls.make("called", self.id, ref.id))
-            if self.judge.rng(self.id).random() < 0.5:
+            if self.judge.rng(self.id).random() < 0.5 and not schema().by_id[ref.type_id].cell_only:
                 base = Ref(ref.id, Component.BASE, ref.type_id)
                 self.ref(base).heard_of(self.id, self.judge.calls.make("heard_of", self.id, ref.id))
 
@@ -353,7 +353,7 @@ class Home(Base):
         """Called by the cell part of another entity; its base part is called back."""
         self.judge.check(self.judge.calls.hear("heard_of", source, self.id, number))
         ref = self.judge.refs.get(source)
-        if ref is not None:
+        if ref is not None and not schema().by_id[ref.type_id].cell_only:
             base = Ref(source, Component.BASE, ref.type_id)
             self.ref(base).greeted(self.id, self.judge.calls.make("greeted", self.id, source))
 

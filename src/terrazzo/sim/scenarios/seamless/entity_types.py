@@ -108,7 +108,18 @@ class Trap(EntityType):
     server_only = True
 
 
-TYPES: tuple[type[EntityType], ...] = (Avatar, Creature, Runner, Giant, Trap)
+class Dart(EntityType):
+    """Is thrown by creatures; it has no base part."""
+
+    strides: UInt32 = prop(ALL_CLIENTS)
+    rank: UInt32 = prop(CELL_PUBLIC)
+    secret: UInt32 = prop(CELL_PRIVATE)
+
+    volatile = Volatile(position=True, yaw=True)
+    cell_only = True
+
+
+TYPES: tuple[type[EntityType], ...] = (Avatar, Creature, Runner, Giant, Trap, Dart)
 
 
 class AvatarClient(Client, of=Avatar):
@@ -144,6 +155,10 @@ class RunnerClient(Client, of=Runner):
 
 
 class GiantClient(Client, of=Giant):
+    """To be seen."""
+
+
+class DartClient(Client, of=Dart):
     """To be seen."""
 
 

@@ -28,6 +28,7 @@ from terrazzo.sim.scenarios.seamless.entity_types import (
     TYPES,
     Avatar,
     Creature,
+    Dart,
     Giant,
     Item,
     Runner,
@@ -217,6 +218,7 @@ class CreatureCell(Being, of=Creature):
             self.jump()
         elif what < 0.62 and self.judge.shape.has_jumps:
             self.perish()
+        self.judge.check(self.judge.darts.act(self))
 
 
 class RunnerBase(Home, of=Runner):
@@ -312,6 +314,38 @@ class GiantCell(Being, of=Giant):
         """Makes one stride."""
         self.strides += 1
         self.stride(self.judge.rng(self.id).choice([1.0, 8.0]))
+
+
+class DartCell(Being, of=Dart):
+    """Flies for some strides, and ends."""
+
+    def begin(self) -> None:
+        """Is recorded."""
+        self.judge.check(self.judge.darts.bear(self.id))
+
+    def mark(self) -> None:
+        """See Being."""
+        self.rank = self.judge.unique()
+
+    def live(self) -> None:
+        """Makes a stride, and perhaps something more."""
+        rng = self.judge.rng(self.id)
+        self.strides += 1
+        self.stride(rng.choice([0.5, 6.0, 6.0, 60.0]))
+        what = rng.random()
+        if what < 0.3:
+            self.sniff()
+        elif what < 0.4:
+            self.shout()
+        elif what < 0.5 and self.judge.shape.has_jumps:
+            self.jump()
+        elif what < 0.55:
+            self.perish()
+
+    def perish(self) -> None:
+        """See Being."""
+        self.judge.darts.ended.add(self.id)
+        super().perish()
 
 
 class TrapBase(Home, of=Trap):

@@ -23,6 +23,7 @@ from terrazzo.sim.scenarios.seamless.call_rates import Rates
 from terrazzo.sim.scenarios.seamless.calls import Ledger
 from terrazzo.sim.scenarios.seamless.changes_in_hooks import ChangesInHooks
 from terrazzo.sim.scenarios.seamless.controller_arrivals import ControllerArrivals
+from terrazzo.sim.scenarios.seamless.darts import Darts
 from terrazzo.sim.scenarios.seamless.entity_story import Story
 from terrazzo.sim.scenarios.seamless.entity_types import schema
 from terrazzo.sim.scenarios.seamless.history_gaps import Gaps
@@ -95,6 +96,7 @@ class Judge:
         """Set when the cluster is made, which is after its judge."""
         self.timers = TimerJudge(world, self._cell_life)
         self.base_timers = BaseTimerJudge(world)
+        self.darts = Darts(world)
         self.controller_arrivals = ControllerArrivals(world, self.story)
         self.budgets = Budgets(lambda: world.clock.now, shape.client_bits_s)
         self.speed_limit = SpeedLimit(lambda: world.clock.now, self._is_carried)

@@ -66,6 +66,7 @@ class Seamless(Torn):
         found = {
             Kind.ONCE: self.judge.once.unrest(lambda entity, life: is_over("cell", entity, life)),
             Kind.CALLS: self.judge.rates.unrest(),
+            Kind.REALS: self.judge.darts.unrest(),
             Kind.CLIENTS: self.judge.clients.unrest(self.cluster.base_apps, self.truth.real_of),
             Kind.HOOKS: self.judge.migration_hooks.unrest(self.cluster.cell_apps),
             Kind.AREAS: at_rest.unrest(self.judge, self.truth.reals()),

@@ -1,6 +1,8 @@
-"""The stock of entity ids: runs of numbers from the DBApp, which gives each number to one BaseApp only.
+"""The stock of entity ids of a BaseApp or CellApp: runs of numbers from the DBApp, which gives each number once only.
 
-    fewer than LOW left  ──WantIds──▶  Ids: one more run          refused, lost or late: WantIds again after a second
+    less than a quarter left  ──WantIds──▶  Ids: one more run        refused, lost or late: WantIds again after a second
+
+A BaseApp asks the DBApp, a CellApp the BaseAppMgr, which passes the question on.
 
 While the stock is empty, creations wait in order. A creation that is no longer needed when its turn comes returns False
 and uses no id.
@@ -11,15 +13,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from terrazzo.base.services import BaseServices
-from terrazzo.wire.ids import AppKind, EntityId
+from terrazzo.cluster.app import Host
+from terrazzo.errors import UsageError
+from terrazzo.wire.ids import AppId, EntityId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import Ids, WantIds
-from terrazzo.wire.requests import Failure
+from terrazzo.wire.requests import Failure, Requests
 
-LOW = 128
 RUN = 512
+"""Ids that are asked for at a time; more are asked for when a quarter of that is left."""
 ID_MAX = 2**31 - 1
 _ANSWER_S = 5.0
 _AGAIN_S = 1.0
@@ -29,10 +32,15 @@ OnId = Callable[[EntityId], bool]
 
 
 class IdStock:
-    """The ids of one BaseApp."""
+    """The ids of one app."""
 
-    def __init__(self, services: BaseServices) -> None:
-        self._services = services
+    def __init__(self, host: Host, requests: Requests, giver: Callable[[], AppId | None], *, run: int = RUN) -> None:
+        """`giver` returns the app that is asked, while it is linked; `run`: how many ids are asked for at a time."""
+        self._host = host
+        self._requests = requests
+        self._giver = giver
+        self._run = run
+        self._again_at = 0.0
         self._runs: deque[tuple[int, int]] = deque()
         self._waiting: deque[OnId] = deque()
         self._is_asking = False
@@ -50,6 +58,16 @@ class IdStock:
         """The number of creations that wait for an id."""
         return len(self._waiting)
 
+    def take(self) -> EntityId:
+        """A new id, at once."""
+        if not self._runs:
+            self.serve()
+            raise UsageError("no entity ids are left at this moment: too many entities were made at once; try later")
+        first, count = self._runs.popleft()
+        if count > 1:
+            self._runs.appendleft((first + 1, count - 1))
+        return EntityId(first)
+
     def create(self, creation: OnId) -> None:
         """Runs the creation with a new id: at once if there is one and no other creation waits, else in its turn."""
         self._waiting.append(creation)
@@ -64,16 +82,16 @@ class IdStock:
                 self._runs.appendleft((first + 1, count - 1))
             if not self._waiting.popleft()(EntityId(first)):
                 self._runs.appendleft((first, 1))
-        if len(self) < LOW + len(self._waiting):
+        if len(self) < self._run // 4 + len(self._waiting):
             self._ask()
 
     def _ask(self) -> None:
-        db = self._services.peers.get(AppKind.DB_APP)
-        if self._is_asking or db is None:
+        giver = self._giver()
+        if self._is_asking or giver is None or self._host.now < self._again_at:
             return
         self._is_asking = True
-        wanted = WantIds(RUN + len(self._waiting))
-        self._services.requests.ask(db, wanted, timeout_s=_ANSWER_S, then=self._on_ids, failed=self._on_none)
+        wanted = WantIds(self._run + len(self._waiting))
+        self._requests.ask(giver, wanted, timeout_s=_ANSWER_S, then=self._on_ids, failed=self._on_none)
 
     def _on_ids(self, message: Message) -> None:
         if not isinstance(message, Ids) or not (message.first > 0 and 0 < message.count <= ID_MAX - message.first):
@@ -85,9 +103,6 @@ class IdStock:
 
     def _on_none(self, failure: Failure, why: str) -> None:
         left, waiting = len(self), len(self._waiting)
-        self._services.host.log(LogEvent.NO_ENTITY_IDS, failure=failure.value, why=why, left=left, waiting=waiting)
-        self._services.alarms.after(_AGAIN_S, self._again)
-
-    def _again(self) -> None:
+        self._host.log(LogEvent.NO_ENTITY_IDS, failure=failure.value, why=why, left=left, waiting=waiting)
         self._is_asking = False
-        self.serve()
+        self._again_at = self._host.now + _AGAIN_S
