@@ -1,5 +1,6 @@
 """The compiled form of sight.py, which documents it."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport INFINITY, fabs, floor, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
@@ -399,11 +400,12 @@ cdef Ranges ANYWHERE = Ranges(float("inf"))
 cdef const Reach* NO_RANGES = &ANYWHERE.reach
 
 
+@cython.initializedcheck(False)  # a tally has its rows from the start
 cdef inline void _count(Tally tally, Py_ssize_t row, int64_t size) noexcept:
     """One more message of this size; rows of another tally are not counted."""
     if 0 <= row < tally._count:
-        tally._rows[row].messages += 1
-        tally._rows[row].size += size
+        tally._rows[2 * row] += 1
+        tally._rows[2 * row + 1] += size
 
 
 cdef class Headlines:
