@@ -195,6 +195,17 @@ def test_distant_base_finds_and_calls_an_arrow_wherever_it_went(land):
     assert land.errors == []
 
 
+def test_call_of_an_arrow_that_has_just_ended_fails_without_waiting_for_searches(land):
+    arrow = land.act(land.west.id, "shoot", power=9)
+    land.wait(1.0)
+    land.act(land.west.id, "order", arrow, "end")
+    land.wait(1.0)
+    land.east.guarded("ask", lambda: land.east.part.ask(arrow), ())
+    land.wait(2.0)
+    assert land.seen[-1][1] == f"tell_power of {arrow.id}.cell: there is no such entity (any more)"
+    assert land.errors == []
+
+
 def test_arrows_may_split_when_they_are_born(land):
     land.act(land.west.id, "shoot", splits=20)
     land.wait(1.0)

@@ -108,6 +108,16 @@ def test_an_answer_that_names_a_cell_part_or_calls_it_unsettled_is_for_all(answe
     assert mgr.told() == {cellapp(1): answer, cellapp(2): answer}
 
 
+def test_search_ends_for_all_with_the_answer_that_the_entity_has_ended():
+    mgr = Mgr()
+    asked = mgr.search(cellapp(1))
+    assert mgr.search(cellapp(2)) == {}
+    mgr.answer(BASES[0], asked[BASES[0]], Located(is_unsettled=True))
+    ended = Located(has_ended=True)
+    mgr.answer(BASES[1], asked[BASES[1]], ended)
+    assert mgr.told() == {cellapp(1): ended, cellapp(2): ended}
+
+
 def test_silence_a_refusal_a_loss_or_nonsense_conclude_nothing():
     mgr = Mgr()
     asked = mgr.search(cellapp(1))

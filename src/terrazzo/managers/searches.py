@@ -10,14 +10,14 @@
 
 A Locate that arrives while a search is under way joins it, but it is younger than the search: a BaseApp may have
 answered "no such entity" or "no cell part" before the entity or its cell part was created. So the younger request gets
-the answer only if this names a cell part, is a refusal, or is unsettled. Otherwise the next search begins, for all
-requests that have joined.
+the answer only if this names a cell part, is a refusal, is unsettled, or states that the entity has ended. Otherwise
+the next search begins, for all requests that have joined.
 
 A BaseApp with a lost link is `missing` until it is back or its next incarnation has joined, which is started only
 when the former one has ended. While a BaseApp is missing, no entity is reported as gone: it may be there.
 
-Entities without a base part are searched for among the CellApps, in the same way: a CellApp that has the entity, or has
-sent it elsewhere not long ago, names its place.
+Entities without a base part are searched for among the CellApps, in the same way: a CellApp that has the entity names
+its place, one that has sent it elsewhere not long ago answers "unsettled", and one where it has ended ends the search.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Searches:
             )
 
     def _on_answer(self, search: _Search, app: AppId, answer: Message) -> None:
-        if isinstance(answer, Located) and (answer.base is not None or answer.cell is not None):
+        if isinstance(answer, Located) and (answer.base is not None or answer.cell is not None or answer.has_ended):
             self._end(search, answer)
         elif isinstance(answer, Located):
             if answer.is_unsettled:
@@ -120,7 +120,7 @@ class Searches:
         if self._searches.get(search.entity) is search:
             del self._searches[search.entity]
         younger, search.younger = search.younger, []
-        if answer is None or answer.cell is not None or answer.is_unsettled:
+        if answer is None or answer.cell is not None or answer.is_unsettled or answer.has_ended:
             search.questions += younger
         elif younger:
             self._begin(Locate(search.entity), younger)

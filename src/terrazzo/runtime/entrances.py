@@ -46,8 +46,7 @@ class EntranceMember(AppMember):
         super()._on_ticked()
 
     def _look_at_bans(self) -> None:
-        assert self.doors is not None
-        if self._bans.look(time.time()):
+        if self.doors is not None and self._bans.look(time.time()):
             self.doors.ban(self._bans.banned.has)
             self.log(LogEvent.BANS_READ, networks=len(self._bans.banned))
 

@@ -96,3 +96,5 @@ class Located(Message, frozen=True):
     """None: it has no cell part, or that is unsettled."""
     is_unsettled: bool = False
     """Its cell part is being made, or its place is not known: the question must be asked again."""
+    has_ended: bool = False
+    """From a CellApp: an entity without a base part has ended there, so it is nowhere else."""
