@@ -1,6 +1,6 @@
 // The client: one player's connection to the world. `terrazzo.js` describes it for pages.
 
-import { UsageError, Writer, fromHex, toHex, utf8 } from "./bytes.js";
+import { UsageError, Writer, fromHex, joinBytes, toHex, utf8 } from "./bytes.js";
 import { Channel } from "./channel.js";
 import { webAgreement } from "./handshake.js";
 import { ANSWER_MS, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
@@ -92,7 +92,8 @@ export class Client {
     const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: types.digest, attempt }));
     const reply = readReply(await askLogin(url, key, request, environment), url);
     const address = gameUrl ? gameUrl(reply) : replaceHost(url, reply);
-    return this.#join(address, key, fromHex(reply.key), environment);
+    const loginKey = joinBytes(fromHex(reply.key), utf8.encoder.encode(attempt)); // the key is bound to the attempt
+    return this.#join(address, key, loginKey, environment);
   }
 
   /**

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from hashlib import sha256
 
 import msgspec
 import pytest
@@ -236,3 +237,34 @@ def test_stop_sends_clients_away_takes_bodies_down_and_saves():
     assert not town.app.is_stopped  # the creature's cell part sends nothing
     town.step(31)
     assert town.app.is_stopped
+
+
+def test_key_is_valid_only_for_the_client_that_asked_for_it():
+    ring = KeyRing(random.Random(3).randbytes, life_s=60.0, most=2)
+    key = ring.make(EntityId(1), 0.0, sha256(b"attempt").digest())
+    assert ring.take(key, 1.0) is None
+    assert ring.take(key + b"another", 1.0) is None
+    assert ring.take(b"k" * 16 + b"attempt", 1.0) is None
+    assert ring.take(key + b"attempt", 1.0) == 1, "a wrong attempt does not use up the key"
+    assert ring.take(key + b"attempt", 1.0) is None
+
+
+def test_keys_are_as_long_as_they_should_be_and_differ():
+    ring = KeyRing(random.Random(3).randbytes, life_s=60.0, most=100)
+    keys = {ring.make(EntityId(1), 0.0) for _ in range(100)}
+    assert len(keys) == 100
+    assert {len(each) for each in keys} == {16}
+
+
+def test_key_of_a_placed_proxy_is_bound_to_the_holder_that_the_login_gave():
+    town = Town()
+    record = encode_record(AVATAR, {}, {})
+    item = REGISTRY.encode(CreateProxy(AVATAR.type_id, 5, record, 4711, sha256(b"attempt").digest()))
+    town.app.on_message(BASE_MGR, Request(1, item))
+    town.step()
+    [created] = town.replies
+    assert isinstance(created, ProxyCreated)
+    stranger = town.connect(created.key)
+    assert stranger.sent[0][:2] == bytes([ToClient.LOGGED_OFF, Farewell.WRONG_KEY])
+    client = town.connect(created.key + b"attempt", session_id=2)
+    assert client.kinds() == [ToClient.BASE_PLAYER]

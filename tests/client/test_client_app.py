@@ -35,7 +35,7 @@ def test_logs_in_and_joins(play):
     [request] = play.cluster.requests
     assert (request.name, request.password, request.digest) == ("ann", "secret", GAME.digest)
     play.join()
-    assert play.cluster.keys == [KEY]
+    assert play.cluster.keys == [KEY + request.attempt.encode()], "the key is bound to the attempt"
     assert play.app.phase is Phase.PLAYING
     assert play.app.player.id == ME
     assert play.app.player.account == "ann@example.org"

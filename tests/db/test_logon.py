@@ -19,9 +19,11 @@ from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Save
 from terrazzo.wire.pairs.basemgr_base import Home, Located
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy
-from terrazzo.wire.pairs.login_db import LoggedOn
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, WorldLoad, WorldLoads
+from terrazzo.wire.pairs.login_db import DoorLoad, LoggedOn, LogOn
 from tests.db.harness import AVATAR, BASE, CHEAP, LOGIN, MANAGER, ME, Office
+
+WORLD = WorldLoads(players=3, players_max=10, base_app=0.25, cell_mean=0.5, cell_most=0.75)
 
 
 class CountingHasher(Hasher):
@@ -494,3 +496,28 @@ def test_no_password_is_logged():
     office.log_on("Ada", "very wrong")
     office.ticks()
     assert "very" not in repr(office.host.logged)
+
+
+def test_door_gets_the_loads_of_the_world_and_of_the_dbapp_once_a_second():
+    office = Office()
+    office.app.on_link_up(LOGIN)
+    office.app.on_message(MANAGER, WorldLoad(WORLD))
+    office.app.on_message(MANAGER, WorldLoad(WORLD._replace(base_app=-1.0)))
+    office.app.on_message(BASE, WorldLoad(WORLD))
+    assert office.app.refusals.total() == 2
+    office.host.load = 0.5
+    office.tick(seconds=1.0)
+    assert office.said.pop(LOGIN) == [DoorLoad(0.5, WORLD)]
+    office.tick(seconds=0.5)
+    assert LOGIN not in office.said
+    office.app.on_link_lost(MANAGER)
+    office.tick(seconds=0.5)
+    assert office.said.pop(LOGIN) == [DoorLoad(0.5, None)]
+
+
+def test_holder_of_the_login_goes_to_the_baseapp_with_the_placement():
+    office = Office()
+    office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", holder=b"h" * 32))
+    office.ticks()
+    [(_, place)] = office.placements()
+    assert place.holder == b"h" * 32

@@ -142,6 +142,7 @@ def test_a_player_is_let_in():
         "repeated": 0,
         "refused": {},
         "has_database": True,
+        "admission": door.app.admission.view(),
     }
 
 

@@ -12,7 +12,7 @@ from terrazzo.managers.baseapp_mgr import PLACE_S, RECORD_MAX, WAITING_MAX, Base
 from terrazzo.wire.common import RequestRefused
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.base_cellmgr import SpacesReady
+from terrazzo.wire.pairs.base_cellmgr import CellAppLoads, SpacesReady
 from terrazzo.wire.pairs.basemgr_base import (
     BaseAppLoad,
     BaseAppReady,
@@ -21,7 +21,7 @@ from terrazzo.wire.pairs.basemgr_base import (
     Locate,
     ProxyCreated,
 )
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldLoad, WorldLoads
 from tests.fake_host import FakeHost
 from tests.managers.bench import (
     BASE_APP_MGR,
@@ -505,3 +505,27 @@ def test_proxy_that_is_still_being_placed_is_not_reported_as_gone():
     assert cluster.told() == ["its proxy is being placed"]
     cluster.ask(DB_APP, Locate(WANTED.entity + 1))
     assert [each for each in cluster.asked() if each[0] == DB_APP] == []
+
+
+# Loads for the door.
+
+
+def test_dbapp_gets_the_loads_of_the_world_once_a_second():
+    cluster = Cluster(2)
+    cluster.mgr.on_link_up(DB_APP)
+    cluster.mgr.on_link_up(CELL_APP_MGR)
+    cluster.hear(CELL_APP_MGR, CellAppLoads(0.25, 0.75))
+    cluster.hear(baseapp(0), BaseAppLoad(bases=5, clients=4, load=0.5))
+    assert cluster.told(1.0) == [WorldLoad(WorldLoads(4, 1_000_000, None, 0.25, 0.75))], "one BaseApp is not measured"
+    cluster.hear(baseapp(1), BaseAppLoad(bases=2, clients=2, load=0.25))
+    assert cluster.told(0.5) == []
+    assert cluster.told(0.5) == [WorldLoad(WorldLoads(6, 1_000_000, 0.25, 0.25, 0.75))]
+    cluster.mgr.on_link_lost(CELL_APP_MGR)
+    assert cluster.told(1.0) == [WorldLoad(WorldLoads(6, 1_000_000, 0.25, None, None))]
+
+
+def test_loads_of_cellapps_come_from_the_cellappmgr_only_and_are_possible_values():
+    cluster = Cluster()
+    cluster.hear(cellapp(0), CellAppLoads(0.5, 0.5))
+    cluster.hear(CELL_APP_MGR, CellAppLoads(-0.5, 0.5), CellAppLoads(0.5, float("inf")))
+    assert cluster.mgr.refusals.total() == 3

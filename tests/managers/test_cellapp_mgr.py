@@ -14,7 +14,7 @@ from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.wire.common import RequestRefused
 from terrazzo.wire.ids import ANY_INCARNATION, AppId
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
+from terrazzo.wire.pairs.base_cellmgr import CellAppLoads, Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import (
     CellAppLoad,
     CellAppReady,
@@ -445,3 +445,16 @@ def test_two_cells_in_a_row_go_to_two_spares():
         cluster.hear(cellapp(index), CellAppLoad(load, cells))
     assert cluster.mgr.add_cell("plaza") == cellapp(2)
     assert cluster.mgr.add_cell("hall") == cellapp(3)
+
+
+def test_baseappmgr_gets_the_loads_of_cellapps_with_a_cell_once_a_second():
+    cluster = Cluster().start()
+    cluster.join(cellapp(2))
+    cluster.mgr.on_link_up(BASE_APP_MGR)
+    cluster.tick(1.0)
+    for index, load in ((0, 0.25), (1, 0.75), (2, 9.0)):
+        cells = (CellLoad(1, load, 3, 2),) if index < 2 else ()
+        cluster.hear(cellapp(index), CellAppLoad(load, cells))
+    assert (BASE_APP_MGR, CellAppLoads(0.5, 0.75)) in cluster.tick(1.0)
+    cluster.mgr.on_link_lost(cellapp(1))
+    assert (BASE_APP_MGR, CellAppLoads(0.25, 0.25)) in cluster.tick(1.0)

@@ -31,7 +31,7 @@ def test_logs_in_and_joins(page):
     page.join()
     [request] = page.cluster.requests
     assert (request.name, request.password, request.digest) == ("ann", "secret", GAME.digest)
-    assert page.cluster.keys == [KEY]
+    assert page.cluster.keys == [KEY + request.attempt.encode()], "the key is bound to the attempt"
     player = page.event("player")
     assert player["properties"]["account"] == "ann@example.org"
     assert player["properties"]["health"] == 100

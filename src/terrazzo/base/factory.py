@@ -149,7 +149,7 @@ class BaseFactory:
         entity = self._register(id, data)
         assert isinstance(entity, ProxyEntity)
         entity.saver.note_stored(message.record)
-        key = self._clients.keys.make(id, self._services.host.now)
+        key = self._clients.keys.make(id, self._services.host.now, message.holder)
         entity.expect(key)
         entity.run("on_loaded")
         self._services.requests.answer(question, ProxyCreated(id, key))

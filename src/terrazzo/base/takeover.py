@@ -113,7 +113,9 @@ class TakeOvers:
         if self._keys.is_full(now):
             self._services.requests.refuse(question, "this server is full: too many players are waiting to get in")
             return
-        key = self._keys.make(proxy.id, now)
+        asked = question.message
+        assert isinstance(asked, TakeOver)
+        key = self._keys.make(proxy.id, now, asked.holder)
         proxy.expect(key)
         self._answer(question, ProxyTaken(key, *self._address))
 

@@ -111,8 +111,8 @@ class ClientLink(ABC):
         self._transport = transport
         self._make = {"entropy": entropy, "transport": transport, "suite": suite, "settings": settings}
         name, password = (text(each, what, longest=settings.send_message_bytes_max) for each, what in words)
-        attempt = entropy(ATTEMPT_BYTES).hex()
-        self._request = msgspec.json.encode(LoginRequest(name, password, digest, attempt))
+        self._attempt = entropy(ATTEMPT_BYTES).hex()
+        self._request = msgspec.json.encode(LoginRequest(name, password, digest, self._attempt))
         self._repeats_left = REPEATS_MAX
         if len(self._request) > settings.send_message_bytes_max:
             raise ValueRejected(f"expected a name and a password of less than {settings.send_message_bytes_max} bytes")
@@ -287,7 +287,7 @@ class ClientLink(ABC):
             self._end_session(self._login, now)
             self.phase = Phase.JOINING
             self._base_at = (reply.host or self._login_at[0], port)
-            self._base = self._connect(key, now)
+            self._base = self._connect(key + self._attempt.encode(), now)
 
     def _on_base_event(self, event: Connected | Received | Closed, now: float) -> None:
         if isinstance(event, Connected):

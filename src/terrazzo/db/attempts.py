@@ -44,6 +44,8 @@ class Attempt:
     address: str
     is_known: bool = False
     """Whether the player has logged in from this address before."""
+    holder: bytes = b""
+    """What the login key is bound to."""
     state: LogOnState = LogOnState.FINDING
     account: Account | None = None
     new_name: str = ""

@@ -6,7 +6,8 @@
                     LoggedOff        ──▶      LogOffRecorded
                     WantIds          ──▶      Ids
                     (the DBApp asks it TakeOver, for a player that is logged on already)
-    BaseAppMgr      (the DBApp asks it PlaceProxy, for players that log on, and Locate, for proxies in doubt)
+    BaseAppMgr      WorldLoad        ──▶      DoorLoad, to the LoginApps: once a second, with the own load
+                    (the DBApp asks it PlaceProxy, for players that log on, and Locate, for proxies in doubt)
 
 The rules:
 
@@ -35,6 +36,7 @@ from dataclasses import dataclass, field
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.cluster.loads import OwnLoad, is_load
 from terrazzo.db.attempts import LogOnLimits
 from terrazzo.db.logon import LogOns
 from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
@@ -43,7 +45,8 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
-from terrazzo.wire.pairs.login_db import LogOn
+from terrazzo.wire.pairs.db_basemgr import WorldLoad, WorldLoads
+from terrazzo.wire.pairs.login_db import DoorLoad, LogOn
 from terrazzo.wire.requests import Question
 
 MANAGER = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
@@ -91,6 +94,9 @@ class DBApp(ClusterApp):
         self._is_joining = False
         self._away_since: float | None = None
         self._base_apps: dict[int, int] = {}
+        self._login_apps: set[AppId] = set()
+        self._own_load = OwnLoad(host)
+        self._world: WorldLoads | None = None
         self._made: dict[int, int] = {}
         """The dbid of each entity that was saved for the first time, by its id; 0 while that is being done."""
         self.log_ons = LogOns(
@@ -102,6 +108,7 @@ class DBApp(ClusterApp):
             allow_new_players=allow_new_players,
             limits=self._limits.log_on,
         )
+        self.on(WorldLoad, self._on_world_load)
         self.answers(LogOn, self.log_ons.on_log_on)
         self.answers(Save, self._on_save)
         self.answers(WantIds, self._on_want_ids)
@@ -143,6 +150,8 @@ class DBApp(ClusterApp):
             self.log_ons.manager = peer
             self.log_ons.doubts.on_link_up()
             self._is_joining = False
+        elif peer.kind is AppKind.LOGIN_APP:
+            self._login_apps.add(peer)
         elif peer.kind is AppKind.BASE_APP:
             known = self._base_apps.get(peer.index)
             self._base_apps[peer.index] = peer.incarnation
@@ -154,6 +163,8 @@ class DBApp(ClusterApp):
         """See App."""
         if peer == self.log_ons.manager:
             self.log_ons.manager = None
+            self._world = None
+        self._login_apps.discard(peer)
         if peer.kind is AppKind.BASE_APP and self.log_ons.base_apps.get(peer.index) == peer:
             del self.log_ons.base_apps[peer.index]
         if peer.slot == MANAGER.slot:
@@ -168,6 +179,9 @@ class DBApp(ClusterApp):
             self._is_joining = True
             self.host.join(MANAGER)
         self._look_after_database()
+        if self._own_load.on_tick():
+            for peer in sorted(self._login_apps):
+                self.send(peer, DoorLoad(self._own_load.value, self._world))
         self.on_turn()
         self.log_ons.on_tick()
 
@@ -249,6 +263,15 @@ class DBApp(ClusterApp):
     def _on_ids(self, question: Question, ids: Ids) -> None:
         self.ids_given += ids.count
         self.requests.answer(question, ids)
+
+    # Loads.
+
+    def _on_world_load(self, source: AppId, message: WorldLoad) -> None:
+        loads = message.loads
+        if source != self.log_ons.manager or not all(map(is_load, (loads.base_app, loads.cell_mean, loads.cell_most))):
+            self._refuse(source, message)
+            return
+        self._world = loads
 
     # Within.
 

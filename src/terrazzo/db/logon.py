@@ -116,7 +116,7 @@ class LogOns:
         """A LoginApp asks: begins an attempt, or refuses it at once."""
         message = question.message
         assert isinstance(message, LogOn)
-        attempt = Attempt(question, message.name, message.password, message.address, message.is_known)
+        attempt = Attempt(question, message.name, message.password, message.address, message.is_known, message.holder)
         in_work = sum(each.is_known is attempt.is_known for each in self.in_work.values())
         if self.manager is None:
             self._refuse(attempt, LoginRefusal.NOT_READY)
@@ -279,7 +279,7 @@ class LogOns:
     def _ask_client(self, attempt: Attempt, base_app: AppId, entity: int) -> None:
         self._requests.ask(
             base_app,
-            TakeOver(entity, attempt.address),
+            TakeOver(entity, attempt.address, attempt.holder),
             timeout_s=self._limits.take_over_s,
             then=lambda answer: self._taken_over(attempt, base_app, entity, answer),
             failed=lambda failure, why: self._taken_over(attempt, base_app, entity, None),
@@ -314,7 +314,7 @@ class LogOns:
         _, _, type_name, dbid = attempt.account
         self._requests.ask(
             self.manager,
-            PlaceProxy(self._schema[type_name].type_id, dbid, record, attempt.entity),
+            PlaceProxy(self._schema[type_name].type_id, dbid, record, attempt.entity, attempt.holder),
             timeout_s=self._limits.place_s,
             then=lambda answer: self._placed(attempt, dbid, answer),
             failed=lambda failure, why: self._not_placed(attempt, dbid, failure, why),

@@ -49,6 +49,11 @@ def key_of(host: str, message: bytes) -> Key:
     return sha256(host.encode() + b"\0" + message).digest()
 
 
+def holder_of(request: LoginRequest) -> bytes:
+    """What the login key of this request is bound to; empty for a request without `attempt`."""
+    return sha256(request.attempt.encode(errors="replace")).digest() if request.attempt else b""
+
+
 class Attempts(Generic[S]):
     """The attempts of one LoginApp."""
 

@@ -15,6 +15,9 @@ from terrazzo.wire.pairs.login_db import NAME_MAX, PASSWORD_MAX
 REQUEST_BYTES_MAX = 4096
 """Enough for the longest valid request, even with every character escaped."""
 
+ATTEMPT_MAX = 64
+"""Characters of `attempt`."""
+
 _DECODER = msgspec.json.Decoder(LoginRequest)
 
 
@@ -25,6 +28,8 @@ def read_request(message: bytes) -> LoginRequest | LoginRefusal:
     try:
         request = _DECODER.decode(message)
     except (ValueError, RecursionError):
+        return LoginRefusal.MALFORMED
+    if len(request.attempt) > ATTEMPT_MAX:
         return LoginRefusal.MALFORMED
     if not 1 <= len(request.name) <= NAME_MAX or not request.name.isprintable() or request.name != request.name.strip():
         return LoginRefusal.NAME

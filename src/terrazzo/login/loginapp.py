@@ -24,15 +24,17 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Callable, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
-from terrazzo.login.attempts import Attempts, LoginAttempt, key_of
+from terrazzo.cluster.loads import OwnLoad, is_load
+from terrazzo.login.admission import Admission, AdmissionLimits, AdmissionState, Overload
+from terrazzo.login.attempts import Attempts, LoginAttempt, holder_of, key_of
 from terrazzo.login.checks import read_request
 from terrazzo.login.known import KnownAddresses
 from terrazzo.sync.protocol import LoginReply, LoginRequest
@@ -45,7 +47,7 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.login_refusals import LoginRefusal, read_code
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.login_db import BOT_PREFIX, LoggedOn, LogOn, LogOnRefused, is_bot_name
+from terrazzo.wire.pairs.login_db import BOT_PREFIX, DoorLoad, LoggedOn, LogOn, LogOnRefused, is_bot_name
 from terrazzo.wire.rates import Bucket, RateLimit
 from terrazzo.wire.requests import Failure
 from terrazzo.wire.sentences import describe_refusals, is_logged
@@ -59,6 +61,7 @@ CHEAP = frozenset(
         LoginRefusal.RESERVED,
         LoginRefusal.DIGEST,
         LoginRefusal.RATE,
+        LoginRefusal.OVERLOADED,
     }
 )
 """Refusals that cost a client no effort; logging each of them would fill the disk."""
@@ -96,6 +99,7 @@ class LoginLimits:
     answers_kept_s: float = 15.0
     """How long an answer is kept for the same request."""
     answers_max: int = 2000
+    admission: AdmissionLimits = field(default_factory=AdmissionLimits)
 
 
 def host_of(address: EndpointAddress) -> str:
@@ -140,8 +144,11 @@ class LoginApp(ClusterApp):
         self._known_sources = KnownSources()
         self._total_rate = {is_known: Bucket(per_s=self._limits.total_per_s) for is_known in (False, True)}
         """Of all addresses together; those from which players have come have a rate of their own."""
+        self.admission = Admission(self._limits.admission)
+        self._own_load = OwnLoad(host)
         self._database: AppId | None = None
         self._is_joining = False
+        self.on(DoorLoad, self._on_door_load)
 
     def view(self) -> dict[str, object]:
         """The state of this app for the console."""
@@ -152,6 +159,7 @@ class LoginApp(ClusterApp):
             "repeated": self.repeated,
             "refused": {why.value: count for why, count in self.refused.items()},
             "has_database": self._database is not None,
+            "admission": self.admission.view(),
         }
 
     def refused_clients(self) -> list[dict[str, Any]]:
@@ -180,6 +188,7 @@ class LoginApp(ClusterApp):
         """See App."""
         if peer == self._database:
             self._database = None
+            self._note_loads(DoorLoad(None, None))
         if peer.slot == DATABASE.slot:
             self._is_joining = False
         super().on_link_lost(peer)
@@ -190,6 +199,8 @@ class LoginApp(ClusterApp):
         if self._database is None and not self._is_joining:
             self._is_joining = True
             self.host.join(DATABASE)
+        if self._own_load.on_tick():
+            self._admit_by({Overload.LOGIN_APP: self._own_load.value})
         self.on_turn()
         self._end_silent_sessions()
 
@@ -202,6 +213,35 @@ class LoginApp(ClusterApp):
                 self._on_received(event)
             else:
                 self._on_closed(event)
+
+    # Loads.
+
+    def _on_door_load(self, source: AppId, message: DoorLoad) -> None:
+        world = message.world
+        loads = (message.db_app, *((world.base_app, world.cell_mean, world.cell_most) if world else ()))
+        if source != self._database or not all(map(is_load, loads)):
+            self._refuse(source, message)
+            return
+        self._note_loads(message)
+
+    def _note_loads(self, message: DoorLoad) -> None:
+        world = message.world
+        self._admit_by(
+            {
+                Overload.DB_APP: message.db_app,
+                Overload.BASE_APPS: world.base_app if world else None,
+                Overload.CELL_APPS: world.cell_most if world else None,
+                Overload.CELL_MEAN: world.cell_mean if world else None,
+            }
+        )
+
+    def _admit_by(self, loads: Mapping[Overload, float | None]) -> None:
+        before = self.admission.state
+        self.admission.note(loads, self.host.now)
+        if self.admission.state is not before:
+            facts = {**self.admission.view(), "refused": self.refused[LoginRefusal.OVERLOADED]}
+            is_open = self.admission.state is AdmissionState.OPEN
+            self.host.log(LogEvent.LOGINS_OPEN if is_open else LogEvent.LOGINS_OVERLOADED, **facts)
 
     # Sessions.
 
@@ -250,12 +290,13 @@ class LoginApp(ClusterApp):
             self._refuse_login(session, request)
             return
         assert self._database is not None
+        self.admission.count_login(self.host.now)
         session.vouch()
         is_known = self._known.has(request.name, host)
         attempt = self._asked[session] = self._attempts.begin(key, request, host, is_known, session)
         self.requests.ask(
             self._database,
-            LogOn(request.name, request.password, host, is_known),
+            LogOn(request.name, request.password, host, is_known, holder_of(request)),
             timeout_s=self._limits.log_on_s,
             then=lambda answer: self._on_answer(attempt, answer),
             failed=lambda failure, why: self._refuse_attempt(attempt, WITHOUT_ANSWER[failure]),
@@ -283,6 +324,8 @@ class LoginApp(ClusterApp):
             return LoginRefusal.TOO_MANY
         if self._database is None:
             return LoginRefusal.NOT_READY
+        if not is_bot and self.admission.is_shut(self.host.now):
+            return LoginRefusal.OVERLOADED
         request = read_request(message)
         if isinstance(request, LoginRefusal):
             return request

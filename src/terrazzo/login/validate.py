@@ -1,7 +1,12 @@
-"""The invariants of a LoginApp: a session has sent nothing yet or has a request in work, never both."""
+"""The invariants of a LoginApp, as they hold between two events.
+
+each session       has sent nothing yet or has a request in work, never both
+logins are refused for a load only while a load is above its bound
+"""
 
 from __future__ import annotations
 
+from terrazzo.login.admission import AdmissionState
 from terrazzo.login.loginapp import LoginApp
 from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
@@ -11,3 +16,5 @@ def violations(app: LoginApp, share: Share) -> Violations:
     if share.is_first:
         for session in app.waiting_sessions & app.asking_sessions:
             yield BrokenInvariant(0, f"the session of {session.address} waits for its request, and has one in work")
+        if app.admission.state is not AdmissionState.OPEN and not app.admission.over():
+            yield BrokenInvariant(0, "logins are refused, and no load is above its bound")

@@ -35,16 +35,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from terrazzo.cluster.app import Host
+from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
+from terrazzo.cluster.loads import is_load, smoothed
 from terrazzo.managers.idruns import IdRuns
-from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.managers.names import NamesOfBases
 from terrazzo.managers.searches import Searches
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.messages import MESSAGE_MAX, Message
-from terrazzo.wire.pairs.base_cellmgr import SpacesReady
+from terrazzo.wire.pairs.base_cellmgr import CellAppLoads, SpacesReady
 from terrazzo.wire.pairs.base_db import Ids, WantIds
 from terrazzo.wire.pairs.basemgr_base import (
     BaseAppFound,
@@ -56,7 +56,7 @@ from terrazzo.wire.pairs.basemgr_base import (
     Locate,
     ProxyCreated,
 )
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldLoad, WorldLoads
 from terrazzo.wire.requests import Failure, Question
 from terrazzo.wire.sentences import Sentence
 
@@ -179,6 +179,9 @@ class BaseAppMgr(ClusterApp):
         self._cell_searches = Searches(self, self._cell_apps)
         self._cell_ids = IdRuns()
         """The ids of entities without a base part: runs that CellApps were given."""
+        self._cell_loads = CellAppLoads(None, None)
+        self._report_at = host.now + LOAD_S
+        self.on(CellAppLoads, self._on_cell_loads)
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
         self.on(SpacesReady, self._on_spaces_ready)
@@ -201,6 +204,8 @@ class BaseAppMgr(ClusterApp):
         """See App. A lost BaseApp is removed before its requests fail, so that no placement chooses it again."""
         if peer == self._db:
             self._db = None
+        if peer.kind is AppKind.CELL_APP_MGR:
+            self._cell_loads = CellAppLoads(None, None)
         if peer in self._cell_apps:
             del self._cell_apps[peer]
             self._cell_searches.on_lost(peer)
@@ -219,6 +224,10 @@ class BaseAppMgr(ClusterApp):
             self._bootstrapped = next(iter(self._apps))
             self.host.log(LogEvent.BOOTSTRAP, app=str(self._bootstrapped))
             self.send(self._bootstrapped, Bootstrap())
+        if self.host.now >= self._report_at:
+            self._report_at = self.host.now + LOAD_S
+            if self._db is not None:
+                self.send(self._db, WorldLoad(self._world_loads()))
         self.on_turn()
 
     def on_turn(self) -> None:
@@ -255,6 +264,21 @@ class BaseAppMgr(ClusterApp):
             self._refuse(source, message)
             return
         known.take_in(message)
+
+    def _on_cell_loads(self, source: AppId, message: CellAppLoads) -> None:
+        if source.kind is not AppKind.CELL_APP_MGR or not (is_load(message.mean) and is_load(message.most)):
+            self._refuse(source, message)
+            return
+        self._cell_loads = message
+
+    def _world_loads(self) -> WorldLoads:
+        known = [each.load for each in self._apps.values()]
+        loads = [each for each in known if each is not None]
+        least = min(loads) if loads and len(loads) == len(known) else None
+        return WorldLoads(self._players(), self.players_max, least, self._cell_loads.mean, self._cell_loads.most)
+
+    def _players(self) -> int:
+        return sum(each.players for each in self._apps.values())
 
     def _on_spaces_ready(self, source: AppId, message: SpacesReady) -> None:
         if source.kind is not AppKind.CELL_APP_MGR:
@@ -331,7 +355,7 @@ class BaseAppMgr(ClusterApp):
             self._give_up(placement, Why.NOT_READY, "the world is still starting; try again in a few seconds")
         elif not self._apps:
             self._give_up(placement, Why.NO_BASE_APP, "no BaseApp is running, so nobody can log in; start one")
-        elif sum(each.players for each in self._apps.values()) >= self.players_max:
+        elif self._players() >= self.players_max:
             self._give_up(placement, Why.FULL, f"the game is full: {self.players_max} players are in; try again later")
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
@@ -355,7 +379,7 @@ class BaseAppMgr(ClusterApp):
         self._asked[placement.number] = placement
         self.requests.ask(
             app,
-            CreateProxy(wanted.type_id, wanted.dbid, wanted.record, wanted.entity),
+            CreateProxy(wanted.type_id, wanted.dbid, wanted.record, wanted.entity, wanted.holder),
             timeout_s=placement.deadline - self.host.now,
             then=lambda answer: self._on_answer(placement, app, known, answer),
             failed=lambda failure, why: self._on_failure(placement, app, known, failure, why),

@@ -32,7 +32,7 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-from terrazzo.cluster.app import Host
+from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.game import Space
@@ -40,7 +40,7 @@ from terrazzo.managers.cells import Cells
 from terrazzo.managers.spaces import CellAppState, SpaceState
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
-from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry, SpacesReady
+from terrazzo.wire.pairs.base_cellmgr import CellAppLoads, Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved
 from terrazzo.wire.requests import Question
 from terrazzo.world.bsp import BspTree, Path
@@ -80,6 +80,7 @@ class CellAppMgr(ClusterApp):
         self._listeners: dict[AppId, None] = {}
         """The linked BaseApps and the BaseAppMgr: they get SpacesReady."""
         self._is_joining = False
+        self._report_at = host.now + LOAD_S
         self.on(CellAppReady, self._on_cellapp_ready)
         self.on(CellReady, self._on_cell_ready)
         self.on(CellEmpty, self._on_cell_empty)
@@ -113,6 +114,9 @@ class CellAppMgr(ClusterApp):
         if not self._is_joining and not any(peer.kind is AppKind.BASE_APP_MGR for peer in self._listeners):
             self._is_joining = True
             self.host.join(BASE_APP_MGR)
+        if self.host.now >= self._report_at:
+            self._report_at = self.host.now + LOAD_S
+            self._report_loads()
 
     def on_turn(self) -> None:
         """See TakesTurns: answers leave at once."""
@@ -322,6 +326,14 @@ class CellAppMgr(ClusterApp):
         is_known = known is not None and all(cell.space in self._by_id for cell in message.cells)
         if known is None or not is_known or not known.take_in(message):
             self._refuse(source, message)
+
+    def _report_loads(self) -> None:
+        known = [each.load for each in self._apps.values() if each.cells and not each.is_lost]
+        loads = [each for each in known if each is not None]
+        report = CellAppLoads(sum(loads) / len(loads), max(loads)) if loads else CellAppLoads(None, None)
+        for peer in self._listeners:
+            if peer.kind is AppKind.BASE_APP_MGR:
+                self.send(peer, report)
 
     def view(self) -> dict[str, Any]:
         """The state of this app for the console, as plain data."""

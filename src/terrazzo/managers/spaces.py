@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from terrazzo.cluster.loads import is_load, smoothed
 from terrazzo.game import Space
-from terrazzo.managers.loads import is_load, smoothed
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellLoad, SpaceTree
 from terrazzo.world.bsp import Branch, BspTree, Leaf

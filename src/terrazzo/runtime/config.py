@@ -56,6 +56,15 @@ attempts_burst = 20
 total_per_s = 500.0          # from all addresses together; those from which players have come have as much again
 players_max = 10000          # further players are refused: the game is full
 
+[admission]                  # bounds on loads, in shares of a core; above one, logins are refused. 0: no bound
+login_app = 0.0
+db_app = 0.0                 # may use more than one core: passwords are hashed on another
+base_app = 0.0               # of the least loaded BaseApp
+cell_app = 0.0               # of the most loaded CellApp
+cell_mean = 0.0              # of all CellApps with a cell
+tolerance_s = 5.0            # a load above its bound refuses no login before that time has passed,
+tolerance_logins = 10        # or so many logins have come
+
 [strangers]                  # connections and sessions without a login; IPv6 addresses count by their /64
 total_max = 1024             # at one time, at each door; above that, the address with the most loses its oldest one
 address_max = 256            # of one address; above that, its own oldest one is closed
@@ -145,6 +154,21 @@ class LoginSettings(_Part, frozen=True, kw_only=True):
     players_max: Annotated[int, msgspec.Meta(ge=1)] = 10_000
 
 
+LoadBound = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class AdmissionSettings(_Part, frozen=True, kw_only=True):
+    """The bounds on loads above which logins are refused; 0: none."""
+
+    login_app: LoadBound = 0.0
+    db_app: LoadBound = 0.0
+    base_app: LoadBound = 0.0
+    cell_app: LoadBound = 0.0
+    cell_mean: LoadBound = 0.0
+    tolerance_s: Annotated[float, msgspec.Meta(ge=0)] = 5.0
+    tolerance_logins: Annotated[int, msgspec.Meta(ge=0)] = 10
+
+
 class StrangerSettings(_Part, frozen=True, kw_only=True):
     """The limits of connections and sessions without a login; players that have logged in do not count."""
 
@@ -179,6 +203,7 @@ class Config(_Part, frozen=True, kw_only=True):
     data: Data = Data()
     store: StorePart = StorePart()
     login: LoginSettings = LoginSettings()
+    admission: AdmissionSettings = AdmissionSettings()
     strangers: StrangerSettings = StrangerSettings()
     cell: CellSettings = CellSettings()
     launch: Launch = Launch()

@@ -11,9 +11,11 @@ from terrazzo.base.services import ClientPorts
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
+from terrazzo.login.admission import AdmissionLimits, Overload
 from terrazzo.login.loginapp import LoginApp, LoginLimits
 from terrazzo.runtime import ports
 from terrazzo.runtime.bans import BanFile, BanWatch
+from terrazzo.runtime.config import AdmissionSettings
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.leftovers import keep_unsaved
@@ -66,7 +68,10 @@ class LoginMember(EntranceMember):
         assert self.doors is not None
         doors, login = self.doors, self.config.login
         limits = LoginLimits(
-            attempts_per_s=login.attempts_per_s, attempts_burst=login.attempts_burst, total_per_s=login.total_per_s
+            attempts_per_s=login.attempts_per_s,
+            attempts_burst=login.attempts_burst,
+            total_per_s=login.total_per_s,
+            admission=admission_limits(self.config.admission),
         )
         self.app = LoginApp(
             self.order.id,
@@ -85,6 +90,12 @@ class LoginMember(EntranceMember):
 
     def _may_end(self) -> bool:
         return True
+
+
+def admission_limits(settings: AdmissionSettings) -> AdmissionLimits:
+    """The bounds of the settings."""
+    load_max = {each: getattr(settings, each.value) for each in Overload}
+    return AdmissionLimits(load_max, settings.tolerance_s, settings.tolerance_logins)
 
 
 class _Both:

@@ -74,6 +74,11 @@ class LogEvent(EventName):
     LOGIN_ACCEPTED = "login accepted", "A player has a proxy and the key for it."
     LOGIN_ACCEPTED_TOO_LATE = "login accepted, session gone", "A proxy was made for a player whose session had ended."
     LOGIN_REFUSED = "login refused", "A login was refused; the 1st, 2nd, 4th, 8th … of each reason is logged."
+    LOGINS_OVERLOADED = (
+        "logins overloaded",
+        "A load has gone above its bound: after a tolerance, logins are refused.",
+    )
+    LOGINS_OPEN = "logins open again", "Every load is within its bound again."
     LOGIN_SESSION_ENDED = "login session ended", "A session was ended because it sent more than one login request."
 
     # DBApp.

@@ -19,6 +19,7 @@ class LoginRefusal(Sentence):
     RATE = "rate", "Too many attempts from this address; wait a little and try again."
     TOO_MANY = "too_many", "Too many players are logging in; try again in a moment."
     NOT_READY = "not_ready", "The game is starting or stopping; try again in a moment."
+    OVERLOADED = "overloaded", "The game's servers have too much to do just now; try again in a moment."
     MALFORMED = "malformed", "The server did not understand the login request; use a client of this version."
     NAME = "name", f"A name has 1 to {NAME_MAX} printable characters and no blank at either end."
     PASSWORD = "password", f"A password has 1 to {PASSWORD_MAX} characters."

@@ -1,4 +1,4 @@
-"""BaseApp ↔ CellAppMgr: the CellApp at which an entity enters a space (60–69)."""
+"""BaseApp ↔ CellAppMgr: the CellApp at which an entity enters a space; BaseAppMgr gets the loads (60–69)."""
 
 from __future__ import annotations
 
@@ -29,3 +29,12 @@ class SpacesReady(Message, frozen=True):
     """CellAppMgr → BaseAppMgr and BaseApps: every space of the game has its cells."""
 
     count: int
+
+
+@message(63, max_size=256)
+class CellAppLoads(Message, frozen=True):
+    """CellAppMgr → BaseAppMgr, every second or so: the smoothed loads of the CellApps with a cell."""
+
+    mean: float | None
+    """None: no CellApp has measured its load yet."""
+    most: float | None

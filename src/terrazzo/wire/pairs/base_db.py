@@ -62,6 +62,8 @@ class TakeOver(Message, frozen=True):
     entity: Int32
     address: str
     """The address of the new client."""
+    holder: bytes = b""
+    """See `LogOn`."""
 
 
 @message(57, max_size=256)

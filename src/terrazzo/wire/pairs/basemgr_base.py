@@ -41,6 +41,8 @@ class CreateProxy(Message, frozen=True):
     record: bytes
     entity: Int32
     """The id of the proxy."""
+    holder: bytes = b""
+    """See `LogOn`."""
 
 
 @message(43, max_size=1024)

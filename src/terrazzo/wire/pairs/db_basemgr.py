@@ -1,9 +1,12 @@
-"""DBApp → BaseAppMgr: the placement of a proxy (30–39). Whether a proxy exists is asked with `Locate`."""
+"""DBApp ↔ BaseAppMgr: the placement of a proxy, and the loads of the world (30–39). Whether a proxy exists is asked
+with `Locate`."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from terrazzo.wire.messages import Message, message
-from terrazzo.wire.numbers import IndexNumber, Int32
+from terrazzo.wire.numbers import CountNumber, IndexNumber, Int32
 
 
 @message(30)
@@ -17,6 +20,8 @@ class PlaceProxy(Message, frozen=True):
     """The saved properties (`schema/record.py`)."""
     entity: Int32
     """The id of the proxy, given by DBApp: the log-on record has it before the proxy exists."""
+    holder: bytes = b""
+    """See `LogOn`."""
 
 
 @message(31, max_size=4096)
@@ -38,3 +43,22 @@ class ProxyInDoubt(Message, frozen=True):
     until that is certain (`db/doubts.py`)."""
 
     reason: str
+
+
+class WorldLoads(NamedTuple):
+    """How full the world is, and how busy; a load is smoothed, and None if it is not measured."""
+
+    players: CountNumber
+    """The players that are in, or have been given a place."""
+    players_max: CountNumber
+    base_app: float | None
+    """Of the least loaded BaseApp."""
+    cell_mean: float | None
+    cell_most: float | None
+
+
+@message(33, max_size=256)
+class WorldLoad(Message, frozen=True):
+    """BaseAppMgr → DBApp, every second or so."""
+
+    loads: WorldLoads

@@ -1,4 +1,4 @@
-"""LoginApp → DBApp: the log-on of a player (20–29).
+"""LoginApp ↔ DBApp: the log-on of a player, and the loads on which logins depend (20–29).
 
 Names that begin with BOT_PREFIX are reserved for bots. LoginApp lets such a name in only with the bots' password of the
 cluster, and DBApp relies on that: it keeps no password of a bot, and stores no bot among the players.
@@ -10,6 +10,7 @@ import unicodedata
 
 from terrazzo.wire.messages import Message, message
 from terrazzo.wire.numbers import Int32
+from terrazzo.wire.pairs.db_basemgr import WorldLoads
 
 BOT_PREFIX = "bot-"
 NAME_MAX = 32
@@ -40,6 +41,8 @@ class LogOn(Message, frozen=True):
     """The address of the client, for logs and limits."""
     is_known: bool = False
     """Whether this player has logged in from there before: then strangers do not delay it."""
+    holder: bytes = b""
+    """SHA-256 of what the client must present with its login key (`base/keys.py`); empty: nothing."""
 
 
 @message(21, max_size=4096)
@@ -59,3 +62,13 @@ class LogOnRefused(Message, frozen=True):
 
     code: str
     sentence: str
+
+
+@message(23, max_size=256)
+class DoorLoad(Message, frozen=True):
+    """DBApp → LoginApp, every second or so: what decides about further logins."""
+
+    db_app: float | None
+    """The smoothed load of the DBApp; None: not measured yet."""
+    world: WorldLoads | None
+    """None: the BaseAppMgr is out of reach."""
