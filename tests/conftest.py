@@ -5,8 +5,9 @@ import os
 import pytest
 from hypothesis import settings
 
+from terrazzo.bench.postgres import missing
 from tests.tools.dealing import deal
-from tests.tools.postgres import Postgres, missing
+from tests.tools.postgres import Postgres
 
 settings.register_profile("terrazzo", deadline=None)
 settings.load_profile("terrazzo")

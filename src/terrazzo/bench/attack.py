@@ -29,18 +29,14 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 from terrazzo.bench import attack_game
 from terrazzo.bench.attack_order import STARTED, Attack
 from terrazzo.bench.attack_player import Login, Watcher, log_in
+from terrazzo.bench.clusters import own_cluster
 from terrazzo.client import ClientGame
 from terrazzo.errors import UsageError
-from terrazzo.game import load_game
-from terrazzo.runtime.cluster import Cluster
 from terrazzo.runtime.config import Apps, Config
-from terrazzo.runtime.datafolder import DataFolder
-from terrazzo.runtime.launcher import LocalLauncher
 from terrazzo.runtime.orders import CONSOLE, WS_PATH, ClusterFile
 
 FILES_MAX = 1024
 """Open files that a process may have, as many systems give it: what the attackers try to use up."""
-READY_S = 60.0
 LOGINS_AT = 0.5
 """When new players log in, as a part of the attack's time."""
 REST_S = 1.5
@@ -81,30 +77,15 @@ async def measure(
 ) -> dict[str, Any]:
     """The whole report."""
     plans = choose(only)
-    game_path = Path(attack_game.__file__)
-    game = load_game(game_path)
     with tempfile.TemporaryDirectory(prefix="terrazzo-attack-") as root:
-        folder = DataFolder(Path(root) / "data")
-        folder.prepare()
         _, files_hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES_MAX, files_hard), files_hard))
-        complaints: list[str] = []
         config = Config(apps=Apps(cells=2, bases=1))
-        cluster = Cluster(
-            game_path, game, config, folder, LocalLauncher(), say=lambda line: None, complain=complaints.append,
-            with_console=True,
-        )  # fmt: skip
-        running = asyncio.create_task(cluster.run())
-        try:
-            await _wait_ready(cluster, running, complaints)
+        async with own_cluster(Path(attack_game.__file__), config, Path(root), with_console=True) as own:
             addresses = ["127.0.0.1"] if same_address else [f"127.0.0.{2 + number}" for number in range(sources)]
-            stage = Stage(ClientGame.of(game), folder.read_cluster(), addresses, seconds, say)
+            stage = Stage(ClientGame.of(own.game), own.file, addresses, seconds, say)
             rounds = await stage.play(plans)
-        finally:
-            cluster.stop()
-            code = await running
-            folder.release()
-        return _report(rounds, code, complaints)
+        return _report(rounds, own.failure)
 
 
 def choose(only: tuple[str, ...]) -> dict[str, Plan]:
@@ -113,14 +94,6 @@ def choose(only: tuple[str, ...]) -> dict[str, Plan]:
     if not chosen:
         raise UsageError(f"no attack begins with {' or '.join(only)}; there are: {'; '.join(PLANS)}")
     return chosen
-
-
-async def _wait_ready(cluster: Cluster, running: asyncio.Task[int], complaints: list[str]) -> None:
-    async with asyncio.timeout(READY_S):
-        while not cluster.is_ready:
-            if running.done():
-                raise UsageError(f"the cluster did not start: {' '.join(complaints)}")
-            await asyncio.sleep(0.05)
 
 
 class Stage:
@@ -271,7 +244,7 @@ def _summary(result: dict[str, Any]) -> str:
     )
 
 
-def _report(rounds: dict[str, dict[str, Any]], code: int, complaints: list[str]) -> dict[str, Any]:
+def _report(rounds: dict[str, dict[str, Any]], failure: str) -> dict[str, Any]:
     calm = rounds["undisturbed"]
     for name, each in rounds.items():
         if name != "undisturbed":
@@ -288,6 +261,6 @@ def _report(rounds: dict[str, dict[str, Any]], code: int, complaints: list[str])
         if not login.is_in
     ]
     failures += [f"{name}: the player is out: {it['error']}" for name, it in rounds.items() if not it["is_playing"]]
-    if code or complaints:
-        failures.append(f"the cluster ended with {code}: {' '.join(complaints)}")
+    if failure:
+        failures.append(failure)
     return {"is_sound": not failures, "failures": failures, "rounds": rounds}

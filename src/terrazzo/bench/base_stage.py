@@ -16,10 +16,9 @@ import msgspec
 
 from terrazzo.bench import base_game
 from terrazzo.bench.base_cell import REST_FILE, TOTALS_FILE, Totals
+from terrazzo.bench.clusters import own_cluster
 from terrazzo.errors import UsageError
-from terrazzo.game import load_game
 from terrazzo.runtime.botjobs import BotJob, BotJobs
-from terrazzo.runtime.cluster import Cluster
 from terrazzo.runtime.config import Apps, Config, Listen, LoginSettings, StrangerSettings
 from terrazzo.runtime.cpuload import used_s
 from terrazzo.runtime.crowd import Crowd, Rates, percentile
@@ -32,7 +31,6 @@ from terrazzo.schema.digest import digest
 from terrazzo.wire.pairs.login_db import BOT_PREFIX
 
 TICK_HZ = 10.0
-READY_S = 60.0
 COME_IN_S = 300.0
 PATIENCE_S = 30.0
 """A step fails when its clients are not in the world after COME_IN_S, or none has come in for PATIENCE_S."""
@@ -289,38 +287,16 @@ class Stage:
 async def staged(seconds: float, say: Say) -> AsyncIterator[Stage]:
     """A cluster as `terrazzo run` starts it, but for its CellApp; it ends with the context. A step of the stage is
     measured for so many seconds."""
-    game_path = Path(base_game.__file__)
-    game = load_game(game_path)
+    launcher = LocalLauncher({"cell_app": "terrazzo.bench.base_cell"})
     with tempfile.TemporaryDirectory(prefix="terrazzo-bench-base-") as root:
-        folder = DataFolder(Path(root) / "data")
-        folder.prepare()
-        complaints: list[str] = []
-        launcher = LocalLauncher({"cell_app": "terrazzo.bench.base_cell"})
-        cluster = Cluster(
-            game_path, game, _config(), folder, launcher, say=lambda line: None, complain=complaints.append
-        )
-        running = asyncio.create_task(cluster.run())
-        try:
-            await _wait_ready(cluster, running, complaints)
-            stage = Stage(folder.read_cluster(), folder, digest(game.schema), seconds, say)
+        async with own_cluster(Path(base_game.__file__), _config(), Path(root), launcher=launcher) as own:
+            stage = Stage(own.file, own.folder, digest(own.game.schema), seconds, say)
             try:
                 yield stage
             finally:
                 await stage.leave()
-        finally:
-            cluster.stop()
-            code = await running
-            folder.release()
-    if code or complaints:
-        raise UsageError(f"the cluster ended with {code}: {' '.join(complaints)}")
-
-
-async def _wait_ready(cluster: Cluster, running: asyncio.Task[int], complaints: list[str]) -> None:
-    async with asyncio.timeout(READY_S):
-        while not cluster.is_ready:
-            if running.done():
-                raise UsageError(f"the cluster did not start: {' '.join(complaints)}")
-            await asyncio.sleep(0.05)
+    if own.failure:
+        raise UsageError(own.failure)
 
 
 def _config() -> Config:

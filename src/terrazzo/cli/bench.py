@@ -130,6 +130,17 @@ def bots(as_json: bool, bots: int, walkers: int, seconds: float) -> None:
     _show_run(measure(bots=bots, walkers=walkers, seconds=seconds, say=_say), as_json)
 
 
+@bench.command()
+@json_option
+@click.option("--logins", default=3000, show_default=True, type=click.IntRange(2, 100_000), help="Of each database.")
+@click.option("--scrypt-logins", default=300, show_default=True, type=click.IntRange(2, 10_000), help="With scrypt.")
+def login(as_json: bool, logins: int, scrypt_logins: int) -> None:
+    """Logins with a new account per second of CPU of all server processes, on SQLite and PostgreSQL."""
+    from terrazzo.bench.login import measure
+
+    _show_run(measure(logins=logins, scrypt_logins=scrypt_logins, say=_say), as_json)
+
+
 def _say(line: str) -> None:
     click.echo(line, err=True)
 

@@ -46,11 +46,27 @@ def used_s(pid: int) -> float:
         return sum(int((each / "schedstat").read_text().split()[0]) for each in folder.iterdir()) / 1e9
     except (OSError, IndexError, ValueError):
         pass
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError as problem:
-        raise UsageError(f"cannot read the processor time of process {pid}: {problem}") from None
+    fields = _stat(pid)
+    if fields is None:
+        raise UsageError(f"cannot read the processor time of process {pid}: it is gone")
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def used_s_with_children(pid: int) -> float:
+    """The processor seconds of a process, of its children that live, and of those that have ended."""
+    own_s, fields = used_s(pid), _stat(pid) or ["0"] * 15
+    ended_s = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    pids = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+    children = [each for each in pids if (found := _stat(each)) is not None and int(found[1]) == pid]
+    return own_s + ended_s + sum(map(used_s, children))
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat after the name; None of a process that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
 
 
 class Lateness:

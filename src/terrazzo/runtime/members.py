@@ -246,7 +246,10 @@ class DBMember(AppMember):
 
     async def _open(self) -> None:
         stored = await asyncio.to_thread(self._open_database)  # it may run an event loop of its own
-        self._threads = StoreThreads(BotsDatabase(stored), Hasher(os.urandom))
+        self._threads = StoreThreads(BotsDatabase(stored), self._make_hasher())
+
+    def _make_hasher(self) -> Hasher:
+        return Hasher(os.urandom)
 
     def _open_database(self) -> Database:
         folder = DataFolder(self.order.data)
