@@ -13,6 +13,7 @@ COMMANDS = {
     "defs": ("terrazzo.cli.defs", "defs"),
     "check": ("terrazzo.cli.defs", "check"),
     "run": ("terrazzo.cli.run", "run"),
+    "migrate": ("terrazzo.cli.migrate", "migrate"),
     "bots": ("terrazzo.cli.run", "bots"),
     "crowd": ("terrazzo.cli.crowd", "crowd"),
     "account": ("terrazzo.cli.account", "account"),

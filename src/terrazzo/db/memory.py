@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from terrazzo.db.layout import CHUNK, ListRecords, ReadLayout, RewriteRecords, StoredRecord, WriteLayout
 from terrazzo.db.store import (
     ENTITY_ID_MAX,
     PLACE_UNKNOWN,
@@ -33,6 +34,7 @@ from terrazzo.db.store import (
     fold_name,
     outcome_of,
 )
+from terrazzo.schema.saved_layout import SavedLayout
 
 
 class MemoryDatabase:
@@ -50,6 +52,7 @@ class MemoryDatabase:
         self._next_dbid = first_dbid
         self._take_ids = take_ids or self._take_own_ids
         self.taken_in: set[str] = set()
+        self.layout: SavedLayout = {}
         self._acts: dict[type[Operation[Any]], Callable[[Any], Any]] = {
             FindAccount: self._find_account,
             CreateAccount: self._create_account,
@@ -62,6 +65,10 @@ class MemoryDatabase:
             ListLogOns: self._list_log_ons,
             TakeIds: self._take_ids,
             TakeIn: self._take_in,
+            ReadLayout: lambda _: dict(self.layout),
+            WriteLayout: self._write_layout,
+            ListRecords: self._list_records,
+            RewriteRecords: self._rewrite_records,
         }
 
     def transact(self, operations: Sequence[Operation[Any]]) -> list[Any]:
@@ -153,6 +160,25 @@ class MemoryDatabase:
         if outcome is UnsavedOutcome.TAKEN:
             self._save_entity(SaveEntity(leftover.type_name, leftover.dbid, leftover.record))
         return outcome
+
+    def _write_layout(self, new: WriteLayout) -> None:
+        self.layout = dict(new.layout)
+
+    def _list_records(self, wanted: ListRecords) -> list[StoredRecord]:
+        following = sorted(dbid for dbid in self.entities if dbid > wanted.after)
+        return [StoredRecord(dbid, *self.entities[dbid]) for dbid in following[:CHUNK]]
+
+    def _rewrite_records(self, order: RewriteRecords) -> None:
+        rewritten = {dbid: order.rewrite(StoredRecord(dbid, *each)) for dbid, each in self.entities.items()}
+        for dbid, new in rewritten.items():
+            if new is None:
+                self.log_ons.pop(dbid, None)
+                self.forget(dbid)
+            else:
+                self.entities[dbid] = (new.type_name, new.record)
+        for name, account in self.accounts.items():
+            self.accounts[name] = account._replace(type_name=self.entities[account.dbid][0])
+        self.layout = dict(order.layout)
 
     def _take_own_ids(self, wanted: TakeIds) -> int:
         first = self.next_entity_id

@@ -13,6 +13,7 @@ The tables, which `docs/store.md` describes for people who query them:
     log_ons    dbid, entity, base_app                base_app -1: being placed
     counters   name, next                            the next entity id
     taken_in   name                                  files of leftovers that were taken in
+    saved_types  type, properties                    what the game saves of each type (`schema/saved_layout.py`), JSON
 
 Types are stored by name, since type ids change when a game gets a new type. MIGRATIONS are the steps from an empty
 database to these tables. A database has the number of the steps that were applied to it; a released step is never
@@ -29,6 +30,9 @@ from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
+from terrazzo.db.layout import CHUNK, ListRecords, ReadLayout, RewriteRecords, StoredRecord, WriteLayout
 from terrazzo.db.store import (
     ENTITY_ID_MAX,
     PLACE_UNKNOWN,
@@ -53,8 +57,9 @@ from terrazzo.db.store import (
     fold_name,
     outcome_of,
 )
+from terrazzo.schema.saved_layout import SavedLayout
 
-READ_ONLY = (FindAccount, LoadEntity, ListLogOns)
+READ_ONLY = (FindAccount, LoadEntity, ListLogOns, ReadLayout, ListRecords)
 
 SAVEPOINT = "SAVEPOINT operation"
 UNDO = "ROLLBACK TO SAVEPOINT operation"
@@ -72,6 +77,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "INSERT INTO counters VALUES ('entity', 1)",
     ),
     ("CREATE TABLE taken_in (name TEXT PRIMARY KEY) {BY_KEY}",),
+    ("CREATE TABLE saved_types (type TEXT PRIMARY KEY, properties TEXT NOT NULL) {BY_KEY}",),
 )
 """{…}: a word that a database spells in its own way (SQLITE_WORDS, POSTGRES_WORDS)."""
 
@@ -228,6 +234,42 @@ def _take_in_one(leftover: Leftover) -> StatementSteps[UnsavedOutcome]:
     return outcome
 
 
+def _read_layout(_: ReadLayout) -> StatementSteps[SavedLayout]:
+    rows = yield from _run("SELECT type, properties FROM saved_types ORDER BY type")
+    return {name: msgspec.json.decode(properties, type=dict[str, str]) for name, properties in rows}
+
+
+def _write_layout(new: WriteLayout) -> StatementSteps[None]:
+    yield from _run("DELETE FROM saved_types")
+    for name, properties in new.layout.items():
+        yield from _run("INSERT INTO saved_types VALUES (?1, ?2)", name, msgspec.json.encode(properties).decode())
+
+
+def _list_records(wanted: ListRecords) -> StatementSteps[list[StoredRecord]]:
+    rows = yield from _run(
+        "SELECT dbid, type, record FROM entities WHERE dbid > ?1 ORDER BY dbid LIMIT ?2", wanted.after, CHUNK
+    )
+    return [StoredRecord(dbid, name, bytes(record)) for dbid, name, record in rows]
+
+
+def _rewrite_records(order: RewriteRecords) -> StatementSteps[None]:
+    after = 0
+    while records := (yield from _list_records(ListRecords(after))):
+        for each in records:
+            yield from _rewrite(each, order)
+        after = records[-1].dbid
+    yield from _write_layout(WriteLayout(order.layout))
+
+
+def _rewrite(former: StoredRecord, order: RewriteRecords) -> StatementSteps[None]:
+    new = order.rewrite(former)
+    if new is None:
+        for table in ("log_ons", "accounts", "entities"):
+            yield from _run(f"DELETE FROM {table} WHERE dbid = ?1", former.dbid)
+    elif new != former[1:]:
+        yield from _run("UPDATE entities SET type = ?1, record = ?2 WHERE dbid = ?3", *new, former.dbid)
+
+
 _STEPS: dict[type[Operation[Any]], Callable[[Any], StatementSteps[Any]]] = {
     FindAccount: _find_account,
     CreateAccount: _create_account,
@@ -240,4 +282,8 @@ _STEPS: dict[type[Operation[Any]], Callable[[Any], StatementSteps[Any]]] = {
     ListLogOns: _list_log_ons,
     TakeIds: _take_ids,
     TakeIn: _take_in,
+    ReadLayout: _read_layout,
+    WriteLayout: _write_layout,
+    ListRecords: _list_records,
+    RewriteRecords: _rewrite_records,
 }

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -33,6 +34,7 @@ from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.db.bots import BotsDatabase
 from terrazzo.db.dbapp import DBApp
+from terrazzo.db.migration import settle
 from terrazzo.db.passwords import Hasher
 from terrazzo.db.store import Database
 from terrazzo.errors import UsageError
@@ -255,12 +257,18 @@ class DBMember(AppMember):
         folder = DataFolder(self.order.data)
         stored = open_database(self.config.store.url, folder)
         try:
-            take_in(folder.root, stored, self.log)
+            take_in(folder.root, stored, self.log)  # written by the last run: it has the layout of the records
+            for change in settle(stored, self.game.schema, self._migrate_command()):
+                self.log(LogEvent.SAVED_LAYOUT, change=change.kind.value, what=change.what)
             set_reserve_aside(folder.root)
         except UsageError:
             stored.close()
             raise
         return stored
+
+    def _migrate_command(self) -> str:
+        words = ["terrazzo", "migrate", self.order.game, "--data", self.order.data]
+        return shlex.join(words) + (" --config FILE" if self.config.store.url else "")
 
     def _make(self, host: Host) -> ClusterApp:
         assert self._threads is not None

@@ -47,25 +47,31 @@ def encode_record(entity: EntitySchema, values: dict[str, Any], extra: dict[str,
         if not name.startswith(EXTRA_MARK):
             raise UsageError(f"{name!r} stands beside the properties of a record: begin its name with {EXTRA_MARK!r}")
         fields[name] = data
-    return _ENCODER.encode(fields)
+    return record_of(fields)
 
 
 def decode_record(
     entity: EntitySchema, data: bytes, report: OnDropped | None = None
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """A value for every persistent property, by name, and what the engine stored beside them."""
-    fields = _fields(data)
+    fields = record_fields(data)
     values = {each.name: _value(each, fields.get(each.name), report) for each in saved_properties(entity)}
     return values, {name: field for name, field in fields.items() if name.startswith(EXTRA_MARK)}
 
 
-def _fields(data: bytes) -> dict[str, bytes]:
+def record_fields(data: bytes) -> dict[str, bytes]:
+    """All that is in a record, by name. Raises DecodeError for bytes that are no record."""
     if not data:
         return {}
     try:
         return _DECODER.decode(data)
     except (ValueError, RecursionError) as problem:
         raise DecodeError(f"a record is a map of names to bytes: {problem}", 0) from None
+
+
+def record_of(fields: dict[str, bytes]) -> bytes:
+    """The record with these encoded values."""
+    return _ENCODER.encode(fields)
 
 
 def _value(prop: Property, data: bytes | None, report: OnDropped | None) -> Any:
