@@ -255,6 +255,30 @@ def test_proxy_that_is_kept_for_a_time_ends_after_it():
     assert len(town.told(LoggedOff)) == 1
 
 
+def test_kept_proxy_does_not_end_while_the_next_client_has_a_valid_key():
+    town = Town()
+    proxy, session = playing(town, LogOnAnswer.ACCEPT)
+    proxy.part.on_client_lost = lambda reason: proxy.part.keep_for(1)
+    town.lose(session)
+    key = taken(town, proxy.id).key
+    town.step(100)
+    new = town.connect(key, session_id=2)
+    town.hear(new, READY)
+    assert (EVENTS[-1], proxy.has_cell, proxy.presence) == (("on_client_back",), True, Presence.READY)
+
+
+def test_kept_proxy_ends_when_the_key_of_the_next_client_has_expired():
+    town = Town()
+    proxy, session = playing(town, LogOnAnswer.ACCEPT)
+    proxy.part.on_client_lost = lambda reason: proxy.part.keep_for(1)
+    town.lose(session)
+    taken(town, proxy.id)
+    town.step(round(KEY_S / 0.1) + 2)
+    town.cell.end(proxy.id)
+    town.settle()
+    assert len(town.told(LoggedOff)) == 1
+
+
 def test_next_client_that_vanishes_before_it_is_ready_does_not_lengthen_the_time():
     town = Town()
     proxy, session = playing(town, LogOnAnswer.ACCEPT)

@@ -7,7 +7,7 @@
 - *The game's hooks run in pairs*: `on_client_ready` for the first client, `on_client_back` for each later one, and then
   `on_client_lost`. A client that takes over from another one is `on_client_back`, without `on_client_lost` before.
 - *The last message* of a session is LOGGED_OFF with a reason.
-- *A kept entity* without a client ends when its time is over.
+- *A kept entity* without a client ends when its time is over, but not while a next client has a valid key.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class ClientPresence:
         self._services = services
         self._clients = clients
         self._key = b""
+        self._key_ends_at = 0.0
         self._alarm: Alarm | None = None
         """For a client that does not come, or is not ready in time."""
         self._keeping: Alarm | None = None
@@ -68,6 +69,11 @@ class ClientPresence:
         """Whether a client is connected."""
         return self.state in CONNECTED
 
+    @property
+    def is_next_expected(self) -> bool:
+        """Whether a client may come with a key that is valid."""
+        return bool(self._key) and self._services.host.now < self._key_ends_at
+
     def _step(self, event: PresenceEvent, *details: Any) -> None:
         """Makes the transition of this event. `details` are for its action."""
         self.state, action = next_step(self.state, event)
@@ -80,6 +86,7 @@ class ClientPresence:
         """Waits for a client that presents this key. A former key is void."""
         self._forget_key()
         self._key = key
+        self._key_ends_at = self._services.host.now + KEY_S
         self._step(PresenceEvent.EXPECT)
 
     def attach(self, session: ClientSession, session_key: SessionKey) -> None:
@@ -132,7 +139,9 @@ class ClientPresence:
 
     def _on_kept(self) -> None:
         self._keeping = None
-        if not self.is_connected:
+        if self.is_next_expected:
+            self._keeping = self._services.alarms.after(self._key_ends_at - self._services.host.now, self._on_kept)
+        elif not self.is_connected:
             self._services.host.log(LogEvent.CLIENT_NOT_BACK, entity=str(self._owner))
             self._owner.destroy()
 
