@@ -22,7 +22,7 @@ from terrazzo.runtime.privacy import set_umask
 
 @click.command()
 @click.argument("game", type=click.Path(path_type=Path))
-@click.option("--apply", "is_applied", is_flag=True, help="LayoutChange the records; without it, nothing is changed.")
+@click.option("--apply", "is_applied", is_flag=True, help="Change the records; without it, nothing is changed.")
 @click.option("--drop", "drops", multiple=True, metavar="NAME", help="Allow a loss: Avatar.gold, or a whole type.")
 @click.option(
     "--rename", "renames", multiple=True, metavar="NAME=NEW",
