@@ -14,6 +14,7 @@
     │   ├── CallRaised          the method that was called raised an exception; the text has it
     │   ├── NameTaken           another base has the name that was to be registered
     │   ├── CreationFailed      an entity was not created; the text has the reason
+    │   ├── SpaceFailed         a space was not made or changed; the text has the reason
     │   ├── SaveFailed          an entity cannot be saved as it is; the text has the reason
     │   ├── EntityMoved         the entity of the waiting method leaves this cell: the method ends here
     │   └── EntityGone          the entity of the waiting method is being destroyed
@@ -131,6 +132,10 @@ class NameTaken(CallFailed):
 
 class CreationFailed(CallFailed):
     """An entity that the game wanted to create does not exist; the text has the reason."""
+
+
+class SpaceFailed(CallFailed):
+    """A space was not made or changed; the text has the reason."""
 
 
 class SaveFailed(CallFailed):

@@ -31,8 +31,18 @@ from terrazzo.world.place import PLACE_MAX
 
 NAME_MAX = 1000
 """Characters of the name of a space."""
+INSTANCE_MARK = "#"
+"""Only the names of instances have it: of spaces that the code of the game makes (`create_space`)."""
+INSTANCE_NAME_MAX = 200
+"""Characters of the name of an instance."""
 Bounds = tuple[float, float, float, float]
 """Least x and z, greatest x and z."""
+DEFAULT_BOUNDS: Bounds = (-500.0, -500.0, 500.0, 500.0)
+
+
+def is_instance_name(name: str) -> bool:
+    """Whether a name is that of an instance, which may have been ended, or may never have been."""
+    return INSTANCE_MARK in name and len(name) <= INSTANCE_NAME_MAX
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class Space:
     """One continuous plane."""
 
     name: str
-    bounds: Bounds = (-500.0, -500.0, 500.0, 500.0)
+    bounds: Bounds = DEFAULT_BOUNDS
 
     def __post_init__(self) -> None:
         if isinstance(self.name, str):
@@ -184,6 +194,8 @@ def _wrong_space(space: Space) -> Iterator[str]:
         text(space.name, "the name of a Space", longest=NAME_MAX)
     except UsageError as problem:
         yield str(problem)
+    if isinstance(space.name, str) and INSTANCE_MARK in space.name:
+        yield f"the name {shown(space.name)} has a {INSTANCE_MARK}, as only spaces that are made at run time have"
     bounds: Any = space.bounds
     is_tuple = type(bounds) is tuple and len(bounds) == 4
     if not is_tuple or not all(type(each) is float and -PLACE_MAX <= each <= PLACE_MAX for each in bounds):

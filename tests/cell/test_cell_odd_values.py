@@ -13,6 +13,7 @@ import pytest
 from terrazzo.cell import Cell
 from terrazzo.cell.api.acts import Acts
 from terrazzo.cell.api.sights import Sights
+from terrazzo.cell.api.spaces import SpaceActs
 from terrazzo.errors import UsageError
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.wire.pairs.base_cell import CallCell
@@ -66,6 +67,11 @@ USES: dict[str, Use] = {
     "board: vehicle": lambda part, odd: part.board(odd),
     "board: position": lambda part, odd: part.board(NUMBER, odd),
     "board: direction": lambda part, odd: part.board(NUMBER, (0.0, 1.0, 0.0), odd),
+    "create_space: name": lambda part, odd: part.create_space(odd),
+    "create_space: bounds": lambda part, odd: part.create_space("hall", bounds=odd),
+    "create_space: timeout": lambda part, odd: part.create_space("hall", timeout=odd),
+    "end_space: space": lambda part, odd: part.end_space(odd),
+    "end_space: timeout": lambda part, odd: part.end_space("hall#1", timeout=odd),
     "position": lambda part, odd: setattr(part, "position", odd),
     "direction": lambda part, odd: setattr(part, "direction", odd),
     "yaw": lambda part, odd: setattr(part, "yaw", odd),
@@ -102,7 +108,7 @@ WITHOUT_ARGUMENTS = {"destroy", "alight", "aoi_radius", "entities_in_aoi", "id"}
 
 
 def test_every_method_of_the_api_is_in_the_table():
-    methods = {name for cls in (Acts, Sights) for name in vars(cls) if not name.startswith("_")}
+    methods = {name for cls in (Acts, Sights, SpaceActs) for name in vars(cls) if not name.startswith("_")}
     setters = {name for name, each in vars(Cell).items() if isinstance(each, property) and each.fset is not None}
     tried = {use.partition(":")[0] for use in USES}
     assert (methods | setters | {"ref"}) - tried == WITHOUT_ARGUMENTS - {"id"}

@@ -18,6 +18,7 @@ from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
 from terrazzo.sim.mutations import MUTATIONS
+from terrazzo.sim.party_mutations import PARTY_MUTATIONS
 from terrazzo.sim.runner import Failure, Order, run
 from terrazzo.sim.sight_mutations import SHAPED as SHAPED_SIGHTS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
@@ -57,6 +58,8 @@ ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
     **{name: Row(ANY) for name in LOGIN_MUTATIONS},
     **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
+    **{name: Row((*ANY, "names", "ends")) for name in PARTY_MUTATIONS},
+    "refuse-early-entries": Row(REST, NONE, "does not get into"),
     **{name: Row(("P1", "P2", "invariant", "liveness")) for name in DART_MUTATIONS},
     **{name: Row(P4, NONE) for name in SYNC_MUTATIONS},
     **{name: Row(("P2",), NONE, "in peace") for name in LATENCY_MUTATIONS},

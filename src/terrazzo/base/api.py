@@ -40,7 +40,7 @@ from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.saving import SAVE_S
 from terrazzo.errors import UsageError
-from terrazzo.game import LoadedGame
+from terrazzo.game import DEFAULT_BOUNDS, LoadedGame
 from terrazzo.schema.arguments import number as number_in
 from terrazzo.schema.arguments import text
 from terrazzo.schema.classes import parts
@@ -51,6 +51,7 @@ from terrazzo.sync.awaiting import Sleep
 from terrazzo.sync.calls import Calls, called_part, entity_type
 from terrazzo.sync.creating import CREATE_S
 from terrazzo.sync.lookup import LOOKUP_S, name_of
+from terrazzo.sync.spaces import SPACE_S, bounds_of, instance_name, kind_of
 from terrazzo.sync.timers import given
 
 
@@ -166,6 +167,26 @@ class Base(parts.Base, engine=True):
         """The base with this name: `auction = await self.lookup("auction")`; None if there is none."""
         timeout_s = number_in(timeout, "lookup: timeout, in seconds,", above=0)
         return self._engine.lookup(name_of(name, "lookup: name"), timeout_s)
+
+    def create_space(
+        self, name: str, *, bounds: Sequence[float] = DEFAULT_BOUNDS, timeout: float = SPACE_S
+    ) -> Awaitable[str]:
+        """Makes an instance: a space of its own for a party, say, with these bounds (least x, least z, greatest x,
+        greatest z). `hall = await self.create_space("hall")` gives the name of the new space, "hall#…", which no other
+        one ever has: `create_cell`, `create` and `teleport` of a cell part take it, at once; entering waits until the
+        space is there. It is there until `end_space`, or until the cluster is stopped.
+
+        Raises SpaceFailed with the reason, or CallTimeout after `timeout` seconds. When the method ends before it has
+        the name, the space is ended."""
+        timeout_s = number_in(timeout, "create_space: timeout, in seconds,", above=0)
+        return self._engine.create_space(kind_of(name), bounds_of(bounds), timeout_s)
+
+    def end_space(self, space: str, *, timeout: float = SPACE_S) -> Awaitable[None]:
+        """Ends an instance, by the name that `create_space` gave. What is in it is destroyed: bases get on_cell_lost,
+        and entities without a base part end. A teleport into it that is under way fails. The end of a space that has
+        been ended already changes nothing. It need not be awaited; awaited, it raises SpaceFailed."""
+        timeout_s = number_in(timeout, "end_space: timeout, in seconds,", above=0)
+        return self._engine.end_space(instance_name(space, "end_space"), timeout_s)
 
     def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer

@@ -3,7 +3,7 @@
     receives                                         sends
     BaseAppMgr  CreateProxy, Bootstrap, Locate       BaseAppReady, BaseAppLoad, ProxyCreated, Locate, FindBaseApp
     BaseApps    CreateEntity, frames                 CreateEntity, frames (entity channel)
-    CellAppMgr  Entry, SpacesReady                   FindEntry
+    CellAppMgr  Entry, SpacesReady                   FindEntry, SpaceChanges
     DBApp       Saved, LogOffRecorded, Ids, TakeOver Save, LoggedOff, WantIds, TakenOver
     CellApps    RealCreated, ClientUpdates, frames   CreateReal, Moves, frames (entity channel)
     clients     sessions of the endpoints            `sync.protocol`
@@ -65,6 +65,7 @@ from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import Confinement, run_game_code, try_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
+from terrazzo.sync.spaces import SpaceAsker
 from terrazzo.wire.client.session import Entropy
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -129,6 +130,9 @@ class BaseApp(ClusterApp):
         manager = partial(self.peers.get, AppKind.BASE_APP_MGR)
         self.creator = Creator(me, host, self.requests, manager, lambda wanted, done: self.requested.make(wanted, done))
         self._asker = Asker(host, self.requests, manager, "BaseAppMgr")
+        self.space_asker = SpaceAsker(
+            host, self.requests, self.awaiting, partial(self.peers.get, AppKind.CELL_APP_MGR)
+        )  # fmt: skip
         self.names = BaseNames(host, self.awaiting, self._asker, self._send_base_mgr, self._has_base)
         services, clients = self._services(), self._client_services()
         self.ids = IdStock(host, self.requests, partial(self.peers.get, AppKind.DB_APP))
@@ -159,6 +163,7 @@ class BaseApp(ClusterApp):
             making=Making(self.host, self.alarms, self.awaiting, self.switchboard, self.creator),
             names=self.names,
             lookup=Lookup(self.awaiting, self._asker),
+            spaces=self.space_asker,
             callees=Callees(),
             counts=self.counts,
             saves=self.saves,
@@ -299,6 +304,7 @@ class BaseApp(ClusterApp):
         self.archive.on_tick()
         self.creator.on_tick()
         self._asker.on_tick()
+        self.space_asker.on_tick()
         self.ids.serve()
         self._batch.on_tick()
         self._send_load()

@@ -29,6 +29,7 @@ from terrazzo.base.entity_data import EntityData, Location, set_property
 from terrazzo.base.saving import SAVE_S, Saver
 from terrazzo.base.services import EntityServices
 from terrazzo.errors import CallUndelivered, DecodeError, EntityGone, UsageError
+from terrazzo.game import Bounds
 from terrazzo.schema.classes.parts import EntityPart as GamePart
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.sync.awaiting import CallReply, MethodDone, Sleep, Wait, answering, refusal
@@ -156,6 +157,14 @@ class BaseEntity:
     def lookup(self, name: str, timeout_s: float) -> Wait:
         """Looks for the base with this name."""
         return self._services.lookup.find(self.part_id, name, timeout_s)
+
+    def create_space(self, kind: str, bounds: Bounds, timeout_s: float) -> Wait:
+        """Makes an instance."""
+        return self._services.spaces.create(self.part_id, kind, bounds, timeout_s)
+
+    def end_space(self, space: str, timeout_s: float) -> Wait:
+        """Ends an instance."""
+        return self._services.spaces.end(self.part_id, space, timeout_s)
 
     def sleep(self, seconds: float) -> Sleep:
         """Something that an `async def` of the part can await."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from terrazzo.errors import DecodeError, UsageError, shown
-from terrazzo.game import NAME_MAX, LoadedGame
+from terrazzo.game import NAME_MAX, LoadedGame, is_instance_name
 from terrazzo.schema.arguments import entity_id, text, vector
 from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.record import decode_record, encode_record
@@ -108,7 +108,8 @@ def checked_place(
 ) -> Location:
     """The location that a method of the API was given, checked; with `game`, within the bounds of one of its spaces."""
     name = text(space, f"{method}: space", longest=NAME_MAX)
-    bounds = None if game is None else {each.name: each.bounds for each in game.policy.spaces}
+    is_instance = is_instance_name(name)  # its bounds are known at the CellAppMgr
+    bounds = None if game is None or is_instance else {each.name: each.bounds for each in game.policy.spaces}
     if bounds is not None and name not in bounds:
         raise UsageError(f"{method}: there is no space {shown(name)}; the game has {', '.join(bounds)}")
     point = vector(position, f"{method}: position (x, y, z)", most=PLACE_MAX)

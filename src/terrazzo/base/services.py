@@ -26,6 +26,7 @@ from terrazzo.sync.awaiting import Awaiting
 from terrazzo.sync.calls import Callees
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
+from terrazzo.sync.spaces import SpaceAsker
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId
 from terrazzo.wire.messages import Refusals
@@ -64,6 +65,7 @@ class EntityServices(BaseServices):
     making: Making
     names: BaseNames
     lookup: Lookup
+    spaces: SpaceAsker
     callees: Callees
     counts: Counts
     saves: SaveSlots

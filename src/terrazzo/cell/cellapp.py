@@ -10,7 +10,7 @@ A tick has a fixed order, and each phase relies on the one before:
     5 areas        which entities came near which, and which left; hooks run    ┘
                    after 2, 4 and 5 those are born that the code of the game has spawned
     6 steps        the changes of each real are closed into one numbered step, which is sent to its ghosts
-    7 destroyed    reals that were destroyed are taken down, after their last step
+    7 destroyed    reals that were destroyed are taken down, after their last step; those in an ended space, too
     8 ghosts       ghosts are made and deleted as places have changed
     9 offloads     reals at a place in another app's cell leave (`on_leaving_cell` runs, their step is closed again)
       and ground   the manager is sent how the cells are
@@ -70,6 +70,7 @@ from terrazzo.game import LoadedGame
 from terrazzo.sync.asking import Asker
 from terrazzo.sync.creating import Creator
 from terrazzo.sync.lookup import Lookup
+from terrazzo.sync.spaces import SpaceAsker
 from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -96,7 +97,7 @@ from terrazzo.wire.pairs.cell_cell import (
     WantGhosts,
     WantSnapshot,
 )
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceTree
+from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceEnded, SpaceTree
 
 OFFLOAD_MARGIN_M = 3.0
 TICK_S = 0.1
@@ -141,6 +142,8 @@ class CellApp(ClusterApp):
         self.births = Births(core, self.ids)
         self.creator = Creator(me, host, self.requests, lambda: self.locator.manager)
         core.creator = self.creator
+        self.space_asker = SpaceAsker(host, self.requests, core.awaiting, lambda: self.links.manager)
+        core.space_asker = self.space_asker
         self._load_at = host.now + LOAD_S
         self._build_ghosts()
         self._build_clients(client_bits_s, cpu_s)
@@ -219,6 +222,7 @@ class CellApp(ClusterApp):
         self.on(Astray, self.switchboard.on_message)
         self.on(SpaceTree, self.ground.on_space_tree)
         self.on(CellRemoved, self.ground.on_cell_removed)
+        self.on(SpaceEnded, self.ground.on_space_ended)
         self.on(Moves, self.moves.on_moves)
         self.on(CreateGhost, self.receiver.on_create)
         self.on(UpdateGhost, self.receiver.on_update)
@@ -287,6 +291,7 @@ class CellApp(ClusterApp):
         self.core.tick += 1
         self._asker.on_tick()
         self.creator.on_tick()
+        self.space_asker.on_tick()
         if self._has_cell_only:
             self.ids.serve()
         self.receiver.on_tick()
@@ -302,6 +307,7 @@ class CellApp(ClusterApp):
         self.riding.run()
         self.interests.run()
         self.births.run()
+        self.ground.end_reals()
         destroyed = self._end_methods()
         self.steps.close_all()
         for real in destroyed:

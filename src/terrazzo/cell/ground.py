@@ -10,6 +10,10 @@
     CellRemoved    nothing more will arrive. When the last reals have gone, the ghosts that are left are dropped, the
                    space is dropped, and CellEmpty confirms that.
 
+    SpaceEnded     the game has ended the space. Each real of it that is here, or still arrives, is destroyed in the
+                   same tick (`end_reals`); nothing else comes in, since this CellApp has no cell of it. CellEmpty and
+                   CellRemoved follow as above.
+
 `run` does once per tick what the messages of the manager ask for. An answer may be lost with the link: the manager
 sends its trees again when its link is up again, and each of them is answered again.
 """
@@ -24,7 +28,7 @@ from terrazzo.cell.migration.offload import Offloads
 from terrazzo.errors import DecodeError
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.log_events import LogEvent
-from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellReady, CellRemoved, SpaceTree
+from terrazzo.wire.pairs.cellmgr_cell import CellEmpty, CellReady, CellRemoved, SpaceEnded, SpaceTree
 from terrazzo.world.bsp import BspTree
 
 
@@ -77,7 +81,22 @@ class Ground:
         else:
             self._core.count(LogEvent.CELL_REMOVAL_WRONG, space=message.space)
 
+    def on_space_ended(self, source: AppId, message: SpaceEnded) -> None:
+        """The game has ended a space. The message comes again when the answer may be lost."""
+        space = self._core.space(message.space)
+        space.end(message.version)
+        self._owed.pop(space.id, None)
+        self._emptied.pop(space.id, None)
+
     # What is done about it.
+
+    def end_reals(self) -> None:
+        """Once per tick, when the code of the game has run: destroys the reals in spaces that have been ended."""
+        for space in self._core.spaces.values():
+            if space.is_ended:
+                for body in space.bodies.values():
+                    if body.real is not None:
+                        self._core.mark_destroyed(body.real)
 
     def run(self) -> None:
         """Once per tick: confirms what can be confirmed now."""
@@ -89,9 +108,10 @@ class Ground:
                 core.send(manager, CellReady(id, core.spaces[id].version))
                 del self._owed[id]
         for space in list(core.spaces.values()):
-            if space.tree is None and not space.bodies and self._is_empty(space.id):
+            is_leaving = space.is_ended or core.me in space.retiring
+            if space.tree is None and not space.is_ended and not space.bodies and self._is_empty(space.id):
                 self._forget(space.id)  # a neighbour spoke of it, in vain
-            elif core.me in space.retiring and space.id not in self._emptied and self._is_empty(space.id):
+            elif is_leaving and space.id not in self._emptied and self._is_empty(space.id):
                 self._emptied[space.id] = space.version
                 core.send(manager, CellEmpty(space.id, space.version))
         for id in list(self._removed):

@@ -15,7 +15,8 @@ The start of the cluster:
                 cell in the new tree, the manager sends it CellRemoved of that space.
     READY       The BaseAppMgr and the BaseApps get SpacesReady, those that link later as soon as they do. FindEntry
                 of BaseApps and CellApps is answered from the trees. Cells are added and retired, borders are moved
-                (`cells.py`): for now by the caller of `add_cell`, `retire_cell` and `move_border`.
+                (`cells.py`): for now by the caller of `add_cell`, `retire_cell` and `move_border`. The code of the game
+                makes and ends further spaces (`instances.py`).
 
 The rules:
 
@@ -35,17 +36,22 @@ from typing import Any
 from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
-from terrazzo.game import Space
+from terrazzo.game import INSTANCE_MARK, Space
 from terrazzo.managers.cells import Cells
+from terrazzo.managers.changes import ChangesOfApps
+from terrazzo.managers.instances import Instances
 from terrazzo.managers.spaces import CellAppState, SpaceState
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cellmgr import CellAppLoads, Entry, FindEntry, SpacesReady
 from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellEmpty, CellReady, CellRemoved
+from terrazzo.wire.pairs.spaces import SpaceChanges
 from terrazzo.wire.requests import Question
 from terrazzo.world.bsp import BspTree, Path
 from terrazzo.world.rect import Axis, checked_bounds
 
+NAMES_LOGGED = 20
+"""Spaces that are named in one event of the log."""
 BASE_APP_MGR = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
 
 
@@ -60,7 +66,8 @@ class ManagerState(Enum):
 class CellAppMgr(ClusterApp):
     """See the module."""
 
-    def __init__(self, me: AppId, host: Host, spaces: Sequence[Space], cells: int) -> None:
+    def __init__(self, me: AppId, host: Host, spaces: Sequence[Space], cells: int, *, token: str = "") -> None:
+        """`token` is in the names of instances: another one each time that the cluster is started."""
         super().__init__(me, host)
         if cells < 1:
             raise UsageError(f"a cluster of {cells} CellApps runs no space; ask for at least one")
@@ -74,6 +81,11 @@ class CellAppMgr(ClusterApp):
         self._by_id = {space.id: space for space in self._spaces.values()}
         self._apps: dict[AppId, CellAppState] = {}
         self._ground = Cells(self, self._apps, self._spaces.values())
+        self._declared = len(spaces)
+        self._instances = Instances(
+            self, self._spaces, self._by_id, self._apps, self._ground, token, self._on_find_entry
+        )  # fmt: skip
+        self._changes = ChangesOfApps(self.requests, self._instances.make)
         self._strays: dict[AppId, set[int]] = {}
         """CellApps that were lost in SPLITTING, and the spaces of which they may have a tree that no other CellApp
         uses."""
@@ -86,6 +98,7 @@ class CellAppMgr(ClusterApp):
         self.on(CellEmpty, self._on_cell_empty)
         self.on(CellAppLoad, self._on_load)
         self.answers(FindEntry, self._on_find_entry)
+        self.answers(SpaceChanges, self._on_changes)
 
     # App.
 
@@ -97,11 +110,12 @@ class CellAppMgr(ClusterApp):
         if peer.kind is AppKind.BASE_APP_MGR:
             self._is_joining = False
         if self.state is ManagerState.READY:
-            self.send(peer, SpacesReady(len(self._spaces)))
+            self.send(peer, SpacesReady(self._declared))
 
     def on_link_lost(self, peer: AppId) -> None:
         """See App."""
         super().on_link_lost(peer)
+        self._instances.on_link_lost(peer)
         self._listeners.pop(peer, None)
         if peer.kind is AppKind.BASE_APP_MGR:
             self._is_joining = False
@@ -111,6 +125,7 @@ class CellAppMgr(ClusterApp):
     def on_tick(self) -> None:
         """See App."""
         super().on_tick()
+        self._instances.on_tick()
         if not self._is_joining and not any(peer.kind is AppKind.BASE_APP_MGR for peer in self._listeners):
             self._is_joining = True
             self.host.join(BASE_APP_MGR)
@@ -123,7 +138,7 @@ class CellAppMgr(ClusterApp):
 
     @property
     def spaces(self) -> Collection[SpaceState]:
-        """The spaces of the game."""
+        """All spaces: those of the game, and instances."""
         return self._spaces.values()
 
     def has_joined(self, app: AppId) -> bool:
@@ -150,11 +165,11 @@ class CellAppMgr(ClusterApp):
             known.is_lost = False
             self.host.log(LogEvent.CELL_APP_BACK, app=str(source))
             for space in self._spaces_of(source):
-                self._ground.on_back(space, source)
+                (self._instances if space.is_ended else self._ground).on_back(space, source)
 
     def _on_cellapp_lost(self, app: AppId) -> None:
         spaces = self._spaces_of(app)
-        names = [space.policy.name for space in spaces]
+        names = [space.policy.name for space in spaces][:NAMES_LOGGED]
         if self.state is ManagerState.READY and names:
             self._apps[app].is_lost = True
             for space in spaces:
@@ -218,28 +233,46 @@ class CellAppMgr(ClusterApp):
 
     def _on_cell_ready(self, source: AppId, message: CellReady) -> None:
         space = self._by_id.get(message.space)
+        if self._is_over(message.space):
+            return
         if space is None or source not in self._apps or message.version > space.version:
             self._refuse(source, message)
-        elif source in space.members:
+        elif source in space.members and not space.is_ended:
             self._ground.on_ready(space, source, message.version)
+            self._instances.on_ready(space)
             self._become_ready_if_all_are()
 
     def _on_cell_empty(self, source: AppId, message: CellEmpty) -> None:
         space = self._by_id.get(message.space)
+        if self._is_over(message.space):
+            return
         if space is None or source not in self._apps:
             is_expected = False
+        elif space.is_ended:
+            is_expected = source in space.members
+            self._instances.on_empty(space, source, message.version)
         else:
             is_member = self._ground.on_empty(space, source, message.version)
             is_expected = self._found(source, space.id) or is_member
         if not is_expected:
             self._refuse(source, message)
 
+    def _is_over(self, space: int) -> bool:
+        """Whether there was an instance of this number, which has been ended and forgotten."""
+        return space not in self._by_id and self._declared < space <= self._instances.last_id
+
+    def _on_changes(self, question: Question) -> None:
+        if self.state is ManagerState.READY:
+            self._changes.on_changes(question)
+        else:
+            self.requests.refuse(question, f"spaces are not ready yet: {self._progress()}; ask again")
+
     def _become_ready_if_all_are(self) -> None:
         if self.state is ManagerState.SPLITTING and all(space.is_known_to_all for space in self._spaces.values()):
             self.state = ManagerState.READY
             self.host.log(LogEvent.SPACES_READY, spaces=list(self._spaces), cells=self._cells)
             for peer in self._listeners:
-                self.send(peer, SpacesReady(len(self._spaces)))
+                self.send(peer, SpacesReady(self._declared))
 
     # Changes for a balancer or an operator. An impossible change raises a UsageError with the reason.
 
@@ -278,6 +311,8 @@ class CellAppMgr(ClusterApp):
             raise UsageError(self._no_space(name))
         if self.state is not ManagerState.READY:
             raise UsageError(f"spaces are not ready yet: {self._progress()}; try again in a moment")
+        if space.is_ended:
+            raise UsageError(f"space {name[:100]!r} has been ended")
         return space
 
     # FindEntry.
@@ -285,6 +320,10 @@ class CellAppMgr(ClusterApp):
     def _on_find_entry(self, question: Question) -> None:
         asked = question.message
         assert isinstance(asked, FindEntry)
+        space = self._spaces.get(asked.space)
+        is_early = space is not None and space.is_instance and not space.is_made and not space.is_ended
+        if space is not None and is_early and self._instances.hold(space, question):
+            return
         answer = self._entry_at(asked)
         if isinstance(answer, Entry):
             self.requests.answer(question, answer)
@@ -299,15 +338,23 @@ class CellAppMgr(ClusterApp):
             return self._no_space(asked.space)
         if not isfinite(asked.x) or not isfinite(asked.z):
             return f"x = {asked.x}, z = {asked.z} is no place in space {asked.space!r}; give finite numbers"
+        if space.is_ended:
+            return self._no_space(asked.space)
         if self.state is not ManagerState.READY or space.tree is None:
             return f"spaces are not ready yet: {self._progress()}; try again in a moment"
+        if space.is_instance and space.tree.bounds.outside_by(asked.x, asked.z):
+            return f"x = {asked.x}, z = {asked.z} is not within {tuple(space.tree.bounds)}, the bounds of {asked.space}"
         app = space.tree.leaf_at(asked.x, asked.z).app
+        if space.is_instance and not space.is_made:
+            return f"space {asked.space!r} is still being made by {app}; try again later"
         if self._apps[app].is_lost:
             return f"the link with {app}, which runs this part of space {asked.space!r}, is lost; try again later"
         return Entry(space.id, app)
 
     def _no_space(self, name: str) -> str:
-        known = ", ".join(map(repr, self._spaces)) or "none"
+        if INSTANCE_MARK in name:
+            return f"space {name[:100]!r} has been ended, or was made before the cluster was started"
+        known = ", ".join(repr(each) for each, space in self._spaces.items() if not space.is_instance) or "none"
         return f"there is no space {name[:100]!r}; the game's spaces are: {known[:500]}"
 
     def _progress(self) -> str:
@@ -323,7 +370,7 @@ class CellAppMgr(ClusterApp):
 
     def _on_load(self, source: AppId, message: CellAppLoad) -> None:
         known = self._apps.get(source)
-        is_known = known is not None and all(cell.space in self._by_id for cell in message.cells)
+        is_known = known is not None and all(1 <= cell.space <= self._instances.last_id for cell in message.cells)
         if known is None or not is_known or not known.take_in(message):
             self._refuse(source, message)
 

@@ -157,14 +157,24 @@ class Cells:
 
     # Choices.
 
+    def least_loaded(self) -> AppId:
+        """The CellApp for the first cell of a new space."""
+        linked = [app for app, known in self._apps.items() if not known.is_lost]
+        if not linked:
+            raise UsageError("the links with all CellApps are lost; try again later")
+        return self._idlest(linked)
+
+    def _idlest(self, apps: Collection[AppId]) -> AppId:
+        cell_load = self._mean_cell_load()
+        return min(apps, key=lambda app: (*self._expected_load(app, cell_load), app))
+
     def _spare_for(self, space: SpaceState, wanted: AppId | None) -> AppId:
         """The CellApp for a new cell."""
         free = [app for app, known in self._apps.items() if app not in space.members and not known.is_lost]
         if wanted is None:
             if not free:
                 raise UsageError(f"every CellApp has a cell of space {space.policy.name!r}; start another one")
-            cell_load = self._mean_cell_load()
-            return min(free, key=lambda app: (*self._expected_load(app, cell_load), app))
+            return self._idlest(free)
         if wanted not in free:
             why = "has a cell of it, or is still leaving it" if wanted in space.members else "is not there"
             raise UsageError(f"{wanted} cannot have a new cell of space {space.policy.name!r}: it {why}")

@@ -64,7 +64,7 @@ class Leaving:
 
 @dataclass
 class SpaceState:
-    """One space of the game. The version counts its trees; it never decreases, even when the tree is cleared."""
+    """One space. The version counts its trees; it never decreases, even when the tree is cleared."""
 
     id: int
     policy: Space
@@ -76,6 +76,13 @@ class SpaceState:
     newborn: Newborn | None = None
     retiring: dict[AppId, None] = field(default_factory=dict)
     leaving: dict[AppId, Leaving] = field(default_factory=dict)
+    is_instance: bool = False
+    """Whether the code of the game has made it (`managers/instances.py`)."""
+    is_made: bool = False
+    """Of an instance: whether its first cell is there."""
+    make_until: float = 0.0
+    """Of an instance: how long its first cell is waited for."""
+    is_ended: bool = False
 
     def plant(self, tree: BspTree) -> None:
         """Sets a new tree, with the next version."""
@@ -88,6 +95,14 @@ class SpaceState:
         """Removes the tree and all members; the version stays."""
         self.tree = self.newborn = None
         self.members.clear()
+
+    def end(self) -> None:
+        """The space ends: all members are to leave it."""
+        self.is_ended = True
+        self.version += 1
+        self.tree = self.newborn = None
+        self.leaving.clear()
+        self.retiring = dict.fromkeys(self.members)
 
     @property
     def is_known_to_all(self) -> bool:
@@ -105,6 +120,7 @@ class SpaceState:
         return {
             "id": self.id,
             "name": self.policy.name,
+            "is_instance": self.is_instance,
             "bounds": list(map(float, self.policy.bounds)),
             "version": self.version,
             "tree": _view_branch(tree.root, tree.bounds) if tree else None,

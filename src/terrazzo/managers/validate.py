@@ -6,6 +6,7 @@ CellAppMgr, for each space:
     each member                 uses no version that does not exist
     retiring, leaving           are members without a leaf, and never both
     the newborn cell            is in the tree
+    a space that ends           is an instance; each member is retiring or leaving
 
 BaseAppMgr: a BaseApp is not asked for more proxies than there are placements that wait for an answer.
 """
@@ -29,6 +30,12 @@ def cellapp_mgr_violations(manager: CellAppMgr, share: Share) -> Violations:
 
 
 def _space(manager: CellAppMgr, space: SpaceState) -> Iterator[str]:
+    if space.is_ended:
+        if not space.is_instance or space.tree is not None or not space.members:
+            yield "ends, and is no instance, or has a tree, or should be forgotten"
+        if any((app in space.retiring) is (app in space.leaving) for app in space.members):
+            yield "ends, and has a member that neither leaves it nor has left"
+        return
     if space.tree is None:
         if manager.state is ManagerState.READY or space.members:
             yield "has no tree"

@@ -61,6 +61,8 @@ GONE_S = 10.0
 """How long a member may take in all until its process is gone, on a busy machine, too: END_S; then its links close, for
 which a busy peer may need their CLOSE_S, then its sessions, then its connections. A member that takes longer is killed.
 """
+TOKEN_BYTES = 3
+"""Of the token in the names of instances."""
 
 
 class Member(Protocol):
@@ -333,7 +335,8 @@ class CellMgrMember(AppMember):
     """CellAppMgr."""
 
     def _make(self, host: Host) -> ClusterApp:
-        self.app = CellAppMgr(self.order.id, host, self.game.policy.spaces, self.config.apps.cells)
+        token = os.urandom(TOKEN_BYTES).hex()
+        self.app = CellAppMgr(self.order.id, host, self.game.policy.spaces, self.config.apps.cells, token=token)
         return self.app
 
     def _missing(self) -> str:

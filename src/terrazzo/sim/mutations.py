@@ -22,6 +22,7 @@ from terrazzo.sim.dart_mutations import DART_MUTATIONS
 from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
+from terrazzo.sim.party_mutations import PARTY_MUTATIONS
 from terrazzo.sim.rare_mutations import RARE_MUTATIONS, RARE_SYNC_MUTATIONS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
@@ -381,6 +382,7 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in DART_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="makers") for name, harm in MAKER_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="parties") for name, harm in PARTY_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in RARE_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in RARE_SYNC_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless", is_validated=True) for name, harm in VALIDATION_MUTATIONS.items()},

@@ -222,14 +222,18 @@ class Awaiting:
         self._begin_wait(sleep)
         return sleep
 
-    def promise(self, part: PartId, what: str, timeout_s: float) -> Wait:
+    def is_open(self, task: Task) -> bool:
+        """Whether this task has not ended."""
+        return task in self._tasks.get(task.part, {})
+
+    def promise(self, part: PartId, what: str, timeout_s: float, kind: type[Wait] = Wait) -> Wait:
         """Something to await that the engine settles with `keep`. Where no `async def` runs that could await it, it is
         settled at once, with an error for those who await it."""
         if self.can_wait(part):
-            wait = Wait(part, self._draw_other(part), what, self._host.now + timeout_s)
+            wait = kind(part, self._draw_other(part), what, self._host.now + timeout_s)
             self._begin_wait(wait)
         else:
-            wait = Wait(part, 0, what, self._host.now)
+            wait = kind(part, 0, what, self._host.now)
             wait.is_done = True
             wait.problem = UsageError(f"{what}: only the async def that asked for it can await it")
         return wait

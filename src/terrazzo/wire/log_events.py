@@ -114,6 +114,14 @@ class LogEvent(EventName):
     CELL_EMPTY = "cell empty", "A cell that retires has no real left."
     CELL_GROWS = "cell grows", "A new cell takes over its ground."
     CELL_REMOVED = "cell removed", "A cell has ended."
+    SPACE_MADE = "space made", "The code of the game has made a space; one CellApp gets its cell."
+    SPACE_ENDS = "space ends", "The code of the game ends a space that it has made."
+    SPACE_ENDED = "space ended", "The last cell of a space that the code of the game has ended is gone."
+    SPACE_UNUSED = "space unused", "The method that has asked for a space does not wait any more: the space is ended."
+    SPACE_NOT_CHANGED = (
+        "space not changed",
+        "A change of a space that code of the game asked for was not made, and no method waits for it.",
+    )
     BORDER_MOVED = "border moved", "A border between two cells was moved."
 
     # BaseApp: bases.

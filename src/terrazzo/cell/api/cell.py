@@ -25,8 +25,9 @@ Choose it (0 … 65535), or leave it out, and one is drawn. `cancel(number)` end
 The part of a component (`self.health`) can do all of this as well, for its entity; hooks are those of the entity's
 part.
 
-The names are in four places: here what and where an entity is and which parts it can call; in `cell/api/sights.py` what
-it sees, in `cell/api/acts.py` what it does, in `cell/core/hooks.py` the hooks. All are taken: a property of such a name
+The names are in five places: here what and where an entity is and which parts it can call; in `cell/api/sights.py` what
+it sees, in `cell/api/acts.py` what it does, in `cell/api/spaces.py` what it does about spaces, in `cell/core/hooks.py`
+the hooks. All are taken: a property of such a name
 is refused when a game is loaded, and so is a method, unless it is one of the hooks.
 
 An exception in a hook or method is reported, and ends that call only. Wrong use raises a UsageError with what to
@@ -41,6 +42,7 @@ from functools import partial
 from terrazzo.cell.api.acts import Acts
 from terrazzo.cell.api.own import id_of, place
 from terrazzo.cell.api.sights import Sights
+from terrazzo.cell.api.spaces import SpaceActs
 from terrazzo.cell.core.hooks import Hooks
 from terrazzo.errors import UsageError
 from terrazzo.schema.arguments import number
@@ -52,7 +54,7 @@ from terrazzo.sync.calls import Calls, called_part
 from terrazzo.world.place import PLACE_MAX
 
 
-class Cell(Sights, Acts, Hooks, parts.Cell, engine=True):
+class Cell(Sights, Acts, SpaceActs, Hooks, parts.Cell, engine=True):
     """The body of an entity in a space."""
 
     # What and where it is.

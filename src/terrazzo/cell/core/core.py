@@ -33,6 +33,7 @@ from terrazzo.sync.calls import Callees
 from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import Confinement, run_game_code
 from terrazzo.sync.lookup import Lookup
+from terrazzo.sync.spaces import SpaceAsker
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, Part, PartId
 from terrazzo.wire.log_events import LogEvent
@@ -98,6 +99,8 @@ class Core:
         """Creates entities with a base; set when the app is built."""
         self.lookup: Lookup
         """Looks up names; set when the app is built."""
+        self.space_asker: SpaceAsker
+        """Changes spaces; set when the app is built."""
         self._outbox = outbox
         self._began = 0
         self._numbers: dict[AppId, int] = {}

@@ -14,7 +14,7 @@ from terrazzo._speed.tally import Tally
 from terrazzo.cell.core.body import Body
 from terrazzo.cell.core.neighbours import CellAppBits
 from terrazzo.errors import shown
-from terrazzo.game import LoadedGame
+from terrazzo.game import LoadedGame, is_instance_name
 from terrazzo.sync.riding import Ride
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Position
@@ -38,6 +38,8 @@ class CellSpace:
         """The cell of this app; None: it has none (any more)."""
         self.retiring: frozenset[AppId] = frozenset()
         """CellApps that had a cell, with reals that are leaving it."""
+        self.is_ended = False
+        """The game has ended the space: its reals are being destroyed, and no other comes in."""
         self.rect: Rect = PLANE
         self.bounds: Rect = PLANE
         self.area = Area()
@@ -60,6 +62,13 @@ class CellSpace:
         self.bounds = tree.bounds
         self.leaf = tree.leaf_of(me)
         self.rect = PLANE if self.leaf is None else tree.rect_of(self.leaf)
+
+    def end(self, version: int) -> None:
+        """The space ends; this is its last version."""
+        self.is_ended, self.version = True, max(self.version, version)
+        self.tree = self.leaf = None
+        self.retiring = frozenset()
+        self.rect = PLANE
 
     def members(self) -> list[AppId]:
         """The CellApps that are part of the space: in its tree, or retiring."""
@@ -158,7 +167,9 @@ class CellSpace:
 
 
 def place_problem(game: LoadedGame, space: str, position: Position) -> str | None:
-    """What is wrong with a point of a space; None: nothing."""
+    """What is wrong with a point of a space; None: nothing. The bounds of an instance are known at the CellAppMgr."""
+    if is_instance_name(space):
+        return None if fits(*position) else f"{position} is no place in the space {shown(space)}"
     for each in game.policy.spaces:
         if each.name == space:
             x, y, z = position

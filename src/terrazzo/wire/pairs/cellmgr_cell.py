@@ -1,9 +1,10 @@
 """CellAppMgr ↔ CellApp: cells, trees and loads (70–79).
 
     the manager          SpaceTree, to all of the space    CellRemoved, to one that had a cell and is empty
+                         SpaceEnded, to all of a space that the game has ended
     CellApps             CellReady for each version        CellEmpty, from one that has no cell any more
 
-`managers/cellapp_mgr.py` describes how cells come and go.
+`managers/cells.py` describes how cells come and go, `managers/instances.py` how a space ends.
 """
 
 from __future__ import annotations
@@ -60,6 +61,15 @@ class CellRemoved(Message, frozen=True):
     space: IndexNumber
     version: CountNumber
     """The tree that all members use; a later one may give the CellApp a cell again."""
+
+
+@message(76, max_size=256)
+class SpaceEnded(Message, frozen=True):
+    """CellAppMgr → every CellApp of a space that the game has ended. The CellApp destroys the entities that are there,
+    lets no other in, and answers CellEmpty with this version, the last one of the space."""
+
+    space: IndexNumber
+    version: CountNumber
 
 
 class CellLoad(NamedTuple):
