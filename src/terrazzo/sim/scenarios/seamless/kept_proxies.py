@@ -133,7 +133,8 @@ class Clients:
         return True
 
     def _give_up(self, part: Any, lost_at: float) -> None:
-        if part._engine.client.is_next_expected:  # its player has logged in, and would be sent away
+        client = part._engine.client
+        if client.is_next_expected or client.is_connected:  # its player is coming, and would be sent away
             self._world.clock.after(1.0, self._give_up, part, lost_at)
         elif part.id in self._kept and self._lost_at.get(part.id) == lost_at:
             self._count("given up")
