@@ -7,15 +7,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from terrazzo.errors import UsageError
 from terrazzo.game import LoadedGame, load_game
 from terrazzo.runtime.cluster import Cluster
-from terrazzo.runtime.config import Config
+from terrazzo.runtime.config import Config, Launch
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.launcher import Launcher, LocalLauncher
 from terrazzo.runtime.orders import ClusterFile
 
-READY_S = 60.0
+READY_S = 180.0
+"""A cluster that is not ready by then has failed. It is a matter of seconds, but not on a busy machine."""
 
 
 class OwnCluster:
@@ -50,6 +53,7 @@ async def own_cluster(
     folder = DataFolder(root / "data")
     folder.prepare()
     own = OwnCluster(load_game(game_path), folder)
+    config = msgspec.structs.replace(config, launch=Launch(patience_s=READY_S))
     cluster = Cluster(
         game_path, own.game, config, folder, launcher or LocalLauncher(),
         say=lambda line: None, complain=own.complaints.append, with_console=with_console,

@@ -22,6 +22,7 @@ COMMANDS = {
     "unban": ("terrazzo.cli.bans", "unban"),
     "bans": ("terrazzo.cli.bans", "bans"),
     "attack": ("terrazzo.cli.attack", "attack"),
+    "outage": ("terrazzo.cli.outage", "outage"),
     "sim": ("terrazzo.cli.sim", "sim_command"),
     "bench": ("terrazzo.cli.bench", "bench"),
     "soak": ("terrazzo.cli.soak", "soak"),
