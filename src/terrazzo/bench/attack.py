@@ -6,8 +6,10 @@ address than the player's). During each, a new player logs in over UDP and one o
 attack: update gaps and times of actions (and how many times longer they were than undisturbed), the logins, memory and
 open files of the processes, and what the doors refused, by reason.
 
-Nothing is asserted of times: a slow machine is slow. `is_sound` is: every honest login succeeded, the player stayed in,
-every process lived, and the cluster ended in order.
+`is_sound` is: every honest login succeeded; the player stayed in and waited, in the middle, no longer than undisturbed
+in the same run (this may be left out, since attackers and servers share the machine); no process has grown by more than
+GROWTH_MAX_MIB in an attack; attacks were counted among the refusals that `terrazzo refusals` shows; every process
+lived, and the cluster ended in order.
 """
 
 from __future__ import annotations
@@ -49,43 +51,67 @@ class Plan(NamedTuple):
     attack: str
     app: str
     most: int
+    refusals: tuple[str, ...] = ()
+    """One of these must have been counted, so that an operator sees the attack. None: all that it does is allowed to
+    any client, within bounds."""
+    sources: int = 0
+    """From so many addresses; 0: as the command says."""
 
 
+GUESSED = ("login wrong", "login logging_on", "login rate")
 PLANS = {
-    "A1 sessions, one WebSocket, LoginApp": Plan("sessions_ws", "login_app-0", 10_000),
-    "A1 sessions, one WebSocket, BaseApp": Plan("sessions_ws", "base_app-0", 10_000),
-    "A1 sessions, many WebSockets, LoginApp": Plan("sessions_many_ws", "login_app-0", 400),
-    "A1 sessions, UDP, LoginApp": Plan("sessions_udp", "login_app-0", 10_000),
-    "A2 half-sent requests, LoginApp": Plan("requests", "login_app-0", 1100),
-    "A2 half-sent requests, BaseApp": Plan("requests", "base_app-0", 1100),
-    "A2 half-sent requests, console": Plan("requests", "console-0", 1100),
-    "A3 forged OPENs, one cookie, BaseApp": Plan("opens", "base_app-0", 8700),
-    "A3 forged OPENs, new cookies, BaseApp": Plan("fresh", "base_app-0", 50),
-    "A8 unfinished streams, LoginApp": Plan("streams", "login_app-0", 400),
-    "HELLOs and noise, BaseApp": Plan("hellos", "base_app-0", 5000),
-    "replayed packets, BaseApp": Plan("replays", "base_app-0", 5000),
-    "empty WebSocket messages and pings, BaseApp": Plan("frames", "base_app-0", 2),
-    "pipelined requests and endless headers, BaseApp": Plan("pages", "base_app-0", 4),
-    "connections in and out, BaseApp": Plan("churn", "base_app-0", 8),
+    "A1 sessions, one WebSocket, LoginApp": Plan("sessions_ws", "login_app-0", 10_000, ("websocket second",)),
+    "A1 sessions, one WebSocket, BaseApp": Plan("sessions_ws", "base_app-0", 10_000, ("websocket second",)),
+    "A1 sessions, many WebSockets, LoginApp": Plan("sessions_many_ws", "login_app-0", 400, ("connections",)),
+    "A1 sessions, UDP, LoginApp": Plan("sessions_udp", "login_app-0", 10_000, ("udp rate", "udp crowded")),
+    "A1 sessions, UDP, LoginApp, 50 addresses": Plan("sessions_udp", "login_app-0", 10_000, ("udp",), 50),
+    "A2 half-sent requests, LoginApp": Plan("requests", "login_app-0", 1100, ("connections",)),
+    "A2 half-sent requests, BaseApp": Plan("requests", "base_app-0", 1100, ("connections",)),
+    "A2 half-sent requests, console": Plan("requests", "console-0", 1100, ("connections",)),
+    "A3 forged OPENs, one cookie, BaseApp": Plan("opens", "base_app-0", 8700, ("udp spent",)),
+    "A3 forged OPENs, new cookies, BaseApp": Plan("fresh", "base_app-0", 50, ("udp",)),
+    "A8 unfinished streams, LoginApp": Plan("streams", "login_app-0", 400, ("udp early",)),
+    "HELLOs and noise, BaseApp": Plan("hellos", "base_app-0", 5000, ("udp",)),
+    "HELLOs and noise, BaseApp, 50 addresses": Plan("hellos", "base_app-0", 5000, ("udp",), 50),
+    "replayed packets, BaseApp": Plan("replays", "base_app-0", 5000, ("udp",)),
+    "empty WebSocket messages and pings, BaseApp": Plan("frames", "base_app-0", 2, ("connections",)),
+    "pipelined requests and endless headers, BaseApp": Plan("pages", "base_app-0", 4, ("connections",)),
+    "connections in and out, BaseApp": Plan("churn", "base_app-0", 8, ("connections",)),
+    "half-open handshakes, LoginApp": Plan("half_open", "login_app-0", 400),
+    "password guesses, LoginApp": Plan("guesses", "login_app-0", 50, ("login wrong", "login rate")),
+    "password guesses, LoginApp, 50 addresses": Plan(
+        "guesses", "login_app-0", 50, ("login wrong", "login logging_on"), 50
+    ),
+    "wrong digests, LoginApp": Plan("digests", "login_app-0", 50, ("login digest", "login rate")),
+    "malformed and oversized requests, LoginApp": Plan("malformed", "login_app-0", 50, ("login malformed",)),
+    "forged login keys, BaseApp": Plan("forged_keys", "base_app-0", 50, ("players wrong_key",)),
+    "login keys that were used, LoginApp and BaseApp": Plan("old_keys", "login_app-0", 10, ("players wrong_key",)),
+    "calls that no client may make, BaseApp": Plan("calls", "login_app-0", 5, ("players bad_message",)),
+    "clients that never acknowledge, BaseApp": Plan("deaf", "login_app-0", 10),
 }
+
+GROWTH_MAX_MIB = 64
+"""What a process may grow by in one attack. All that strangers may cost it by the default settings is less."""
+SLOWER_MAX, SLOWER_S = 2.0, 0.1
+"""The player is disturbed if what it waits for takes, in the middle, so many times what it took undisturbed, and longer
+by so much."""
 
 Say = Callable[[str], None]
 
 
 async def measure(
-    *, seconds: float, only: tuple[str, ...], sources: int, same_address: bool, say: Say
+    *, seconds: float, only: tuple[str, ...], sources: int, same_address: bool, with_times: bool, say: Say
 ) -> dict[str, Any]:
-    """The whole report."""
+    """The whole report; `with_times`: whether it is a failure when the player waits longer than undisturbed."""
     plans = choose(only)
     with tempfile.TemporaryDirectory(prefix="terrazzo-attack-") as root:
         _, files_hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES_MAX, files_hard), files_hard))
         config = Config(apps=Apps(cells=2, bases=1))
         async with own_cluster(Path(attack_game.__file__), config, Path(root), with_console=True) as own:
-            addresses = ["127.0.0.1"] if same_address else [f"127.0.0.{2 + number}" for number in range(sources)]
-            stage = Stage(ClientGame.of(own.game), own.file, addresses, seconds, say)
+            stage = Stage(ClientGame.of(own.game), own.file, 0 if same_address else sources, seconds, say)
             rounds = await stage.play(plans)
-        return _report(rounds, own.failure)
+        return judge(rounds, plans, own.failure, with_times=with_times)
 
 
 def choose(only: tuple[str, ...]) -> dict[str, Plan]:
@@ -99,15 +125,18 @@ def choose(only: tuple[str, ...]) -> dict[str, Plan]:
 class Stage:
     """The cluster, the player in it, and one attack after the other."""
 
-    def __init__(self, game: ClientGame, cluster: ClusterFile, addresses: list[str], seconds: float, say: Say) -> None:
+    def __init__(self, game: ClientGame, cluster: ClusterFile, sources: int, seconds: float, say: Say) -> None:
+        """`sources`: how many addresses the attackers have; 0: the player's own."""
         self._game, self._cluster = game, cluster
-        self._addresses, self._seconds, self._say = addresses, seconds, say
+        self._sources, self._seconds, self._say = sources, seconds, say
+        self._victim = ""
         self._pids = {app.name: app.pid for app in cluster.apps}
 
     async def play(self, plans: dict[str, Plan]) -> dict[str, dict[str, Any]]:
         """All rounds, the undisturbed one first."""
         watcher = Watcher(self._game, self._cluster)
         await watcher.wait_until_in()
+        self._victim = watcher.name
         rounds: dict[str, dict[str, Any]] = {}
         try:
             for name, plan in {"undisturbed": None, **plans}.items():
@@ -147,6 +176,7 @@ class Stage:
     async def _start(self, plan: Plan) -> asyncio.subprocess.Process:
         """Starts the attacker; it has begun when this returns."""
         app = next(each for each in self._cluster.apps if each.name == plan.app)
+        count = (plan.sources or self._sources) if self._sources else 0
         page = urlsplit(app.text) if plan.app.startswith(CONSOLE) else None
         order = Attack(
             name=plan.attack,
@@ -155,9 +185,11 @@ class Stage:
             tcp_port=page.port or 0 if page else app.ws_port,
             path="/api/live" if page else WS_PATH,
             public_key=self._cluster.public_key,
-            sources=self._addresses,
+            sources=[f"127.0.0.{2 + number}" for number in range(count)] if count else ["127.0.0.1"],
             seconds=self._seconds,
             most=plan.most,
+            digest=self._game.digest,
+            victim=self._victim,
         )
         order.target()
         process = await asyncio.create_subprocess_exec(
@@ -244,23 +276,52 @@ def _summary(result: dict[str, Any]) -> str:
     )
 
 
-def _report(rounds: dict[str, dict[str, Any]], failure: str) -> dict[str, Any]:
+def judge(
+    rounds: dict[str, dict[str, Any]], plans: dict[str, Plan], failure: str, *, with_times: bool
+) -> dict[str, Any]:
+    """The report, with everything that is not as it should be. `failure`: of the cluster itself."""
     calm = rounds["undisturbed"]
+    failures = [failure] if failure else []
     for name, each in rounds.items():
+        found = [f"{login.over} login failed: {login.error}" for login in each["logins"] if not login.is_in]
+        if not each["is_playing"]:
+            found.append(f"the player is out: {each['error']}")
         if name != "undisturbed":
-            each["ratios"] = {
-                f"{what} {cut}": round(each[what][cut] / calm[what][cut], 2)
-                for what in ("update_gap_s", "action_s")
-                for cut in ("p50", "p99", "max")
-                if calm[what][cut]
-            }
-    failures = [
-        f"{name}: {login.over} login failed: {login.error}"
-        for name, each in rounds.items()
-        for login in each["logins"]
-        if not login.is_in
-    ]
-    failures += [f"{name}: the player is out: {it['error']}" for name, it in rounds.items() if not it["is_playing"]]
-    if failure:
-        failures.append(failure)
+            each["ratios"] = _ratios(each, calm)
+            found += _judge_memory(each) + _judge_refusals(each, plans[name])
+            found += _judge_times(each, calm) if with_times else []
+        failures += [f"{name}: {fault}" for fault in found]
     return {"is_sound": not failures, "failures": failures, "rounds": rounds}
+
+
+def _ratios(each: dict[str, Any], calm: dict[str, Any]) -> dict[str, float]:
+    return {
+        f"{what} {cut}": round(each[what][cut] / calm[what][cut], 2)
+        for what in ("update_gap_s", "action_s")
+        for cut in ("p50", "p99", "max")
+        if calm[what][cut]
+    }
+
+
+def _judge_memory(each: dict[str, Any]) -> list[str]:
+    return [
+        f"{app} has grown from {before:.0f} to {after:.0f} MiB; {GROWTH_MAX_MIB} more are allowed"
+        for app, (before, after) in each["memory_mib"].items()
+        if after > before + GROWTH_MAX_MIB
+    ]
+
+
+def _judge_refusals(each: dict[str, Any], plan: Plan) -> list[str]:
+    refused = each["refused"]
+    if not plan.refusals or any(wanted in counted for wanted in plan.refusals for counted in refused):
+        return []
+    return [f"nothing was counted as {' or '.join(plan.refusals)}; the doors counted {refused or 'nothing'}"]
+
+
+def _judge_times(each: dict[str, Any], calm: dict[str, Any]) -> list[str]:
+    faults = []
+    for what, words in (("update_gap_s", "between two updates"), ("action_s", "for the result of an action")):
+        found, usual = each[what]["p50"], calm[what]["p50"]
+        if found > max(SLOWER_MAX * usual, usual + SLOWER_S):
+            faults.append(f"the player waited {found:.3f} s {words}, and {usual:.3f} s undisturbed")
+    return faults

@@ -31,6 +31,10 @@ class Attack(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     most: int
     """Sessions or connections at a time, or packets a second: what the attack does not exceed."""
+    digest: str = ""
+    """Of the game's schema, for attackers that get as far as a login request."""
+    victim: str = ""
+    """The name of the player that is in the world."""
 
     def target(self) -> Target:
         """Where to. UsageError for anything that is not this machine."""

@@ -98,6 +98,11 @@ class Watcher:
         self._player = UdpPlayer(self._client, tick_s=TICK_S, on_tick=self._tick)
 
     @property
+    def name(self) -> str:
+        """The name that it has logged in with."""
+        return self._client.name
+
+    @property
     def is_playing(self) -> bool:
         """Whether it has a body."""
         return self._client.has_body

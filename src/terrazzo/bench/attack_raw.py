@@ -16,7 +16,9 @@ from terrazzo.wire.client.handshake import ClientHello
 from terrazzo.wire.client.limits import Suite
 
 _HEADER = Struct("<BII")
+_PIECE = Struct("<IH")
 _READ_BYTES = 2048
+PIECE_BYTES = 1100
 
 
 class Target(NamedTuple):
@@ -39,8 +41,10 @@ def udp_socket(source: str) -> socket.socket:
 class RawSession:
     """One attempt to have a session; over UDP from `source`, or (empty) with packets that are sent otherwise."""
 
-    def __init__(self, target: Target, source: str) -> None:
+    def __init__(self, target: Target, source: str, app_data: bytes = b"") -> None:
         self.target = target
+        self._app_data = app_data
+        self._stream_at = 0
         self.sent: list[bytes] = []
         self._private = os.urandom(32)
         self._hello = ClientHello(
@@ -60,6 +64,11 @@ class RawSession:
     def client_id(self) -> int:
         """What answers bear."""
         return self._hello.client_id
+
+    @property
+    def cookie(self) -> bytes:
+        """That of the last RETRY."""
+        return self._cookie
 
     def close(self) -> None:
         """Gives up the socket, without a word to the server."""
@@ -107,7 +116,7 @@ class RawSession:
         self._es = handshake.agree(self._private, self.target.public_key)
         self._open_hash = handshake.hash_open(self.target.public_key, head)
         key = handshake.derive_open_key(self._es, self._open_hash)
-        self._open_seal = Cipher(Suite.CHACHA20_POLY1305, key).seal(0, b"", head)
+        self._open_seal = Cipher(Suite.CHACHA20_POLY1305, key).seal(0, self._app_data, head)
         return head + self._open_seal
 
     def forged_open(self) -> bytes:
@@ -139,6 +148,15 @@ class RawSession:
     def send_body(self, body: bytes) -> None:
         """Sends a DATA packet with this body."""
         self.send(self.seal_body(body))
+
+    def send_message(self, message: bytes) -> None:
+        """Sends a message over the reliable stream, in pieces, whether or not the server acknowledges any."""
+        size = len(message)
+        whole = (bytes((size,)) if size < 255 else b"\xff" + size.to_bytes(3, "little")) + message
+        for at in range(0, len(whole), PIECE_BYTES):
+            piece = whole[at : at + PIECE_BYTES]
+            self.send_body(b"\x02" + _PIECE.pack(self._stream_at, len(piece)) + piece)
+            self._stream_at += len(piece)
 
     async def _receive(self, seconds: float) -> bytes:
         assert self._socket is not None

@@ -1,4 +1,4 @@
-"""The attacks of `terrazzo attack`: each is a program without a login that has sockets and time, and nothing else.
+"""The attacks of `terrazzo attack`: each is a program with sockets and time, and nothing else; some log in.
 
 Each attack runs in a process of its own (`python -m terrazzo.bench.attackers`, its order on stdin, what it did on
 stdout), so that it takes no time from the player that is measured. The rules:
@@ -18,6 +18,14 @@ stdout), so that it takes no time from the player that is measured. The rules:
     frames      TCP     a WebSocket full of empty messages and pings
     pages       TCP     HTTP requests one after the other on one connection, and headers without an end
     churn       TCP     connections that are closed as soon as they are open
+    half_open   UDP     handshakes that are right, and stop before the packet that opens the session
+    guesses     UDP     login requests with the name of a player that is in the world, and wrong passwords
+    digests     UDP     login requests of clients of another game
+    malformed   UDP     login requests that are none, or too long
+    forged_keys UDP     sessions with a login key that is invented
+    old_keys    UDP     sessions with a login key that was used already
+    calls       UDP     a client in the world that calls what is not exposed, what is another's, and too often
+    deaf        UDP     clients in the world that never acknowledge a packet
 """
 
 from __future__ import annotations
@@ -28,6 +36,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from terrazzo.bench import attackers_login as login
 from terrazzo.bench import attackers_tcp as tcp
 from terrazzo.bench import attackers_udp as udp
 from terrazzo.bench.attack_order import STARTED, Attack, Attacker
@@ -46,6 +55,14 @@ ATTACKS: dict[str, Callable[[Attacker], Awaitable[None]]] = {
     "frames": tcp.frames,
     "pages": tcp.pages,
     "churn": tcp.churn,
+    "half_open": login.half_open,
+    "guesses": login.guesses,
+    "digests": login.digests,
+    "malformed": login.malformed,
+    "forged_keys": login.forged_keys,
+    "old_keys": login.old_keys,
+    "calls": login.calls,
+    "deaf": login.deaf,
 }
 
 

@@ -20,10 +20,12 @@ from terrazzo.runtime.loop import run as run_loop
 @click.option("--only", multiple=True, metavar="WORDS", help="Only attacks that begin so, as in: A3; repeatable.")
 @click.option("--sources", default=1, show_default=True, type=click.IntRange(1, 200), help="Attacking addresses.")
 @click.option("--same-address", is_flag=True, help="Attack from the honest player's own address.")
-def attack(as_json: bool, seconds: float, only: tuple[str, ...], sources: int, same_address: bool) -> None:
-    """Attack the doors of a small cluster, started for this on loopback, and measure what an honest player notices.
+@click.option("--times/--no-times", default=True, help="Whether a player that waits longer is a failure.")
+def attack(as_json: bool, seconds: float, only: tuple[str, ...], sources: int, same_address: bool, times: bool) -> None:
+    """Attack a small cluster, started for this on loopback, and measure what an honest player notices.
 
-    Nothing but this machine can be attacked. Exits with 0 when every honest login succeeded and every process lived.
+    Nothing but this machine can be attacked. Exits with 0 when every honest login succeeded, the player in the world
+    was not disturbed, no process has grown beyond its bound, attacks were counted as refusals, and every process lived.
     """
     from terrazzo.bench.attack import measure
 
@@ -31,7 +33,9 @@ def attack(as_json: bool, seconds: float, only: tuple[str, ...], sources: int, s
         click.echo(line, err=True)
 
     try:
-        report = run_loop(measure(seconds=seconds, only=only, sources=sources, same_address=same_address, say=say))
+        report = run_loop(
+            measure(seconds=seconds, only=only, sources=sources, same_address=same_address, with_times=times, say=say)
+        )
     except UsageError as problem:
         raise click.ClickException(str(problem)) from None
     if as_json:
