@@ -14,6 +14,7 @@ from terrazzo.base.cell_part_states import (
     CellPartState,
     next_step,
 )
+from tests.tools.tables import reached_from
 
 S, E, A = CellPartState, CellPartEvent, CellPartAction
 PAIRS = [(state, event) for state in S for event in E]
@@ -47,13 +48,7 @@ def test_each_action_has_code_and_is_used():
 
 
 def test_each_state_is_reached_from_none_and_leads_back_to_none():
-    def reached_from(start):
-        found = {start}
-        while new := {step.state for state in found for step in TRANSITIONS[state].values()} - found:
-            found |= new
-        return found
-
-    assert all(reached_from(state) == set(S) for state in S)
+    assert all(reached_from(state, TRANSITIONS) == set(S) for state in S)
 
 
 @pytest.mark.parametrize(("state", "event", "after", "action"), STEPS, ids=str)

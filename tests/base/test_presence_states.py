@@ -6,6 +6,7 @@ import pytest
 
 from terrazzo.base.presence import ACTIONS
 from terrazzo.base.presence_states import CONNECTED, TRANSITIONS, Presence, PresenceAction, PresenceEvent, next_step
+from tests.tools.tables import reached_from
 
 S, E, A = Presence, PresenceEvent, PresenceAction
 PAIRS = [(state, event) for state in S for event in E]
@@ -40,13 +41,7 @@ def test_each_action_has_code_and_is_used():
 
 
 def test_each_state_is_reached_from_absent_and_leads_back_to_absent():
-    def reached_from(start):
-        found = {start}
-        while new := {step.state for state in found for step in TRANSITIONS[state].values()} - found:
-            found |= new
-        return found
-
-    assert all(reached_from(state) == set(S) for state in S)
+    assert all(reached_from(state, TRANSITIONS) == set(S) for state in S)
 
 
 @pytest.mark.parametrize(("state", "event", "after", "action"), STEPS, ids=str)

@@ -128,7 +128,7 @@ PHASES = {
     "ghosts": lambda app: (type(app.placement), "_missing", lambda placement, real, *_: real.body.id),
     "offload": lambda app: (type(app.offloads), "_take_leave", lambda offloads, real, *_: real.body.id),
     "teleport": lambda app: (type(app.teleports), "_seek", lambda teleports, wish, *_: wish.real.body.id),
-    "what its client is told": lambda app: (app.scheduler, "send_reliable", lambda real, *_: real.body.id),
+    "messages for its client": lambda app: (app.scheduler, "send_reliable", lambda real, *_: real.body.id),
     "end": lambda app: (Real, "data", lambda real, *_: real.body.id),
 }
 

@@ -139,14 +139,14 @@ def test_end_of_a_replaced_ghost_has_no_later_epoch_than_its_successor():
     land[0].on_message(B, NextReal(1, LIFE + 1, D))
     land[0].on_message(B, create(LIFE, LIFE + 20, is_snapshot=True))
     land[0].on_message(B, delete(LIFE, LIFE + 20))
-    grave = land[0].receiver.tombstones.get(1)
-    assert grave is not None
-    assert (grave.epoch, grave.number) == (LIFE, LIFE + 20)
+    tombstone = land[0].receiver.tombstones.get(1)
+    assert tombstone is not None
+    assert (tombstone.epoch, tombstone.number) == (LIFE, LIFE + 20)
 
 
 @pytest.mark.parametrize("has_words", [True, False])
 def test_deletion_behind_a_gap_is_taken_in_the_end(has_words):
-    """Its last words are asked for first."""
+    """Its last steps are asked for first."""
     land = Land(1)
     watcher = land.create(2, 30.0, is_seen=True)
     land[0].on_message(A, create(0, 3))
@@ -295,12 +295,12 @@ def test_tombstones_are_dropped_after_a_while():
     assert not len(land[0].receiver.tombstones)
 
 
-def test_graves_are_bounded():
-    graves = Tombstones()
+def test_number_of_tombstones_is_bounded():
+    tombstones = Tombstones()
     for entity in range(TOMBSTONES_MAX + 5):
-        graves.add(entity, 1, 1, 0.0, is_destroyed=False, body=None)
-    assert len(graves) == TOMBSTONES_MAX
-    assert graves.get(0) is None
+        tombstones.add(entity, 1, 1, 0.0, is_destroyed=False, body=None)
+    assert len(tombstones) == TOMBSTONES_MAX
+    assert tombstones.get(0) is None
 
 
 @pytest.mark.parametrize(

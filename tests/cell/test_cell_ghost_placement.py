@@ -189,7 +189,7 @@ def test_after_a_broken_link_everything_is_made_good(what):
 
 
 def test_end_of_a_life_is_sent_again_when_the_next_has_ended():
-    """While the link was broken it lived once more, without a ghost there: the grave is of that life."""
+    """While the link was broken it lived once more, without a ghost there: the tombstone is of that life."""
     land = Land()
     watcher = land.create(2, 20.0, is_seen=True)
     land.create(1, -20.0)
@@ -202,9 +202,9 @@ def test_end_of_a_life_is_sent_again_when_the_next_has_ended():
     land.step(4)
     land.do(1, lambda part: part.destroy())
     land.step(3)
-    grave = land[0].receiver.tombstones.get(1)
-    assert grave is not None
-    assert life_of(grave.epoch) == 2
+    tombstone = land[0].receiver.tombstones.get(1)
+    assert tombstone is not None
+    assert life_of(tombstone.epoch) == 2
     land.mend_link(0, 1)
     land.step(5)
     assert 1 not in land[1].bodies

@@ -185,7 +185,7 @@ def test_call_is_sent_up_to_its_detail_distance():
 
 @pytest.mark.parametrize("on", [0, 1])
 def test_last_calls_are_sent_up_to_their_distance(on):
-    """Also of one that is a ghost here; its grave has them."""
+    """Also of one that is a ghost here; its tombstone has them."""
     for z, heard in ((15.0, [("on_whispered", 2, 1), ("badge", 2, 9)]), (40.0, [])):
         meeting = Meeting(z)
         meeting.land.put(2, 8.0 * (2 * on - 1), z)

@@ -169,7 +169,7 @@ def test_the_vehicle_is_destroyed():
     land.settle()
 
 
-def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
+def test_tombstone_of_a_former_life_of_the_vehicle_ends_no_ride():
     """Where a vehicle was destroyed once, its next life may be out of sight for a moment when its rider comes."""
     land = Land(2, margin_m=0.0)
     embark(land, -2.0, 3.0)
@@ -181,7 +181,7 @@ def test_the_grave_of_a_former_life_of_the_vehicle_means_nothing():
     app.receiver.end(ship, ship.epoch, is_destroyed=True)
     app.riding.enter(rider)
     app.riding.run()
-    assert land.part(RIDER).vehicle == SHIP, "it has just come, and does not know whose grave that is"
+    assert land.part(RIDER).vehicle == SHIP, "it has just come, and the tombstone is of an earlier life"
 
 
 def test_a_vehicle_that_goes_to_another_space_leaves_its_riders_behind():

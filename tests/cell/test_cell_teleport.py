@@ -406,7 +406,7 @@ def left_behind(land: Land) -> Screen:
     return watcher
 
 
-def test_last_words_are_not_of_another_space():
+def test_last_events_are_not_those_of_another_space():
     """Its ghost misses a step, requests it, and gets the later steps: they are elsewhere, out of this client's area."""
     land = eventful_land(3, margin_m=0.0, hall=2)
     watcher = left_behind(land)
@@ -416,12 +416,13 @@ def test_last_words_are_not_of_another_space():
     land.act(1, "step")
     land.step(40)
     assert 1 not in watcher.view.others
-    assert watcher.steps[1] == 2, "the rest is told"
+    assert watcher.steps[1] == 2, "the rest is sent"
     assert watcher.count("moved") == 0
 
 
-def test_nor_are_those_of_a_grave():
-    """It comes to another space and is gone from there, too, before the client is served: the grave is of that one."""
+def test_events_of_a_tombstone_in_another_space_are_not_sent():
+    """It comes to another space and is gone from there, too, before the client is served: the tombstone is of
+    that space."""
     land = eventful_land(2, margin_m=0.0, hall=1)
     land.create(1, -20.0)
     watcher = land.create(2, 20.0, is_seen=True)

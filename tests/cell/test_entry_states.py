@@ -20,6 +20,7 @@ from terrazzo.cell.client.sent import WANT_S
 from terrazzo.sync.protocol import ToClient
 from terrazzo.wire.pairs.base_cell import ClientWants
 from tests.cell.land import Land
+from tests.tools.tables import reached_from
 
 S, E, A = EntryState, EntryEvent, EntryAction
 STEPS = [(state, event, *step) for state, row in TRANSITIONS.items() for event, step in row.items()]
@@ -63,13 +64,7 @@ def test_each_action_is_used():
 
 
 def test_each_state_is_reached_from_absent_and_leads_back_to_absent():
-    def reached_from(start):
-        found = {start}
-        while new := {step.state for state in found for step in TRANSITIONS[state].values()} - found:
-            found |= new
-        return found
-
-    assert all(reached_from(state) == set(S) for state in S)
+    assert all(reached_from(state, TRANSITIONS) == set(S) for state in S)
 
 
 @pytest.mark.parametrize(("state", "event", "after", "action"), STEPS, ids=str)

@@ -171,7 +171,7 @@ def test_race_21_what_the_cell_has_not_got_yet_is_waited_for():
     assert screen.count("on_stepped", 2) == 1
 
 
-def test_race_21_a_grave_from_before_is_no_reason_to_leave():
+def test_race_21_an_earlier_tombstone_is_no_reason_to_leave():
     """There was a ghost with all that the client has; the next one is on its way."""
     land, screen = watching(300.0)
     land[0].placement.delete(land.real(2), land[2].me)
@@ -182,9 +182,9 @@ def test_race_21_a_grave_from_before_is_no_reason_to_leave():
     land.step(6)
     assert land.home(1) == 2
     assert 2 not in land[2].bodies
-    grave = land[2].receiver.tombstones.get(2)
-    assert grave is not None
-    assert grave.number == land.real(2).body.number
+    tombstone = land[2].receiver.tombstones.get(2)
+    assert tombstone is not None
+    assert tombstone.number == land.real(2).body.number
     land.act(2, "step")
     land.settle()
     assert screen.count("leave", 2) == 0

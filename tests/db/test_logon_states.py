@@ -12,6 +12,7 @@ from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import TakenOver, TakeOver
 from tests.db.harness import BASE, LOGIN, Office
+from tests.tools.tables import reached_from
 
 S, E, A, R = LogOnState, LogOnEvent, LogOnAction, LoginRefusal
 STEPS = [(state, event, *step) for state, row in TRANSITIONS.items() for event, step in row.items()]
@@ -60,14 +61,8 @@ def test_refused_is_the_only_state_with_a_reason_and_only_a_placement_can_be_in_
 
 
 def test_each_state_is_reached_and_leads_to_an_end():
-    def reached_from(start):
-        found = {start}
-        while new := {step.state for state in found for step in TRANSITIONS[state].values()} - found:
-            found |= new
-        return found
-
-    assert reached_from(S.FINDING) == set(S)
-    assert all(reached_from(state) >= set(FINAL) for state in S if state not in FINAL)
+    assert reached_from(S.FINDING, TRANSITIONS) == set(S)
+    assert all(reached_from(state, TRANSITIONS) >= set(FINAL) for state in S if state not in FINAL)
 
 
 def test_already_logged_on_is_answered_only_after_the_password():

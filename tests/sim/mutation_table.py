@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,12 +128,24 @@ def is_sound(scenario: str, seed: int, level: FaultLevel, duration_s: float | No
     return run(Order(scenario, seed, level, duration_s)).failure is None
 
 
+@cache
 def hints() -> dict[str, tuple[int, float | None]]:
     """Seed and length by mutation."""
     found: dict[str, tuple[int, float | None]] = {
         name: (seed, duration_s) for name, (seed, duration_s) in json.loads(HINTS.read_text()).items()
     }
     return found
+
+
+def by_world() -> list[str]:
+    """All mutations, in the order of their worlds: a worker runs the sound form of a world once, for all of them."""
+
+    def world_of(name: str) -> tuple[str, str, float, int]:
+        seed, duration_s = hints().get(name, (0, None))
+        order = order_of(name, seed, duration_s)
+        return order.scenario, order.level.value, duration_s or inf, seed
+
+    return sorted(ROWS, key=world_of)
 
 
 def is_caught(name: str, seed: int, duration_s: float | None) -> bool:

@@ -16,7 +16,7 @@ SHORT_S = 8.0
 SEEDS = (0, 1, 2)
 
 COMMON = {
-    "arrival": {"lands at once", "lands after a jump"},
+    "arrival": {"begins at once", "begins after a jump"},
     "offload": {"leaves", "leaves by a jump", "is confirmed"},
     "teleport": {"to a place", "beside an entity", "the entity answers", "is put in this cell", "leaves", "arrives"},
     "ghost": {

@@ -312,7 +312,7 @@ def test_what_cannot_be(area):
         lambda: area.set_radius(interest + 1, 1, 0),
         lambda: area.members(-1),
         lambda: area.unwatch(interest + 1),
-        lambda: area.set_haunts(slot, 1 << 64),
+        lambda: area.set_receivers(slot, 1 << 64),
     ):
         with pytest.raises(UsageError):
             wrong()

@@ -21,11 +21,11 @@ def area(request):
     return request.param.Area()
 
 
-def add(area, entity, x=0.0, z=0.0, *, appeal=0.0, number=0, epoch=1, is_real=False, owner=0, haunts=0):
+def add(area, entity, x=0.0, z=0.0, *, appeal=0.0, number=0, epoch=1, is_real=False, owner=0, receivers=0):
     slot = area.add(entity, (x, 0.0, z), AHEAD, appeal, number, epoch)
     area.set_real(slot, is_real)
     area.set_owner(slot, owner)
-    area.set_haunts(slot, haunts)
+    area.set_receivers(slot, receivers)
     return slot
 
 
@@ -90,35 +90,35 @@ def test_many_are_put_at_once(area):
 
 
 def test_a_step_is_closed_for_each_real_that_moved(area):
-    real = add(area, 1, 1, number=10, epoch=4, is_real=True, haunts=0b101)
-    other = add(area, 2, 2, number=20, is_real=True, haunts=1 << 63 | 1)
+    real = add(area, 1, 1, number=10, epoch=4, is_real=True, receivers=0b101)
+    other = add(area, 2, 2, number=20, is_real=True, receivers=1 << 63 | 1)
     alone = add(area, 3, 3, number=30, is_real=True)
-    ghost = add(area, 4, 4, number=40, haunts=1)
+    ghost = add(area, 4, 4, number=40, receivers=1)
     assert area.close_places() == []
     for slot in (real, other, alone, ghost):
         area.put(slot, (9, 8, 7), (1, 2, 3))
-    assert not area.is_told(real)
+    assert not area.is_closed(real)
     one, two = ROW.pack(1, 4, 11, 9, 8, 7, 1, 2, 3), ROW.pack(2, 1, 21, 9, 8, 7, 1, 2, 3)
     assert area.close_places() == [(0, one + two), (2, one), (63, two)]
     assert [area.number(slot) for slot in (real, other, alone, ghost)] == [11, 21, 31, 40]
-    assert area.is_told(real)
+    assert area.is_closed(real)
     assert area.close_places() == []
 
 
 def test_a_step_closed_with_its_items_is_not_closed_again(area):
-    real = add(area, 1, 1, number=10, is_real=True, haunts=1)
+    real = add(area, 1, 1, number=10, is_real=True, receivers=1)
     area.put(real, (9, 8, 7), AHEAD)
     assert area.close(real) == 11
-    assert area.is_told(real)
+    assert area.is_closed(real)
     assert area.close_places() == []
     assert area.number(real) == 11
 
 
 def test_place_of_an_arriving_real_counts_as_sent(area):
-    slot = add(area, 1, 1, number=10, haunts=1)
+    slot = add(area, 1, 1, number=10, receivers=1)
     area.put(slot, (9, 8, 7), AHEAD)
     area.set_real(slot, True)
-    assert area.is_told(slot)
+    assert area.is_closed(slot)
     assert area.close_places() == []
 
 
@@ -139,7 +139,7 @@ def test_rows_that_fit_are_applied_and_the_others_come_back(area):
     assert area.direction(fits) == (4, 5, 6)
     assert area.number(fits) == 11
     assert area.stamp(fits) == stamp + 1
-    assert area.is_told(fits)
+    assert area.is_closed(fits)
     more = b"".join(ROW.pack(1, 4, number, number, 0, 0, 0, 0, 0) for number in (12, 13, 15))
     assert [row.number for row in area.apply_places(more, 3)] == [15]
     assert area.position(fits) == (13, 0, 0)

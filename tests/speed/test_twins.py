@@ -11,9 +11,27 @@ import pytest
 
 import terrazzo._speed
 from terrazzo._speed import COMPILED
+from tests.speed.forms import form_of
 
 EXTENSION = sysconfig.get_config_var("EXT_SUFFIX")
 ROOT = Path(__file__).parent.parent.parent
+
+
+KERNELS = sorted(path.stem for path in Path(terrazzo._speed.__file__).parent.glob("*.pyx"))
+
+
+def constants(module):
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if name.isupper() and name[0] != "_" and isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+@pytest.mark.skipif(not COMPILED, reason="no compiled form is in use")
+@pytest.mark.parametrize("name", KERNELS)
+def test_constants_of_both_forms_are_equal(name):
+    assert constants(form_of("plain", name)) == constants(form_of("compiled", name))
 
 
 def run(*, pure):

@@ -44,8 +44,8 @@ cdef extern from "Python.h":
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 largest)
     void* PyUnicode_DATA(object text)
 
-LENGTH_MAX = 0xFFFFFF
 DEF LONGEST = 0xFFFFFF
+LENGTH_MAX = LONGEST
 DEF ON_STACK = 512
 
 

@@ -11,7 +11,9 @@ cdef enum:
     GOING = 32
     PLACE = 24
 
-TAG_MAX = 0xFFFF_FFFF
+cdef uint32_t C_TAG_MAX = 0xFFFF_FFFF
+
+TAG_MAX = C_TAG_MAX
 ROW_BYTES = COMING
 
 
@@ -34,7 +36,7 @@ cdef class MoveLanes:
     def open(self, MoveLane lane not None):
         """Opens a lane; gives its tag."""
         self.close(lane)
-        self._last = self._last % <uint32_t>0xFFFF_FFFF + 1
+        self._last = self._last % C_TAG_MAX + 1
         self._open[self._last] = lane
         lane.tag = self._last
         return self._last
@@ -105,7 +107,7 @@ cpdef bytes pack_rows(list lanes):
     cdef MoveLane lane
     for lane in lanes:
         lane.waits = False
-        number = <uint32_t>(lane.number & 0xFFFF_FFFF)
+        number = <uint32_t>(lane.number & C_TAG_MAX)
         memcpy(p, &lane.entity, 4)
         memcpy(p + 4, &number, 4)
         memcpy(p + 8, lane.place, PLACE)

@@ -20,13 +20,16 @@ packets has walked on meanwhile and must not be stuck.
 
 `world/place.py` defines what can be a place. Rows of entities without a client here are not looked at; they come
 back as they are.
+
+One source for both forms: `movers.pxd` has the C types.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from array import array
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from sys import byteorder
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from terrazzo._speed.places import PLACE_MAX
 from terrazzo.errors import DecodeError
@@ -45,6 +48,12 @@ AGAIN_S = 3.0
 
 ROW = Struct("<iI6f")
 
+_OUT_OF_BOUNDS, _TOO_FAST, _ASK, _ACCEPTED, _PASSED_OVER = OUT_OF_BOUNDS, TOO_FAST, ASK, 0, -1
+_ALLOWANCE_S, _NEAR_M, _AGAIN_S, _PLACE_MAX = ALLOWANCE_S, NEAR_M, AGAIN_S, PLACE_MAX
+_ROW_BYTES = ROW.size
+_NUMBERS = 8
+"""Numbers in a row, of four bytes each."""
+
 
 class Row(NamedTuple):
     """One move of one client."""
@@ -60,112 +69,142 @@ def pack_row(row: Row) -> bytes:
     return ROW.pack(row.entity, row.number, *row.position, *row.direction)
 
 
-class _Mover:
-    __slots__ = ("allowance_s", "at", "corrected_at", "has_veto", "number")
+class Mover:
+    """How far the client of one real may move."""
 
-    def __init__(self, number: int, allowance_s: float, at: float, corrected_at: float | None, has_veto: bool) -> None:
+    __slots__ = ("allowance_s", "at", "corrected_at", "has_veto", "is_corrected", "number")
+
+    def __init__(self, number: int, allowance_s: float, corrected_s: float, now: float, has_veto: bool) -> None:
+        """As `Movers.enter` takes it."""
         self.number = number
         self.allowance_s = allowance_s
-        self.at = at
-        self.corrected_at = corrected_at
+        self.at = now
+        self.is_corrected = corrected_s >= 0
+        self.corrected_at = now - corrected_s
         self.has_veto = has_veto
 
     def grow(self, now: float) -> None:
         """Time passes."""
-        self.allowance_s = min(self.allowance_s + (now - self.at), ALLOWANCE_S)
+        self.allowance_s = min(self.allowance_s + (now - self.at), _ALLOWANCE_S)
         self.at = now
+
+    def judge(self, is_within: bool, distance: float, now: float, top_speed: float) -> int:
+        """Of a row with a place at this distance from the present one: _ACCEPTED, _PASSED_OVER, or the reason for the
+        caller."""
+        may_be_late = self.is_corrected and now < self.corrected_at + _AGAIN_S
+        if not is_within:
+            return _PASSED_OVER if may_be_late else _OUT_OF_BOUNDS
+        if self.is_corrected:
+            if distance > _NEAR_M + top_speed * (now - self.corrected_at) / 2:
+                return _PASSED_OVER if may_be_late else _TOO_FAST
+            self.is_corrected = False
+        self.grow(now)
+        if distance > self.allowance_s * top_speed:
+            return _TOO_FAST
+        if top_speed > 0:
+            self.allowance_s -= distance / top_speed
+        return _ASK if self.has_veto else _ACCEPTED
 
 
 class Movers:
     """The reals with a client in one area, by slot."""
 
+    __slots__ = ("_area", "_movers")
+
     def __init__(self, area: Area) -> None:
         self._area = area
-        self._movers: dict[int, _Mover] = {}
+        self._movers: list[Mover | None] = []
+        """By slot."""
 
     def enter(self, slot: int, number: int, allowance_s: float, corrected_s: float, now: float, has_veto: bool) -> None:
         """A real with a client is here. `corrected_s`: seconds since it was put back, if no place near that has come
         since; else -1."""
-        corrected_at = None if corrected_s < 0 else now - corrected_s
-        self._movers[slot] = _Mover(number, allowance_s, now, corrected_at, has_veto)
+        self._area.entity(slot)  # raises if the slot is not in use
+        self._movers.extend([None] * (slot + 1 - len(self._movers)))
+        self._movers[slot] = Mover(number, allowance_s, corrected_s, now, has_veto)
 
     def leave(self, slot: int) -> None:
         """It is gone, or has no client any more."""
-        self._movers.pop(slot, None)
+        if self._find(slot) is not None:
+            self._movers[slot] = None
 
     def has(self, slot: int) -> bool:
         """Whether it has a mover here."""
-        return slot in self._movers
+        return self._find(slot) is not None
 
     def pack(self, slot: int, now: float) -> tuple[int, float, float]:
         """Number, allowance_s and corrected_s, as `enter` takes them."""
-        mover = self._movers[slot]
+        mover = self._get(slot)
         mover.grow(now)
-        return mover.number, mover.allowance_s, -1.0 if mover.corrected_at is None else now - mover.corrected_at
+        return mover.number, mover.allowance_s, now - mover.corrected_at if mover.is_corrected else -1.0
 
     def correct(self, slot: int, now: float) -> None:
         """The client was put back."""
-        self._movers[slot].corrected_at = now
+        mover = self._get(slot)
+        mover.is_corrected = True
+        mover.corrected_at = now
 
     def is_corrected(self, slot: int) -> bool:
         """Whether the client was put back, and no place near that has come since."""
-        return self._movers[slot].corrected_at is not None
+        return self._get(slot).is_corrected
 
     def take(
         self, rows: bytes, now: float, top_speed: float, bounds: tuple[float, float, float, float]
     ) -> tuple[list[tuple[int, Row]], bytes]:
         """Accepts what is possible; the rows that need the caller, with the reason, and the rows of others."""
-        if len(rows) % ROW.size:
-            raise DecodeError(f"rows of moves have {ROW.size} bytes each", len(rows))
+        if len(rows) % _ROW_BYTES:
+            raise DecodeError(f"rows of moves have {_ROW_BYTES} bytes each", len(rows))
         area = self._area
+        x0, z0, x1, z1 = bounds
         seen: list[tuple[int, Row]] = []
         rest: list[bytes] = []
-        for at in range(0, len(rows), ROW.size):
-            entity, number, *place = ROW.unpack_from(rows, at)
-            slot = area.find(entity)
-            mover = None if slot < 0 else self._movers.get(slot)
+        entities, counts, places = _numbers(rows, "i"), _numbers(rows, "I"), _numbers(rows, "f")
+        for at in range(0, len(entities), _NUMBERS):
+            slot = area.find(entities[at])
+            mover = self._find(slot)
             if mover is None:
-                rest.append(rows[at : at + ROW.size])
+                rest.append(rows[4 * at : 4 * at + _ROW_BYTES])
                 continue
+            number = counts[at + 1]
             if number < mover.number:
                 continue
             mover.number = number
-            x, y, z, yaw, pitch, roll = place
-            position, direction = (x, y, z), (yaw, pitch, roll)
-            kind = self._judge(mover, slot, position, direction, now, top_speed, bounds)
-            if kind == 0:
-                area.put(slot, position, direction)
-            elif kind > 0:
-                seen.append((kind, Row(entity, number, position, direction)))
+            x, y, z = places[at + 2], places[at + 3], places[at + 4]
+            yaw, pitch, roll = places[at + 5], places[at + 6], places[at + 7]
+            is_within = x0 <= x <= x1 and z0 <= z <= z1 and _is_place(x, y, z, yaw, pitch, roll)
+            kind = mover.judge(is_within, area.distance(slot, x, y, z), now, top_speed)
+            if kind == _ACCEPTED:
+                area.put_at(slot, x, y, z, yaw, pitch, roll)
+            elif kind != _PASSED_OVER:
+                seen.append((kind, Row(entities[at], number, (x, y, z), (yaw, pitch, roll))))
         return seen, b"".join(rest)
 
-    def _judge(
-        self,
-        mover: _Mover,
-        slot: int,
-        position: tuple[float, float, float],
-        direction: tuple[float, float, float],
-        now: float,
-        top_speed: float,
-        bounds: tuple[float, float, float, float],
-    ) -> int:
-        """0: accepted, -1: passed over, else the reason for the caller."""
-        x, y, z = position
-        x0, z0, x1, z1 = bounds
-        is_place = all(-PLACE_MAX <= number <= PLACE_MAX for number in (*position, *direction))
-        may_be_late = mover.corrected_at is not None and now < mover.corrected_at + AGAIN_S
-        if not (is_place and x0 <= x <= x1 and z0 <= z <= z1):
-            return -1 if may_be_late else OUT_OF_BOUNDS
-        from_x, from_y, from_z = self._area.position(slot)
-        east, up, north = x - from_x, y - from_y, z - from_z
-        distance = sqrt(east * east + up * up + north * north)
-        if mover.corrected_at is not None:
-            if distance > NEAR_M + top_speed * (now - mover.corrected_at) / 2:
-                return -1 if may_be_late else TOO_FAST
-            mover.corrected_at = None
-        mover.grow(now)
-        if distance > mover.allowance_s * top_speed:
-            return TOO_FAST
-        if top_speed > 0:
-            mover.allowance_s -= distance / top_speed
-        return ASK if mover.has_veto else 0
+    def _find(self, slot: int) -> Mover | None:
+        return self._movers[slot] if 0 <= slot < len(self._movers) else None
+
+    def _get(self, slot: int) -> Mover:
+        mover = self._find(slot)
+        if mover is None:
+            raise KeyError(slot)
+        return mover
+
+
+def _numbers(rows: bytes, code: str) -> array[Any]:
+    """The rows as numbers of this kind, four bytes each."""
+    numbers: array[Any] = array(code, rows)
+    if byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _is_place(x: float, y: float, z: float, yaw: float, pitch: float, roll: float) -> bool:
+    """Whether all of them are finite, and a place can have them."""
+    most = _PLACE_MAX
+    return (
+        -most <= x <= most
+        and -most <= y <= most
+        and -most <= z <= most
+        and -most <= yaw <= most
+        and -most <= pitch <= most
+        and -most <= roll <= most
+    )

@@ -12,21 +12,6 @@ from collections import namedtuple
 
 from terrazzo.errors import DecodeError
 
-ACK = 1
-STREAM = 2
-MESSAGE = 3
-PING = 4
-END = 5
-CLOSE = 6
-CHALLENGE = 7
-ANSWER = 8
-
-ACK_HEAD_BYTES = 12
-ACK_BITS_BYTES_MAX = 32
-STREAM_HEAD_BYTES = 7
-CHALLENGE_BYTES = 8
-NUMBER_WINDOW = 1024
-
 Ack = namedtuple("Ack", "newest delay received bits")
 Body = namedtuple("Body", "eliciting ack chunks messages end close challenge answer")
 
@@ -46,6 +31,12 @@ cdef enum:
     # The ring holds twice the window, so that the words cleared ahead never hold a number that still counts.
     WINDOW = 1024
     RING_WORDS = 32
+
+ACK, STREAM, MESSAGE, PING, END, CLOSE, CHALLENGE, ANSWER = (
+    K_ACK, K_STREAM, K_MESSAGE, K_PING, K_END, K_CLOSE, K_CHALLENGE, K_ANSWER
+)
+ACK_HEAD_BYTES, ACK_BITS_BYTES_MAX, STREAM_HEAD_BYTES = ACK_HEAD, ACK_BITS_MAX, STREAM_HEAD
+CHALLENGE_BYTES, NUMBER_WINDOW = TOKEN, WINDOW
 
 cdef long long LOW = 0xFFFFFFFF
 cdef long long HALF = 0x80000000

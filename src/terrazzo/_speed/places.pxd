@@ -31,8 +31,8 @@ cdef class Places:
     cdef int64_t* epochs
     cdef int64_t* newest
     cdef uint32_t* stamps
-    cdef uint32_t* told
-    cdef uint64_t* haunts
+    cdef uint32_t* closed
+    cdef uint64_t* receivers
     cdef uint8_t* flags
     # Entity to slot: open addressing, slot + 1, 0 is free.
     cdef int* table
@@ -41,6 +41,9 @@ cdef class Places:
     cdef int* first_watch       # of `area`: the newest interest of each slot, or -1
     cdef bint is_changed        # since the last step
 
+    cpdef int find(self, int entity) except? -2
+    cpdef int put_at(self, int slot, float x, float y, float z, float yaw, float pitch, float roll) except -1
+    cpdef double distance(self, int slot, double x, double y, double z) except? -1
     cpdef int64_t number(self, int slot) except? -2
     cpdef int64_t news(self, int slot) except? -2
     cdef int slot_of(self, int entity) noexcept nogil

@@ -8,7 +8,7 @@ acted on mean what they meant.
 **Steps of places.** A real with a place that changed since its last closed step gets the next running number and a row
 for each of its ghosts (`close_places`); at the other end `apply_places` puts rows that fit (a ghost, its owner's, of
 its epoch, the very next number) and gives back the rest. An eventful real sends more with such a step than its place,
-and is left to the caller (`untold`). A row, 44 bytes, little-endian:
+and is left to the caller (`eventful_moved`). A row, 44 bytes, little-endian:
 
     ┌────────────┬───────────┬────────────┬───┬───┬───┬─────┬───────┬──────┐
     │ entity i32 │ epoch i64 │ number i64 │ x │ y │ z │ yaw │ pitch │ roll │   six float32
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from math import isfinite
+from math import isfinite, sqrt
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
@@ -67,10 +67,10 @@ class Places:
         self.newest: list[int] = []
         """The news: the number of the last step with something for clients."""
         self.stamps: list[int] = []
-        self.told: list[int] = []
+        self.closed: list[int] = []
         """The stamp at the last closed step."""
         self.owners: list[int] = []
-        self.haunts: list[int] = []
+        self.receivers: list[int] = []
         self.flags: list[int] = []
         self._slots: dict[int, int] = {}
         self._moved: set[int] = set()
@@ -94,8 +94,8 @@ class Places:
         slot = self._free.pop() if self._free else self._grow()
         self._set_place(slot, place)
         self.entities[slot], self.appeals[slot], self.numbers[slot], self.epochs[slot] = entity, appeal, number, epoch
-        self.newest[slot] = self.owners[slot] = self.haunts[slot] = 0
-        self.stamps[slot] = self.told[slot] = self.stamps[slot] + 1 & 0xFFFFFFFF
+        self.newest[slot] = self.owners[slot] = self.receivers[slot] = 0
+        self.stamps[slot] = self.closed[slot] = self.stamps[slot] + 1 & 0xFFFFFFFF
         self.flags[slot] = USED
         self._slots[entity] = slot
         self._moved.add(slot)
@@ -114,6 +114,11 @@ class Places:
         self._check(slot)
         self._move(slot, _rounded(position, direction))
 
+    def put_at(self, slot: int, x: float, y: float, z: float, yaw: float, pitch: float, roll: float) -> None:
+        """It is here now: numbers that a float32 can have, as a kernel has read and checked them."""
+        self._check(slot)
+        self._move(slot, (x, y, z, yaw, pitch, roll))
+
     def put_many(self, slots: array[int], places: array[float]) -> None:
         """Many at once: slots as array('i'), and array('f') with x, y, z, yaw, pitch, roll for each of them."""
         if slots.typecode != "i" or places.typecode != "f" or len(places) != 6 * len(slots):
@@ -130,6 +135,12 @@ class Places:
         """Where it is."""
         self._check_known(slot)
         return self.xs[slot], self.ys[slot], self.zs[slot]
+
+    def distance(self, slot: int, x: float, y: float, z: float) -> float:
+        """How far it is from a point."""
+        self._check_known(slot)
+        east, up, north = x - self.xs[slot], y - self.ys[slot], z - self.zs[slot]
+        return sqrt(east * east + up * up + north * north)
 
     def direction(self, slot: int) -> Point:
         """Yaw, pitch and roll."""
@@ -189,19 +200,19 @@ class Places:
         """Whether it is a real from now on; its place as it is counts as sent."""
         self._check(slot)
         self.flags[slot] = self.flags[slot] & ~REAL | (REAL if is_real else 0)
-        self.told[slot] = self.stamps[slot]
+        self.closed[slot] = self.stamps[slot]
 
     def set_eventful(self, slot: int) -> None:
         """Its steps are closed one by one, even those in which only its place changed."""
         self._check(slot)
         self.flags[slot] |= EVENTFUL
 
-    def set_haunts(self, slot: int, mask: int) -> None:
-        """Which haunts get its rows: 64 bits."""
+    def set_receivers(self, slot: int, mask: int) -> None:
+        """Which receivers get its rows: a mask of 64 bits."""
         self._check(slot)
         if not 0 <= mask < 1 << 64:
-            raise UsageError("a mask of haunts has 64 bits")
-        self.haunts[slot] = mask
+            raise UsageError("a mask of receivers has 64 bits")
+        self.receivers[slot] = mask
 
     def within(self, x: float, z: float, radius: float, appeal: bool = False) -> list[int]:
         """The slots at most so far from a point (and their appeal farther), nearest first, ties by entity."""
@@ -220,32 +231,32 @@ class Places:
         """A real's step is closed: the next number, which is returned; its place as it is counts as sent."""
         self._check(slot)
         self.numbers[slot] += 1
-        self.told[slot] = self.stamps[slot]
+        self.closed[slot] = self.stamps[slot]
         return self.numbers[slot]
 
-    def is_told(self, slot: int) -> bool:
+    def is_closed(self, slot: int) -> bool:
         """Whether the place is that of the last closed step."""
         self._check_known(slot)
-        return self.told[slot] == self.stamps[slot]
+        return self.closed[slot] == self.stamps[slot]
 
-    def untold(self) -> list[int]:
+    def eventful_moved(self) -> list[int]:
         """The eventful reals with a place that changed since their last closed step, by slot."""
         return [
             slot
             for slot, flags in enumerate(self.flags)
-            if flags & (REAL | EVENTFUL) == REAL | EVENTFUL and self.told[slot] != self.stamps[slot]
+            if flags & (REAL | EVENTFUL) == REAL | EVENTFUL and self.closed[slot] != self.stamps[slot]
         ]
 
     def close_places(self) -> list[tuple[int, bytes]]:
-        """Close the step of each real with a changed place, but for eventful ones; for each bit of a mask of haunts,
+        """Close the step of each real with a changed place, but for eventful ones; for each bit of a mask of receivers,
         the rows by slot."""
         rows: dict[int, list[bytes]] = {}
         for slot, flags in enumerate(self.flags):
-            if flags & (REAL | EVENTFUL) != REAL or self.told[slot] == self.stamps[slot]:
+            if flags & (REAL | EVENTFUL) != REAL or self.closed[slot] == self.stamps[slot]:
                 continue
             self.numbers[slot] += 1
-            self.told[slot] = self.stamps[slot]
-            mask = self.haunts[slot]
+            self.closed[slot] = self.stamps[slot]
+            mask = self.receivers[slot]
             if not mask:
                 continue
             row = _ROW.pack(
@@ -277,7 +288,7 @@ class Places:
             ):
                 self.numbers[slot] = number
                 self._move(slot, tuple(place))
-                self.told[slot] = self.stamps[slot]
+                self.closed[slot] = self.stamps[slot]
             else:
                 x, y, z, yaw, pitch, roll = place
                 others.append(Row(entity, epoch, number, (x, y, z), (yaw, pitch, roll)))
@@ -322,9 +333,9 @@ class Places:
     def _grow(self) -> int:
         for floats in (self.xs, self.ys, self.zs, self.yaws, self.pitches, self.rolls, self.appeals):
             floats.append(0.0)
-        for integers in (self.entities, self.numbers, self.epochs, self.newest, self.stamps, self.told, self.owners):
+        for integers in (self.entities, self.numbers, self.epochs, self.newest, self.stamps, self.closed, self.owners):
             integers.append(0)
-        self.haunts.append(0)
+        self.receivers.append(0)
         self.flags.append(0)
         return len(self.flags) - 1
 

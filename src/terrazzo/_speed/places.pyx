@@ -2,6 +2,7 @@
 
 from cpython cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, qsort, realloc
 from libc.string cimport memcpy, memset
@@ -94,8 +95,8 @@ cdef class Places:
         free(self.epochs)
         free(self.newest)
         free(self.stamps)
-        free(self.told)
-        free(self.haunts)
+        free(self.closed)
+        free(self.receivers)
         free(self.flags)
         free(self.first_watch)
         free(self.table)
@@ -126,9 +127,9 @@ cdef class Places:
         self.yaws[slot], self.pitches[slot], self.rolls[slot] = place[3], place[4], place[5]
         self.old_xs[slot], self.old_zs[slot] = place[0], place[2]
         self.entities[slot], self.appeals[slot], self.numbers[slot], self.epochs[slot] = entity, appeal, number, epoch
-        self.newest[slot], self.owners[slot], self.haunts[slot] = 0, 0, 0
+        self.newest[slot], self.owners[slot], self.receivers[slot] = 0, 0, 0
         self.stamps[slot] += 1
-        self.told[slot] = self.stamps[slot]
+        self.closed[slot] = self.stamps[slot]
         self.flags[slot] = IS_USED | IS_NEW
         self.first_watch[slot] = -1
         self.table_put(slot)
@@ -150,6 +151,14 @@ cdef class Places:
         read_place(position, direction, place)
         self.move(slot, place)
 
+    cpdef int put_at(self, int slot, float x, float y, float z, float yaw, float pitch, float roll) except -1:
+        """It is here now: numbers that a float32 can have, as a kernel has read and checked them."""
+        cdef float[6] place
+        self.check(slot)
+        place[0], place[1], place[2], place[3], place[4], place[5] = x, y, z, yaw, pitch, roll
+        self.move(slot, place)
+        return 0
+
     def put_many(self, array.array slots, array.array places):
         """Many at once: slots as array('i'), and array('f') with x, y, z, yaw, pitch, roll for each of them."""
         cdef Py_ssize_t i, count = len(slots)
@@ -170,6 +179,12 @@ cdef class Places:
         self.check_known(slot)
         return self.xs[slot], self.ys[slot], self.zs[slot]
 
+    cpdef double distance(self, int slot, double x, double y, double z) except? -1:
+        """How far it is from a point."""
+        self.check_known(slot)
+        cdef double east = x - self.xs[slot], up = y - self.ys[slot], north = z - self.zs[slot]
+        return sqrt(east * east + up * up + north * north)
+
     def direction(self, int slot):
         """Yaw, pitch and roll."""
         self.check_known(slot)
@@ -180,7 +195,7 @@ cdef class Places:
         self.check_known(slot)
         return self.entities[slot]
 
-    def find(self, int entity):
+    cpdef int find(self, int entity) except? -2:
         """The slot of an entity, or -1."""
         return self.slot_of(entity)
 
@@ -228,19 +243,19 @@ cdef class Places:
         """Whether it is a real from now on; its place as it is counts as sent."""
         self.check(slot)
         self.flags[slot] = self.flags[slot] & ~IS_REAL | (IS_REAL if is_real else 0)
-        self.told[slot] = self.stamps[slot]
+        self.closed[slot] = self.stamps[slot]
 
     def set_eventful(self, int slot):
         """Its steps are closed one by one, even those in which only its place changed."""
         self.check(slot)
         self.flags[slot] |= IS_EVENTFUL
 
-    def set_haunts(self, int slot, mask):
-        """Which haunts get its rows: 64 bits."""
+    def set_receivers(self, int slot, mask):
+        """Which receivers get its rows: a mask of 64 bits."""
         self.check(slot)
         if not 0 <= mask < 1 << 64:
-            raise UsageError("a mask of haunts has 64 bits")
-        self.haunts[slot] = mask
+            raise UsageError("a mask of receivers has 64 bits")
+        self.receivers[slot] = mask
 
     def within(self, double x, double z, double radius, bint appeal=False):
         """The slots at most so far from a point (and their appeal farther), nearest first, ties by entity."""
@@ -271,25 +286,25 @@ cdef class Places:
         """A real's step is closed: the next number, which is returned; its place as it is counts as sent."""
         self.check(slot)
         self.numbers[slot] += 1
-        self.told[slot] = self.stamps[slot]
+        self.closed[slot] = self.stamps[slot]
         return self.numbers[slot]
 
-    def is_told(self, int slot):
+    def is_closed(self, int slot):
         """Whether the place is that of the last closed step."""
         self.check_known(slot)
-        return self.told[slot] == self.stamps[slot]
+        return self.closed[slot] == self.stamps[slot]
 
-    def untold(self):
+    def eventful_moved(self):
         """The eventful reals with a place that changed since their last closed step, by slot."""
         cdef list found = []
         cdef int slot
         for slot in range(self.high):
-            if self.flags[slot] & IS_EVENTFUL and self.flags[slot] & IS_REAL and self.told[slot] != self.stamps[slot]:
+            if self.flags[slot] & IS_EVENTFUL and self.flags[slot] & IS_REAL and self.closed[slot] != self.stamps[slot]:
                 found.append(slot)
         return found
 
     def close_places(self):
-        """Close the step of each real with a changed place, but for eventful ones; for each bit of a mask of haunts,
+        """Close the step of each real with a changed place, but for eventful ones; for each bit of a mask of receivers,
         the rows by slot."""
         cdef Py_ssize_t counts[64]
         cdef char* out[64]
@@ -299,11 +314,11 @@ cdef class Places:
         memset(counts, 0, sizeof(counts))
         cdef int* moved = <int*>room_for(NULL, self.high, sizeof(int))
         for slot in range(self.high):
-            if self.flags[slot] & (IS_REAL | IS_EVENTFUL) != IS_REAL or self.told[slot] == self.stamps[slot]:
+            if self.flags[slot] & (IS_REAL | IS_EVENTFUL) != IS_REAL or self.closed[slot] == self.stamps[slot]:
                 continue
             self.numbers[slot] += 1
-            self.told[slot] = self.stamps[slot]
-            mask = self.haunts[slot]
+            self.closed[slot] = self.stamps[slot]
+            mask = self.receivers[slot]
             if mask:
                 moved[closed] = slot
                 closed += 1
@@ -319,7 +334,7 @@ cdef class Places:
                 result.append((bit, rows))
         for i in range(closed):
             slot = moved[i]
-            mask = self.haunts[slot]
+            mask = self.receivers[slot]
             place[0], place[1], place[2] = self.xs[slot], self.ys[slot], self.zs[slot]
             place[3], place[4], place[5] = self.yaws[slot], self.pitches[slot], self.rolls[slot]
             while mask:
@@ -358,7 +373,7 @@ cdef class Places:
                     and self.epochs[slot] == epoch and self.numbers[slot] < number == self.numbers[slot] + 1):
                 self.numbers[slot] = number
                 self.move(slot, place)
-                self.told[slot] = self.stamps[slot]
+                self.closed[slot] = self.stamps[slot]
             else:
                 position, direction = (place[0], place[1], place[2]), (place[3], place[4], place[5])
                 others.append(Row(entity, epoch, number, position, direction))
@@ -436,8 +451,8 @@ cdef class Places:
         self.epochs = <int64_t*>room_for(self.epochs, room, 8)
         self.newest = <int64_t*>room_for(self.newest, room, 8)
         self.stamps = <uint32_t*>room_for(self.stamps, room, 4)
-        self.told = <uint32_t*>room_for(self.told, room, 4)
-        self.haunts = <uint64_t*>room_for(self.haunts, room, 8)
+        self.closed = <uint32_t*>room_for(self.closed, room, 4)
+        self.receivers = <uint64_t*>room_for(self.receivers, room, 8)
         self.flags = <uint8_t*>room_for(self.flags, room, 1)
         self.first_watch = <int*>room_for(self.first_watch, room, 4)
         self.room = room

@@ -8,11 +8,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
-NUMBER_MAX = 1 << 62
-LIFE_MAX = 1 << 30
-MOVES_BITS = 32
-ENTITY_MAX = 1 << 31
-
 cdef enum:
     TO_CELL = 1
     FROM_CELL = 2
@@ -22,13 +17,16 @@ cdef enum:
     BORN = 32
     ALL_FLAGS = 63
     VARINT_MAX = 9
+    C_MOVES_BITS = 32
     # The most bytes of a row without its payloads.
     HEAD_MAX = 96
 
 cdef int64_t C_NUMBER_MAX = 1LL << 62
 cdef int64_t C_LIFE_MAX = 1LL << 30
-cdef int64_t C_MOVES_MAX = 1LL << 32
+cdef int64_t C_MOVES_MAX = 1LL << C_MOVES_BITS
 cdef int64_t C_ENTITY_MAX = 1LL << 31
+
+NUMBER_MAX, LIFE_MAX, ENTITY_MAX, MOVES_BITS = C_NUMBER_MAX, C_LIFE_MAX, C_ENTITY_MAX, C_MOVES_BITS
 
 
 cdef inline uint8_t* _put(uint8_t* p, uint64_t number) noexcept:

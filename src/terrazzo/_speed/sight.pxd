@@ -12,11 +12,11 @@ cdef struct Entry:
     int32_t entity
     int32_t slot
     int32_t flags
-    int32_t told
+    int32_t sent_at
     int32_t waits_since
     uint32_t stamp
     uint16_t alias
-    uint8_t is_untold   # `stamp` means nothing
+    uint8_t is_unsent   # `stamp` means nothing
     uint8_t is_settled
     uint8_t is_beyond
     uint8_t level

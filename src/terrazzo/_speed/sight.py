@@ -98,7 +98,7 @@ GROUND, AIR, FULL = 0, 1, 2
 
 _NEVER = -(1 << 30)
 _URGENCY_MAX = 1023
-_UNTOLD = -1
+_UNSENT = -1
 _GROUND_M = 1 / 256
 _REFERENCE_MAX = (1 << 23) - 1
 _FLOAT = Struct("<f")
@@ -298,7 +298,7 @@ class Headlines:
 
 class _Entry:
     __slots__ = (
-        "alias", "angles", "entity", "flags", "is_beyond", "is_settled", "level", "sent", "slot", "stamp", "told",
+        "alias", "angles", "entity", "flags", "is_beyond", "is_settled", "level", "sent", "sent_at", "slot", "stamp",
         "waited", "waits_since",
     )  # fmt: skip
 
@@ -312,8 +312,8 @@ class _Entry:
         """The client was sent no place of it yet."""
         self.alias = alias
         self.level = level
-        self.stamp = _UNTOLD
-        self.told = _NEVER
+        self.stamp = _UNSENT
+        self.sent_at = _NEVER
         self.angles = 0
         """How many were sent with the stamp."""
         self.is_settled = False
@@ -381,7 +381,7 @@ class Sight:
         if slot >= 0:
             self._area.stamp(slot)  # raises where there is no such slot
         entry.slot = slot
-        entry.stamp = _UNTOLD
+        entry.stamp = _UNSENT
 
     def get(self, entity: int) -> tuple[int, int, int, int] | None:
         """Slot, alias, sent and flags; None: it has no entry."""
@@ -479,7 +479,7 @@ class Sight:
             slot = entry.slot
             if slot < 0 or entry.flags & (DESCRIBED | WITHHELD) != DESCRIBED:
                 continue
-            age = tick - entry.told
+            age = tick - entry.sent_at
             is_behind = area.number(slot) < entry.sent
             has_news = area.news(slot) > entry.sent or (not is_behind and self._is_crossing(entry))
             is_due = not is_behind and self._is_due(entry, age)
@@ -518,7 +518,7 @@ class Sight:
         """Whether its place is to be sent."""
         ranges, distance2 = self._headlines.ranges(entry.slot), self._distance2(entry.slot)
         is_beyond = distance2 > ranges.position
-        if ranges.position < 0 or entry.stamp == _UNTOLD:
+        if ranges.position < 0 or entry.stamp == _UNSENT:
             return not is_beyond
         if age >= REFRESH and not entry.is_settled:
             return True
@@ -549,5 +549,5 @@ class Sight:
         writer.add(writer.pack(entry.alias, area.position(slot), direction, is_detailed=ranges.is_detailed))
         _count(self._headlines.tally, ranges.row, writer.used - used)
         entry.is_settled = is_beyond and entry.is_beyond
-        entry.stamp, entry.told, entry.angles, entry.is_beyond = area.stamp(slot), tick, angles, is_beyond
+        entry.stamp, entry.sent_at, entry.angles, entry.is_beyond = area.stamp(slot), tick, angles, is_beyond
         entry.waited = 0

@@ -23,13 +23,6 @@ cdef extern from *:
     """
     void prefetch(const void* address) nogil
 
-PLACES = 21
-MESSAGE_MAX = 1024
-REFRESH = 20
-PATIENCE = 5
-FAR = 9.0
-LEVELS_MAX = 3
-OUTERMOST = 255
 GROUND, AIR, FULL = 0, 1, 2
 
 cdef enum:
@@ -55,7 +48,11 @@ cdef double GROUND_M = 1.0 / 256
 cdef enum:
     NEVER = -(1 << 30)
 
-assert (C_DESCRIBED, C_WITHHELD) == (EntryFlag.DESCRIBED.value, EntryFlag.WITHHELD.value)
+PLACES, MESSAGE_MAX, REFRESH, PATIENCE = C_PLACES, C_MESSAGE_MAX, C_REFRESH, C_PATIENCE
+FAR, LEVELS_MAX, OUTERMOST = C_FAR, C_LEVELS_MAX, C_OUTERMOST
+DESCRIBED, WITHHELD = C_DESCRIBED, C_WITHHELD
+
+assert (DESCRIBED, WITHHELD) == (EntryFlag.DESCRIBED.value, EntryFlag.WITHHELD.value)
 
 
 cdef inline uint32_t _bits(double value) noexcept nogil:
@@ -339,7 +336,7 @@ cdef inline bint _is_crossing(const Reach* reach, const Entry* entry, double dis
 
 cdef inline bint _is_due(const Reach* reach, const Entry* entry, uint32_t stamp, int age, double distance2) noexcept nogil:
     cdef bint is_beyond = distance2 > reach.position
-    if reach.position < 0 or entry.is_untold:
+    if reach.position < 0 or entry.is_unsent:
         return not is_beyond
     if age >= C_REFRESH and not entry.is_settled:
         return True
@@ -375,7 +372,7 @@ cdef int _look_at(
         distance2 = east * east + north * north
         reach = row.reach
         has_news = row.newest > entry.sent
-        age = tick - entry.told
+        age = tick - entry.sent_at
         is_due = False
         if row.number >= entry.sent:
             is_due = _is_due(reach, entry, row.stamp, age, distance2)
@@ -528,8 +525,8 @@ cdef inline void _begin(Entry* entry, uint16_t alias, uint8_t level) noexcept no
     entry.alias = alias
     entry.level = level
     entry.stamp = 0
-    entry.told = entry.waits_since = NEVER
-    entry.is_untold = True
+    entry.sent_at = entry.waits_since = NEVER
+    entry.is_unsent = True
     entry.is_settled = entry.is_beyond = False
     entry.angles = entry.waited = 0
 
@@ -634,7 +631,7 @@ cdef class Sight:
         if slot >= 0:
             self._area.check_known(slot)
         entry.slot = slot
-        entry.is_untold = True
+        entry.is_unsent = True
 
     cpdef tuple get(self, int32_t entity):
         """Slot, alias, sent and flags; None: it has no entry."""
@@ -677,7 +674,7 @@ cdef class Sight:
             self._area.check_known(entry.slot)
             self._area.check_known(self._slot)
             entry.stamp = self._area.stamps[entry.slot]
-            entry.is_untold = False
+            entry.is_unsent = False
             entry.angles = 3
             entry.is_settled = True
             entry.is_beyond = self._distance2(entry.slot) > self._headlines.reach(entry.slot).position
@@ -801,8 +798,8 @@ cdef class Sight:
             _count(self._headlines.tally, reach.row, WRITER.used - used)
             entry.is_settled = is_beyond and entry.is_beyond
             entry.stamp = area.stamps[slot]
-            entry.is_untold = False
-            entry.told = tick
+            entry.is_unsent = False
+            entry.sent_at = tick
             entry.waited = 0
             entry.angles = angles
             entry.is_beyond = is_beyond

@@ -7,14 +7,13 @@ from libc.string cimport memcpy, memmove
 
 from terrazzo.errors import DecodeError, UsageError
 
-MESSAGE_MAX = 0xFFFF
-COUNT_MAX = (1 << 62) - 1
-WORDS_NUMBER = 91
-
 cdef enum:
     C_MESSAGE_MAX = 0xFFFF
     C_WORDS_NUMBER = 91
     WORDS_HEAD_MAX = 3 + 9 + 5
+
+MESSAGE_MAX, WORDS_NUMBER = C_MESSAGE_MAX, C_WORDS_NUMBER
+COUNT_MAX = (1 << 62) - 1
 
 
 cdef void* _grown(void* old, size_t size) except NULL:

@@ -300,7 +300,7 @@ def check_size(value: Any, payload: bytes) -> None:
 def refuse_large(what: str, size: int, most: int) -> NoReturn:
     """Raise, with how large a change may be and what to do."""
     raise UsageError(
-        f"this change of {what} takes {size} bytes, and the most is {most}: others could not be told of it; "
+        f"this change of {what} takes {size} bytes, and the most is {most}: it could not be sent to others; "
         "change it in parts, or keep it in the base"
     )
 

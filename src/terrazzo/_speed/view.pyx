@@ -8,10 +8,8 @@ from libc.string cimport memcpy, memset
 
 from math import pi
 
+from terrazzo._speed.sight import AIR, FULL, GROUND
 from terrazzo.errors import DecodeError
-
-ASKED, SPECIAL = 1, 2
-ALIAS_MAX = 0xFFFF
 
 cdef double STEP = pi / 128
 
@@ -24,6 +22,10 @@ cdef enum:
     C_FULL = 2
     HEAD_BYTES = 11
     C_ALIAS_MAX = 0xFFFF
+
+ASKED, SPECIAL, ALIAS_MAX = C_ASKED, C_SPECIAL, C_ALIAS_MAX
+
+assert (C_GROUND, C_AIR, C_FULL) == (GROUND, AIR, FULL)
 
 
 cdef struct Row:

@@ -10,25 +10,18 @@ from libc.string cimport memcpy
 
 from terrazzo.errors import DecodeError
 
-WANTS_MAX = 80
-RELEASED_MAX = 400
-STEP_MAX = (1 << 63) - 1
-
-COUNT_MAX = 1 << 62
-ENTITY_MAX = 1 << 31
-ALIAS_MAX = 1 << 16
-
 cdef enum:
     C_ALIAS_MAX = 1 << 16
+    C_WANTS_MAX = 80
+    C_RELEASED_MAX = 400
+    WANT_BYTES = 12
 
 cdef int64_t C_COUNT_MAX = 1LL << 62
 cdef int64_t C_ENTITY_MAX = 1LL << 31
 
-
-cdef enum:
-    C_WANTS_MAX = 80
-    C_RELEASED_MAX = 400
-    WANT_BYTES = 12
+WANTS_MAX, RELEASED_MAX, ALIAS_MAX = C_WANTS_MAX, C_RELEASED_MAX, C_ALIAS_MAX
+COUNT_MAX, ENTITY_MAX = C_COUNT_MAX, C_ENTITY_MAX
+STEP_MAX = (1 << 63) - 1
 
 
 def decode_want(bytes message not None, Py_ssize_t at=0):

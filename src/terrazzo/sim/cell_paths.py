@@ -29,8 +29,8 @@ from terrazzo.wire.requests import Failure
 
 TABLE: Table = {
     "arrival": (
-        "lands at once",
-        "lands after a jump",
+        "begins at once",
+        "begins after a jump",
         "is held",
         "is held, its steps come",
         "is held, begins without them",
@@ -43,13 +43,13 @@ TABLE: Table = {
         "leaves",
         "leaves by a jump",
         "jumps within the app",
-        "stays: the game's last word",
+        "stays: a hook or its size kept it",
         "is confirmed",
         "is confirmed again",
         "is confirmed under an older epoch",
         "is refused and comes back",
         "is sent again",
-        "goes to a shelter",
+        "goes to a neighbour, out of reach of its cell",
     ),
     "teleport": (
         "to a place",
@@ -136,7 +136,7 @@ class _Arrivals:
             how = "is held, begins without them" if self._is_passed_over else "is held, its steps come"
             self._take("arrival", how)
         else:
-            self._take("arrival", "lands at once" if message.jump is None else "lands after a jump")
+            self._take("arrival", "begins at once" if message.jump is None else "begins after a jump")
         return before(own, message)
 
     def _hold(self, before: Any, own: GhostReceiver, source: AppId, message: Offload) -> None:
@@ -161,7 +161,7 @@ def _watch_offloads(watch: Watch) -> None:
     def offload(before: Any, own: Offloads, real: Any, to: AppId, jump: Any = None) -> bool:
         left: bool = before(own, real, to, jump)
         how = "leaves" if jump is None else "leaves by a jump" if to != own._core.me else "jumps within the app"
-        take("offload", how if left else "stays: the game's last word")
+        take("offload", how if left else "stays: a hook or its size kept it")
         return left
 
     def on_onloaded(before: Any, own: Offloads, source: AppId, message: Onloaded) -> None:
@@ -188,7 +188,7 @@ def _watch_offloads(watch: Watch) -> None:
     def shelter(before: Any, own: Destinations, real: Any) -> Any:
         found = before(own, real)
         if found is not None:
-            take("offload", "goes to a shelter")
+            take("offload", "goes to a neighbour, out of reach of its cell")
         return found
 
     watch.method(Offloads, "offload", offload)

@@ -26,7 +26,7 @@ TABLE: Table = {
     "ghost": tuple(_path(state, event) for state, row in TRANSITIONS.items() for event in row),
     "mending": (
         "a creation is taken",
-        "last words are asked for",
+        "its last steps are asked for",
         "a deletion is taken",
         "an arrival begins",
         "a snapshot is asked for",
@@ -72,5 +72,5 @@ def _mending(own: Mending, held: Held) -> str:
         return "is given up" if held.asked >= ASKED_MAX else "a snapshot is asked for"
     if isinstance(first.message, DeleteGhost):
         is_asked = held.asked == 0 and first.source not in lost
-        return "last words are asked for" if is_asked else "a deletion is taken"
+        return "its last steps are asked for" if is_asked else "a deletion is taken"
     return "an arrival begins" if isinstance(first.message, Offload) else "a creation is taken"

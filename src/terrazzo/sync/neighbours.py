@@ -65,7 +65,7 @@ class AreaView:
     """All entities of a view, without the own one."""
 
     def __init__(self, turns: Turns, asks_moves: Callable[[EntitySchema], bool]) -> None:
-        """`asks_moves`: whether moves of entities of this type are to be told one by one."""
+        """`asks_moves`: whether moves of entities of this type are reported one by one."""
         self.places = PlaceTable()
         """Where the described entities are, by alias."""
         self.others: dict[int, Seen] = {}

@@ -48,7 +48,7 @@ def encode_ride(ride: Ride) -> bytes:
 def decode_ride(data: bytes) -> Ride:
     """The ride of exactly these bytes."""
     if len(data) != _RIDE.size:
-        raise DecodeError(f"a ride is told in {_RIDE.size} bytes", len(data))
+        raise DecodeError(f"a ride has {_RIDE.size} bytes", len(data))
     vehicle, x, y, z, yaw, pitch, roll = _RIDE.unpack(data)
     if not all(map(isfinite, (x, y, z, yaw, pitch, roll))):
         raise DecodeError("a place that is not finite", 4)

@@ -8,7 +8,8 @@ drawn that nothing else of this part has or had.
              └── repeats ───┘                            due again one period after it was due; periods that were missed
                                                          in a long pause are not made up for
 
-The owner of the table is told when the next timer is due (`_look_at`), takes what is due, fires each, and looks again.
+The table gives its owner the time of the next due timer (`_look_at`). At that time the owner takes what is due, fires
+each, and looks again.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class ClientView:
                 self._late += 1
                 return []
             if self.is_over:
-                raise MessageRefused(Fault.AFTER_THE_END, "a message after the last word")
+                raise MessageRefused(Fault.AFTER_THE_END, "a message after the end")
             action = self._actions.get(number)
             if action is None:
                 raise MessageRefused(Fault.UNKNOWN_MESSAGE, f"no message has the number {number}")
@@ -372,12 +372,12 @@ class ClientView:
 
     def _take_space(self, body: bytes) -> tuple[int, bytes]:
         if len(body) < 4:
-            raise DecodeError("a space is told in four bytes", len(body))
+            raise DecodeError("a space has four bytes", len(body))
         return int.from_bytes(body[:4], "little"), body[4:]
 
     def _take_type(self, rest: bytes, entity: int) -> tuple[EntitySchema, bytes]:
         if len(rest) < 2:
-            raise DecodeError("an entity's type is told in two bytes", len(rest))
+            raise DecodeError("an entity's type has two bytes", len(rest))
         type_id = int.from_bytes(rest[:2], "little")
         schema = self._schema.by_id.get(type_id)
         if schema is None or not schema.on_client:

@@ -209,7 +209,7 @@ class MethodCalled:
 
 @dataclass(frozen=True)
 class ViewEnded:
-    """The server's last word."""
+    """The server has ended the session, with a reason."""
 
     reason: int
     text: str

@@ -163,7 +163,7 @@ class ClientScheduler:
             self._words.drop()
             for rows in self._updates.values():
                 rows.drop()
-            self._core.report(witness.body, "what its client is told", problem)
+            self._core.report(witness.body, "messages for its client", problem)
             self._send_away(witness)
 
     def _write(self, witness: Witness) -> None:

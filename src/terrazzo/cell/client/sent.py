@@ -424,7 +424,7 @@ class ClientRecord:
         self.sight.set_flags(entity, flags & ~(DESCRIBED | WANTED))
 
     def part(self, entity: int, flags: int, now: float) -> None:
-        """It is gone: its last words, then leave, and what has to be remembered of it."""
+        """It is gone: its last events, then leave, and what has to be remembered of it."""
         other, alias, sent = self._bodies.get(entity), self.sight.alias(entity), self.sight.sent(entity)
         if other is not None and life_of(self._area.number(other.slot)) == life_of(sent):
             if flags & DESCRIBED:

@@ -264,13 +264,13 @@ class Real:
     @property
     def is_unchanged(self) -> bool:
         """Whether nothing has happened since the last step."""
-        return not self._items and not self._latest and self.body.space.area.is_told(self.body.slot)
+        return not self._items and not self._latest and self.body.space.area.is_closed(self.body.slot)
 
     def close_step(self) -> UpdateGhost | None:
         """What happened since the last step, under the next number; None when nothing did."""
         body = self.body
         self._add_latest()
-        has_moved = body.ride is None and not body.space.area.is_told(body.slot)
+        has_moved = body.ride is None and not body.space.area.is_closed(body.slot)
         if body.kind.is_eventful and (has_moved or self._is_place_due):
             self._is_place_due = False
             self._items.append(Item(PLACE, b""))

@@ -32,7 +32,7 @@ class Steps:
             if real.body.real is real:
                 core.confine(real.body, "step", core.close_step, real)
         for space in core.spaces.values():
-            for slot in space.area.untold():
+            for slot in space.area.eventful_moved():
                 moved = space.by_slot[slot].real
                 assert moved is not None
                 core.confine(moved.body, "step", core.close_step, moved)

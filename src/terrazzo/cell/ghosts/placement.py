@@ -290,7 +290,7 @@ class GhostPlacement:
 
     def _set_mask(self, real: Real) -> None:
         body = real.body
-        body.space.area.set_haunts(body.slot, sum(1 << ghost.bit for ghost in real.ghosts.values()))
+        body.space.area.set_receivers(body.slot, sum(1 << ghost.bit for ghost in real.ghosts.values()))
         if real.ghosts:
             self._with_ghosts[body.id] = real
         else:

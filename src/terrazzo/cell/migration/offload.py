@@ -150,7 +150,7 @@ class Offloads:
             yield from (body.real for body in bodies if body.real is not None)
 
     def offload(self, real: Real, to: AppId, jump: Jump | None = None) -> bool:
-        """Sends a real away; False when the game's last word kept it here, or it is too large."""
+        """Sends a real away; False when a hook of the game kept it here, or it is too large."""
         core, body = self._core, real.body
         if not self._take_leave(real, to, jump):
             return False
@@ -194,8 +194,8 @@ class Offloads:
         return False
 
     def _take_leave(self, real: Real, to: AppId, jump: Jump | None) -> bool:
-        """The game's last word: it may destroy the entity, put it elsewhere, send it elsewhere. Its methods that wait
-        for something end here, and may still do the same."""
+        """Runs what the game has to do before the real leaves: it may destroy the entity, put it elsewhere, send it
+        elsewhere. Its methods that wait for something end here, and may still do the same."""
         core, body = self._core, real.body
         position = body.position
 
