@@ -25,6 +25,8 @@ from terrazzo.wire.entity.validate import violations as switchboard_violations
 from terrazzo.wire.ids import NEVER_HEARD, EntityId, Part, PartId
 from terrazzo.wire.invariants import BrokenInvariant, Share, Violations
 
+_GONE, _WITHHELD = EntryFlag.GONE.value, EntryFlag.WITHHELD.value
+
 
 def violations(app: CellApp, share: Share) -> Violations:
     """The invariants of this CellApp that do not hold."""
@@ -166,9 +168,9 @@ def witness_problems(witness: Witness) -> Iterator[str]:
 
 def _is_to_be_served(state: EntryState, flags: int) -> bool:
     """Whether the next update with room changes the state (`cell/client/entry_states.py`)."""
-    if flags & EntryFlag.GONE:
+    if flags & _GONE:
         return True
-    if flags & EntryFlag.WITHHELD:
+    if flags & _WITHHELD:
         return state is not EntryState.UNANNOUNCED
     return state in (EntryState.UNANNOUNCED, EntryState.WANTED)
 
@@ -176,7 +178,7 @@ def _is_to_be_served(state: EntryState, flags: int) -> bool:
 def _is_backed(witness: Witness, entity: int, slot: int, flags: int) -> bool:
     """Whether the entity of an entry has a body here, had one until its removal is noticed, or is awaited. An entry
     that is GONE ends with the next update, before anything looks at the slot."""
-    if flags & EntryFlag.GONE:
+    if flags & _GONE:
         return True
     if slot < 0:
         return witness.awaits(entity)

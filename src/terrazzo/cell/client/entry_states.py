@@ -35,6 +35,9 @@ from typing import NamedTuple
 
 from terrazzo._speed.entry_flags import EntryFlag
 
+_DESCRIBED = EntryFlag.DESCRIBED.value
+_DESCRIBED_OR_WANTED = _DESCRIBED | EntryFlag.WANTED.value
+
 
 class EntryState(Enum):
     """What the client has of an entity."""
@@ -155,9 +158,9 @@ def state_of(alias: int, flags: int) -> EntryState:
     no entry can be so."""
     if flags < 0:
         return EntryState.ABSENT
-    flagged = EntryFlag(flags) & (EntryFlag.DESCRIBED | EntryFlag.WANTED)
-    assert alias or not flagged, f"an entry without an alias has {flagged!r}"
-    assert flagged != EntryFlag.DESCRIBED | EntryFlag.WANTED, "an entry is DESCRIBED and WANTED"
-    if flagged:
-        return EntryState.DESCRIBED if flagged == EntryFlag.DESCRIBED else EntryState.WANTED
-    return EntryState.ANNOUNCED if alias else EntryState.UNANNOUNCED
+    flagged = flags & _DESCRIBED_OR_WANTED
+    if not flagged:
+        return EntryState.ANNOUNCED if alias else EntryState.UNANNOUNCED
+    assert alias, f"an entry without an alias has {EntryFlag(flagged)!r}"
+    assert flagged != _DESCRIBED_OR_WANTED, "an entry is DESCRIBED and WANTED"
+    return EntryState.DESCRIBED if flagged == _DESCRIBED else EntryState.WANTED
