@@ -13,11 +13,9 @@ from functools import partial
 
 from terrazzo.base.alarms import Alarms
 from terrazzo.cluster.app import Host
-from terrazzo.errors import CreationFailed
 from terrazzo.schema.model import EntitySchema
-from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync.awaiting import Awaiting, Wait
-from terrazzo.sync.creating import Creator
+from terrazzo.sync.creating import Creator, keep_promise
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.log_events import LogEvent
@@ -30,7 +28,7 @@ NEAR_S = 10.0
 
 
 @dataclass
-class _Wish:
+class _Creation:
     """One `create` of a base."""
 
     by: str
@@ -51,7 +49,7 @@ class Making:
         self._awaiting = awaiting
         self._switchboard = switchboard
         self._creator = creator
-        self._near: dict[int, tuple[PartId, _Wish]] = {}
+        self._near: dict[int, tuple[PartId, _Creation]] = {}
         """Those that wait for the place of another entity, by the number of the question."""
         self._asked = 0
 
@@ -69,12 +67,12 @@ class Making:
         """A base creates an entity; `by` is its name in reports. With `near`, the position of `wanted` is relative to
         that entity."""
         wait = self._awaiting.promise(base, f"creation of a {schema.name}", timeout_s)
-        wish = _Wish(by, wait, schema, wanted, is_here)
+        creation = _Creation(by, wait, schema, wanted, is_here)
         if near is None:
-            self._begin(wish)
+            self._begin(creation)
         else:
             self._asked += 1
-            self._near[self._asked] = (base, wish)
+            self._near[self._asked] = (base, creation)
             question = REGISTRY.encode(WhereAreYou(self._asked))
             self._switchboard.send(base, PartId(near, Part.CELL), question)
             self._alarms.after(NEAR_S, partial(self.on_nowhere, self._asked, "it did not answer in time"))
@@ -86,10 +84,10 @@ class Making:
         if asked is None:
             return False
         del self._near[message.question]
-        wish = asked[1]
-        x, y, z = (mine + off for mine, off in zip(message.position, wish.wanted.position, strict=True))
-        wish.wanted = _at(wish.wanted, message.space, (x, y, z))
-        self._begin(wish)
+        creation = asked[1]
+        x, y, z = (mine + off for mine, off in zip(message.position, creation.wanted.position, strict=True))
+        creation.wanted = _at(creation.wanted, message.space, (x, y, z))
+        self._begin(creation)
         return True
 
     def on_nowhere(self, question: int, why: str) -> None:
@@ -98,14 +96,12 @@ class Making:
         if asked is not None:
             self._end(asked[1], 0, f"the place of the entity near which it was to be is unknown: {why}")
 
-    def _begin(self, wish: _Wish) -> None:
-        self._creator.create(wish.wanted, partial(self._end, wish), is_here=wish.is_here)
+    def _begin(self, creation: _Creation) -> None:
+        self._creator.create(creation.wanted, partial(self._end, creation), is_here=creation.is_here)
 
-    def _end(self, wish: _Wish, entity: int, why: str) -> None:
-        if entity:
-            self._awaiting.keep(wish.wait, Ref(entity, Component.BASE, wish.schema.type_id))
-        elif not self._awaiting.keep(wish.wait, None, CreationFailed(f"{wish.schema.name}: {why}")):
-            self._host.log(LogEvent.CREATION_FAILED, entity=wish.by, type=wish.schema.name, why=why)
+    def _end(self, creation: _Creation, entity: int, why: str) -> None:
+        if not keep_promise(self._awaiting, creation.wait, creation.schema, entity, why):
+            self._host.log(LogEvent.CREATION_FAILED, entity=creation.by, type=creation.schema.name, why=why)
 
 
 def _at(wanted: CreateEntity, space: str, position: Position) -> CreateEntity:

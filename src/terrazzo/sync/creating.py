@@ -12,8 +12,8 @@ The rules:
 
 - *One entity.* Once a BaseApp was asked, no other one is. A request that is repeated has the same number, by which the
   BaseApp recognises it (`base/requested.py`). So a lost link costs time, and makes no second entity.
-- *An end.* After CREATE_S it is given up: `done` gets the reason. Whether the entity exists is uncertain then, and the
-  reason tells so if a BaseApp was asked.
+- *An end.* After CREATE_S it is given up: `done` gets the reason. If a BaseApp was asked, whether the entity exists is
+  uncertain then, and that is a part of the reason.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from terrazzo.cluster.app import Host
+from terrazzo.errors import CreationFailed
+from terrazzo.schema.model import EntitySchema
+from terrazzo.schema.refs import Component, Ref
+from terrazzo.sync.awaiting import Awaiting, Wait
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.basemgr_base import BaseAppFound, FindBaseApp
@@ -133,3 +137,12 @@ class Creator:
     def _end(self, creation: _Creation, entity: int, why: str) -> None:
         self.open -= 1
         creation.done(entity, why)
+
+
+def keep_promise(awaiting: Awaiting, wait: Wait, schema: EntitySchema, entity: int, why: str) -> bool:
+    """A creation has ended: what waits for it gets a Ref of the base part, or CreationFailed. False: it has failed, and
+    nothing waits for it."""
+    if entity:
+        awaiting.keep(wait, Ref(entity, Component.BASE, schema.type_id))
+        return True
+    return awaiting.keep(wait, None, CreationFailed(f"{schema.name}: {why}"))

@@ -10,7 +10,7 @@ from terrazzo.cell.api.own import Own, id_of, number_of, place
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.space import place_problem
 from terrazzo.cell.motion.controllers import Turning, Walk, category_named
-from terrazzo.errors import CreationFailed, UsageError, shown
+from terrazzo.errors import UsageError, shown
 from terrazzo.game import NAME_MAX
 from terrazzo.schema.arguments import number as plain
 from terrazzo.schema.arguments import text
@@ -19,7 +19,7 @@ from terrazzo.schema.model import EntitySchema
 from terrazzo.schema.refs import Component, Ref
 from terrazzo.sync.awaiting import Sleep, Wait
 from terrazzo.sync.calls import entity_type
-from terrazzo.sync.creating import CREATE_S
+from terrazzo.sync.creating import CREATE_S, keep_promise
 from terrazzo.sync.lookup import LOOKUP_S, name_of
 from terrazzo.sync.newborn import new_states, wanted_entity
 from terrazzo.sync.timers import given
@@ -227,7 +227,5 @@ class Acts(Own):
 
 def _created(core: Core, by: str, schema: EntitySchema, wait: Wait, entity: int, why: str) -> None:
     """A creation has come to its end."""
-    if entity:
-        core.awaiting.keep(wait, Ref(entity, Component.BASE, schema.type_id))
-    elif not core.awaiting.keep(wait, None, CreationFailed(f"{schema.name}: {why}")):
+    if not keep_promise(core.awaiting, wait, schema, entity, why):
         core.count(LogEvent.CREATION_FAILED, entity=by, type=schema.name, why=why)

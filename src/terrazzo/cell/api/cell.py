@@ -145,7 +145,7 @@ class Cell(Sights, Acts, SpaceActs, Hooks, parts.Cell, engine=True):
     @property
     def has_client(self) -> bool:
         """Whether a client sees through this entity."""
-        return self._own("know of its client").witness is not None
+        return self._own("ask for its client").witness is not None
 
     @property
     def base(self) -> Calls:
@@ -158,13 +158,13 @@ class Cell(Sights, Acts, SpaceActs, Hooks, parts.Cell, engine=True):
     @property
     def client(self) -> Calls:
         """The methods of the own client; without one, calls are dropped."""
-        real = self._own("speak to its client")
+        real = self._own("call its client")
         return Calls(self._body.kind.schema, Side.CLIENT, lambda index, _method, args, _s: real.call_own(index, args))
 
     @property
     def others(self) -> Calls:
         """The methods of this entity on every other client that sees it."""
-        real = self._own("speak to those who see it")
+        real = self._own("call the clients that see it")
         return Calls(
             self._body.kind.schema, Side.CLIENT, lambda index, _method, args, _s: real.call_others(index, args)
         )
@@ -172,7 +172,7 @@ class Cell(Sights, Acts, SpaceActs, Hooks, parts.Cell, engine=True):
     @property
     def everyone(self) -> Calls:
         """The methods of this entity on every client that sees it, the own one included."""
-        real = self._own("speak to those who see it")
+        real = self._own("call the clients that see it")
 
         def send(index: int, method: Method, args: bytes, timeout_s: float) -> None:
             real.call_own(index, args)
