@@ -53,6 +53,7 @@ from terrazzo.wire.pairs.base_cellmgr import Entry, FindEntry
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, LogOffRecorded, Save, Saved, WantIds
 from terrazzo.wire.pairs.basemgr_base import BaseAppFound, CreateProxy, FindBaseApp, Home, Locate, Located, ProxyCreated
 from terrazzo.wire.pairs.names import FindName, NameFound, NameRegistered, RegisterName
+from terrazzo.wire.pairs.spaces import SpaceChanges, SpaceChangesMade, SpaceOutcome
 from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
@@ -345,6 +346,7 @@ class Town:
             Save: lambda request: Saved(request.dbid or 77),
             LoggedOff: lambda request: LogOffRecorded(),
             Locate: self._on_locate,
+            SpaceChanges: lambda request: SpaceChangesMade(tuple(SpaceOutcome("hall#1") for _ in request.changes)),
         }
         self.replies: list[Message | str] = []
         self._proxies = 999

@@ -47,6 +47,12 @@ USES: dict[str, Use] = {
     "drop_name: name": lambda town, part, odd: part.drop_name(odd),
     "lookup: name": lambda town, part, odd: part.lookup(odd),
     "lookup: timeout": lambda town, part, odd: part.lookup("bank", timeout=odd),
+    "create_space: name": lambda town, part, odd: part.create_space(odd),
+    "create_space: bounds": lambda town, part, odd: part.create_space("hall", bounds=odd),
+    "create_space: timeout": lambda town, part, odd: part.create_space("hall", timeout=odd),
+    "end_space: space": lambda town, part, odd: part.end_space(odd),
+    "end_space: timeout": lambda town, part, odd: part.end_space("hall#1", timeout=odd),
+    "save: timeout": lambda town, part, odd: part.save(timeout=odd),
     "timer: seconds": lambda town, part, odd: part.timer(odd),
     "timer: repeat": lambda town, part, odd: part.timer(1.0, odd),
     "timer: number": lambda town, part, odd: part.timer(1.0, number=odd),
@@ -59,7 +65,6 @@ USES: dict[str, Use] = {
 
 WITHOUT_ARGUMENTS = {
     "destroy_cell",
-    "save",
     "destroy",
     "id",
     "me",
