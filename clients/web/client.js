@@ -1,11 +1,20 @@
 // The client: one player's connection to the world. `terrazzo.js` describes it for pages.
+//
+//     connecting ──login──► connected ──the connection is lost──► reconnecting ──► connected
+//          │                    └── left, logged off ──► gone ◄── refused, too late ──┘
+//          └── refused ──► gone
+//
+// A client that lost its connection resumes by itself, with the token of its session, as long as the server has said. The
+// view stays as it was until the next session begins; then it is emptied, and the server tells everything again.
 
 import { UsageError, Writer, fromHex, joinBytes, toHex, utf8 } from "./bytes.js";
 import { Channel } from "./channel.js";
+import { ChannelError } from "./frames.js";
 import { webAgreement } from "./handshake.js";
-import { ANSWER_MS, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
-import { STOPPING, TO_SERVER } from "./messages.js";
+import { ANSWER_MS, FINAL, LoginError, WHY_OVER, askLogin, readReply, replaceHost, toLoginError } from "./login.js";
+import { NOT_RESUMED, RESUMES, STOPPING, TO_CLIENT, TO_SERVER, readSession } from "./messages.js";
 import { confined, partEvents } from "./parts.js";
+import { Pauses } from "./reconnect.js";
 import { Schema } from "./schema.js";
 import { View } from "./view.js";
 
@@ -15,15 +24,17 @@ const LEAVE_MS = 10000; // how long leave() waits for LOGGED_OFF
 
 const HANDLERS = [
   "onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall", "onViolation", "onLoggedOff",
-  "onClosed",
+  "onClosed", "onState",
 ];
+const NOT_SAVED = "The game server did not confirm that everything is saved: log in again, and check.";
 
 /** One player's connection to the world. A client logs in once; the page makes a new client for another login. */
 export class Client {
+  state = "connecting";
   #events = {};
   #view = null;
   #channel = null;
-  #mayReturn = true; // false after leave(), and after a LOGGED_OFF that is not for a stop of the server
+  #mayReturn = true; // false after leave(), and after most reasons of LOGGED_OFF
   #closingSentence = null; // the sentence for onClosed, if leave() or LOGGED_OFF has set one
   #isAnswerQueued = false;
   #isMoveUnsent = false;
@@ -31,7 +42,11 @@ export class Client {
   #moveTimer = null; // until the next place may be sent
   #tickTimer = null;
   #now;
+  #gameServer = null; // {url, key, environment}
+  #session = null; // the token to resume with, and for how long: {token, ms}; null if the client cannot resume
   #resolveLogin = () => {}; // ends the wait of login()
+  #rejectLogin = () => {};
+  #endAttempt = () => {}; // ends the wait of an attempt to resume
   #leaveTimer = null; // runs from the sending of BYE by leave()
   #resolveLeft; // ends the wait of leave()
   #left = new Promise((resolve) => {
@@ -70,7 +85,11 @@ export class Client {
 
   /** Whether the player has a body, so that it can move and call methods of its cell part. */
   get hasBody() {
-    return this.space !== null && this.#channel?.state === "OPEN";
+    return this.space !== null && this.#isConnected;
+  }
+
+  get #isConnected() {
+    return this.state === "connected" && this.#channel?.state === "OPEN";
   }
 
   /**
@@ -93,7 +112,8 @@ export class Client {
     const reply = readReply(await askLogin(url, key, request, environment), url);
     const address = gameUrl ? gameUrl(reply) : replaceHost(url, reply);
     const loginKey = joinBytes(fromHex(reply.key), utf8.encoder.encode(attempt)); // the key is bound to the attempt
-    return this.#join(address, key, loginKey, environment);
+    this.#gameServer = { url: address, key, environment };
+    return this.#join(loginKey);
   }
 
   /**
@@ -118,50 +138,113 @@ export class Client {
    * connection is closed. Without that confirmation, the sentence of `onClosed` states that.
    */
   async leave() {
-    if (this.#channel?.state === "CLOSED") return;
+    if (this.state === "gone") return;
     this.#closingSentence ??= "";
     this.#mayReturn = false;
+    if (this.state === "reconnecting") {
+      this.#stop(NOT_SAVED, false);
+      this.#channel.abort();
+      return;
+    }
     if (!this.#channel) return; // during login: #join calls leave() again when the session is open
     if (!this.#leaveTimer && this.#channel.send(Uint8Array.of(TO_SERVER.BYE))) {
-      this.#closingSentence ||= "The game server did not confirm that everything is saved: log in again, and check.";
+      this.#closingSentence ||= NOT_SAVED;
       this.#leaveTimer = setTimeout(() => this.#channel.close(), LEAVE_MS);
     }
     await this.#left;
   }
 
-  #join(url, serverKey, loginKey, environment) {
+  #join(loginKey) {
+    const { url } = this.#gameServer;
     return new Promise((resolve, reject) => {
-      const fail = (sentence) => reject(new LoginError(sentence));
       const timer = setTimeout(() => {
-        fail(`The game server at ${url} was reached but took too long to answer: try again later.`);
+        reject(new LoginError(`The game server at ${url} was reached but took too long to answer: try again later.`));
         this.#channel?.abort();
       }, ANSWER_MS);
       this.#resolveLogin = (player) => {
         clearTimeout(timer);
         resolve(player);
       };
-      const onClosed = (reason) => {
+      this.#rejectLogin = (error) => {
         clearTimeout(timer);
-        const why = WHY_OVER[reason] ?? "ended the session: log in again";
-        const sentence = this.#closingSentence ?? `The game server at ${url} ${why}.`;
-        fail(sentence || "The player left before the world was there."); // has no effect after the login
-        this.#stop(sentence, this.#mayReturn && reason !== "PROTOCOL");
+        reject(error);
       };
-      const onMessage = (message) => {
-        this.#view.apply(message);
-        this.#answerSoon();
-      };
-      Channel.connect(url, serverKey, loginKey, { ...environment, onMessage, onClosed }).then(
-        (channel) => {
-          this.#channel = channel;
+      this.#open(loginKey).then(
+        () => {
           if (this.#closingSentence !== null) this.leave();
         },
         (error) => {
-          clearTimeout(timer);
-          reject(toLoginError(error, "game", url));
+          this.state = "gone";
+          this.#rejectLogin(toLoginError(error, "game", url));
         },
       );
     });
+  }
+
+  /** Opens a channel to the game server. `isFresh`: the view is that of an earlier session, until this one begins. */
+  async #open(presented, isFresh = false) {
+    const { url, key, environment } = this.#gameServer;
+    let isFirst = isFresh;
+    const onMessage = (message) => {
+      if (isFirst && message[0] !== TO_CLIENT.LOGGED_OFF) {
+        isFirst = false;
+        this.#view.beginAnew();
+      }
+      if (message[0] === TO_CLIENT.SESSION) this.#session = readSession(message);
+      else this.#view.apply(message);
+      this.#answerSoon();
+    };
+    const onClosed = (reason) => this.#onClosed(reason);
+    this.#channel = await Channel.connect(url, key, presented, { ...environment, onMessage, onClosed });
+  }
+
+  #onClosed(reason) {
+    const { url } = this.#gameServer;
+    const mayResume = this.#session && this.#closingSentence === null && !FINAL.includes(reason);
+    if (mayResume && this.state === "connected") return void this.#resume();
+    if (mayResume && this.state === "reconnecting") return void this.#endAttempt();
+    const why = WHY_OVER[reason] ?? "ended the session: log in again";
+    const sentence = this.#closingSentence ?? `The game server at ${url} ${why}.`;
+    this.#rejectLogin(new LoginError(sentence || "The player left before the world was there.")); // no effect after it
+    this.#endAttempt();
+    this.#stop(sentence, this.#mayReturn && reason !== "PROTOCOL");
+    return undefined;
+  }
+
+  /** The connection is lost: attempts to resume, until one succeeds, the server refuses, or it is too late. */
+  async #resume() {
+    const { url, environment } = this.#gameServer;
+    const { ms: withinMs } = this.#session;
+    const pauses = new Pauses(environment.random, this.#now(), withinMs);
+    this.#stopTimers();
+    for (let ms = pauses.next(this.#now()); ms !== null; ms = pauses.next(this.#now())) {
+      this.#setState("reconnecting", { tries: pauses.tries, ms });
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      if (this.state === "gone") return;
+      await this.#attempt();
+      if (this.state !== "reconnecting") return;
+    }
+    this.#stop(`The game server at ${url} could not be reached again within ${withinMs / 1000} s: log in again.`, true);
+  }
+
+  /** One attempt: returns when the client has its player again, or when the attempt has failed. */
+  async #attempt() {
+    let timer;
+    const ended = new Promise((resolve) => {
+      this.#endAttempt = resolve;
+      timer = setTimeout(() => this.#channel.abort(), ANSWER_MS);
+    });
+    try {
+      await this.#open(joinBytes(this.#session.token, RESUMES), true);
+      if (this.state === "gone") this.#channel.abort(); // the player has left meanwhile
+      await ended;
+    } catch (error) {
+      if (!(error instanceof ChannelError)) console.error(error);
+      else if (FINAL.includes(error.reason)) this.#stop(toLoginError(error, "game", this.#gameServer.url).message, true);
+    } finally {
+      clearTimeout(timer);
+      this.#endAttempt = () => {};
+    }
   }
 
   #viewEvents() {
@@ -171,12 +254,14 @@ export class Client {
         this.#channel.send(Uint8Array.of(TO_SERVER.READY));
         this.#tickTimer = setInterval(() => this.#tick(), TICK_MS);
         this.#resolveLogin(player);
+        this.#endAttempt();
+        this.#setState("connected");
         this.#events.onPlayer(player);
       },
       onLoggedOff: (text, reason) => {
         if (this.#leaveTimer) this.#closingSentence = "";
         else this.#closingSentence ??= text || "The game server logged this player off.";
-        this.#mayReturn &&= reason === STOPPING;
+        this.#mayReturn &&= reason === STOPPING || reason === NOT_RESUMED;
         this.#events.onLoggedOff(text);
         this.#channel.close();
       },
@@ -195,7 +280,7 @@ export class Client {
   }
 
   #call(message, reliable, needsBody) {
-    if (this.#channel?.state !== "OPEN" || (needsBody && !this.hasBody)) return false;
+    if (!this.#isConnected || (needsBody && !this.hasBody)) return false;
     return this.#channel.send(message, { reliable });
   }
 
@@ -217,11 +302,24 @@ export class Client {
     this.#channel.send(writer.done(), { reliable: false });
   }
 
-  #stop(sentence, mayReturn) {
+  #stopTimers() {
     clearInterval(this.#tickTimer);
-    clearTimeout(this.#leaveTimer);
     clearTimeout(this.#moveTimer);
+    this.#moveTimer = null;
+  }
+
+  /** `detail` is for pages: while reconnecting, {tries, ms}. */
+  #setState(state, detail = {}) {
+    this.state = state;
+    this.#events.onState(state, detail);
+  }
+
+  #stop(sentence, mayReturn) {
+    if (this.state === "gone") return;
+    this.#stopTimers();
+    clearTimeout(this.#leaveTimer);
     this.#resolveLeft();
+    this.#setState("gone", { sentence });
     this.#events.onClosed(sentence, mayReturn);
   }
 }

@@ -25,6 +25,9 @@ const WHY_NOT_OPEN = {
   PATH_LOST: "cannot be reached, or closed the connection: check the address and that it runs",
 };
 
+/** Ends of a session, or of an attempt, after which a client does not resume. */
+export const FINAL = ["PROTOCOL", "BANNED", "WRONG_VERSION", "WRONG_SUITE"];
+
 export const WHY_OVER = {
   SILENT: "has not been heard for too long: check the network and log in again",
   SLOW_READER: "has more to say than this connection takes: try a faster one",

@@ -1,15 +1,20 @@
 // The messages between server and client: docs/messages.md, and `sync/protocol.py` in Python. This module has their
 // numbers, and the aliases and places inside them.
 
-import { DecodeError } from "./bytes.js";
+import { DecodeError, Reader } from "./bytes.js";
 
 /** Numbers of the messages from the server; client methods and client properties follow (`schema.js`). */
 export const TO_CLIENT = {
-  CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, SPACE: 7, ANNOUNCE: 8, DESCRIBE: 9, LEAVE: 12, MOVED: 20, PLACES: 21,
-  PLACE: 22, LOOSE: 23, RIDES: 24, RENEW: 25, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
+  CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, SPACE: 7, ANNOUNCE: 8, DESCRIBE: 9, SESSION: 10, LEAVE: 12, MOVED: 20,
+  PLACES: 21, PLACE: 22, LOOSE: 23, RIDES: 24, RENEW: 25, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
 };
 /** The reason in LOGGED_OFF with which a stopping server ends every session: the player may log in again. */
 export const STOPPING = 7;
+/** The reason in LOGGED_OFF for a session token that is not valid: the player may log in. */
+export const NOT_RESUMED = 10;
+/** Stands behind a session token, where a login key has the attempt: a byte that is in no text. */
+export const RESUMES = Uint8Array.of(0xff);
+const TOKEN_BYTES = 16;
 /** Numbers of the messages to the server. */
 export const TO_SERVER = { MOVE: 2, WANT: 3, RELEASED: 4, READY: 9, BYE: 11 };
 /** The alias of the player's own entity. */
@@ -25,6 +30,14 @@ function readFinite(reader, count, what) {
   const numbers = Array.from({ length: count }, () => reader.f32(what));
   if (!numbers.every(Number.isFinite)) throw new DecodeError(`${what} that is not finite`);
   return numbers;
+}
+
+/** Reads SESSION: the token to resume with, and for how long. */
+export function readSession(message) {
+  const reader = new Reader(message, 1);
+  const session = { token: reader.bytes(TOKEN_BYTES, "session"), ms: reader.u32("session") };
+  reader.end("session");
+  return session;
 }
 
 export function readPlace(reader) {

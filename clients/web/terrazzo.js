@@ -12,6 +12,7 @@
 //       onMoved: (entity) => place(entity),                      // entity.position [x, y, z], entity.yaw, entity.ride
 //       onChange: (entity, name, change) => redraw(entity),      // entity.properties[name]; change.path, change.old
 //       onCall: (entity, name, args) => react(entity, name, args),
+//       onState: (state, { tries, ms }) => showState(state),     // "connected", "reconnecting" or "gone"; see below
 //       onClosed: (sentence, mayReturn) => show(sentence),       // "" when the player left by client.leave()
 //       parts: { Avatar: AvatarPart },                           // classes by the names of entity types; see below
 //     });
@@ -43,6 +44,12 @@
 // method on_hurt runs part.health.on_hurt, and onCall with the name "health.on_hurt"; entity.cell.health.heal(5) calls
 // a method of the component on the server.
 //
+// A lost connection. The client resumes by itself, without a login, for as long as the game gives it (docs/players.md).
+// Meanwhile `client.state` is "reconnecting", and onState has the number of the attempt and the milliseconds until then.
+// The entities stay as they were, and nothing can be called or moved. When the client is connected again, all entities
+// leave (onLeave) and the server tells everything anew: onPlayer with a new object for the player, onEnter, and so on.
+// If the client does not get back, the state is "gone" and onClosed follows.
+//
 // Return. `mayReturn` is true when the connection was lost or the server is stopping. The player may then log in again
 // as soon as the world is running. `comeBack` repeats the login, with pauses that grow:
 //
@@ -57,8 +64,8 @@
 //     schema.js       entity types                            view.js         what the server's messages do
 //     changes.js      changes of properties                   parts.js        the page's objects for entities
 //     frames.js       frames of a packet, reliable stream     login.js        the request to the login server
-//     handshake.js    the keys of a session                   client.js       one player's connection
-//     outbox.js       messages that are not sent yet
+//     handshake.js    the keys of a session                   reconnect.js    the pauses of a client that resumes
+//     outbox.js       messages that are not sent yet          client.js       one player's connection
 //
 // Values of properties and arguments in JavaScript:
 //

@@ -4,6 +4,8 @@
 //                                     ▲                                    │
 //                                     └─────────── CELL_LOST ──────────────┘             LOGGED_OFF: the end
 //
+//     beginAnew(): nothing again, for a client that has resumed
+//
 // The rules are those of `sync/view.py`. A message that the messages before it do not allow is a violation: it changes
 // nothing, is counted, and goes to onViolation. PLACES and LOOSE are unreliable and may arrive too early or too late;
 // the view counts those in `late` and skips them.
@@ -66,6 +68,17 @@ export class View {
       notify = () => this.#events.onViolation(`message ${message[0]}: ${problem.message}`);
     }
     notify?.(); // runs the page's code; its errors are not errors of the message
+  }
+
+  /** The client has another session, which tells everything from the beginning. */
+  beginAnew() {
+    const gone = this.space === null ? [] : [...this.#forgetNeighbours(), this.player];
+    this.player = this.space = null;
+    this.isOver = false;
+    this.#turns = new Turns();
+    this.#rides = new Rides((id) => this.find(id));
+    this.#neighbours = new Neighbours(this.#schema, this.#turns, this.#send);
+    gone.forEach((entity) => this.#events.onLeave(entity));
   }
 
   find(id) {

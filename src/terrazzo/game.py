@@ -35,6 +35,8 @@ INSTANCE_MARK = "#"
 """Only the names of instances have it: of spaces that the code of the game makes (`create_space`)."""
 INSTANCE_NAME_MAX = 200
 """Characters of the name of an instance."""
+RECONNECT_S_MAX = 86_400.0
+"""The longest time that a game can give a client to resume."""
 Bounds = tuple[float, float, float, float]
 """Least x and z, greatest x and z."""
 DEFAULT_BOUNDS: Bounds = (-500.0, -500.0, 500.0, 500.0)
@@ -78,13 +80,15 @@ class Game:
     """How far from its cell an entity still has ghosts; the most that an area's radius can be."""
     top_speed: float = 20.0
     """Metres a second; a client that moves faster is put back."""
+    reconnect_s: float = 30.0
+    """Seconds in which a client that lost its connection may resume without a login; 0: it may not."""
 
     def __post_init__(self) -> None:
         for name in NUMBERS:
             object.__setattr__(self, name, _plain(getattr(self, name)))
 
 
-NUMBERS = ("area_radius_m", "area_hysteresis_m", "ghost_distance_m", "top_speed")
+NUMBERS = ("area_radius_m", "area_hysteresis_m", "ghost_distance_m", "top_speed", "reconnect_s")
 """The settings of a Game that are numbers."""
 
 
@@ -184,9 +188,9 @@ def _policy_mistakes(policy: Game) -> Iterator[str]:
 
 def _wrong_numbers(policy: Game) -> Iterator[str]:
     for name in NUMBERS:
-        value = getattr(policy, name)
-        if type(value) is not float or not 0 <= value <= PLACE_MAX:
-            yield f"{name} is a number of 0 or more and at most {PLACE_MAX:g}, not {shown(value)}"
+        value, most = getattr(policy, name), RECONNECT_S_MAX if name == "reconnect_s" else PLACE_MAX
+        if type(value) is not float or not 0 <= value <= most:
+            yield f"{name} is a number of 0 or more and at most {most:g}, not {shown(value)}"
 
 
 def _wrong_space(space: Space) -> Iterator[str]:

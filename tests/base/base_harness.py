@@ -323,13 +323,16 @@ def cell_data(*, hp: int = 100, name: str = "Ann", is_last: bool = False) -> Cel
 class Town:
     """The app and its surroundings."""
 
-    def __init__(self, *, linked: bool = True, on_ready: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self, *, linked: bool = True, on_ready: Callable[[Any], None] | None = None, reconnect_s: float = 0.0
+    ) -> None:
         EVENTS.clear()
         RAISE.clear()
         self.is_forced = False
         """A test has put the app into a state that no message leads to: invariants are not checked any more."""
         self.host = FakeHost()
-        game = LoadedGame(SCHEMA, Game(player=Avatar, spaces=SPACES, on_ready=on_ready), parts_of(TYPES))
+        policy = Game(player=Avatar, spaces=SPACES, on_ready=on_ready, reconnect_s=reconnect_s)
+        game = LoadedGame(SCHEMA, policy, parts_of(TYPES))
         self.endpoint = FakeEndpoint()
         entropy = random.Random(7).randbytes
         self.app = BaseApp(
@@ -433,9 +436,9 @@ class Town:
         self.endpoint.queue.append(event(Received, session, list(messages)))
         self.step()
 
-    def lose(self, session: FakeSession) -> None:
+    def lose(self, session: FakeSession, reason: Reason = Reason.SILENT, *, by_peer: bool = False) -> None:
         """The session is over."""
-        self.endpoint.queue.append(event(Closed, session, Reason.SILENT, False))
+        self.endpoint.queue.append(event(Closed, session, reason, by_peer))
         self.step()
 
     @property

@@ -32,6 +32,7 @@ USES: dict[str, Use] = {
     "ref: component": lambda town, part, odd: part.ref(ref(component=odd)).give(1),
     "ref: type_id": lambda town, part, odd: part.ref(ref(type_id=odd)).give(1),
     "keep_for: seconds": lambda town, part, odd: part.keep_for(odd),
+    "reconnect_s": lambda town, part, odd: setattr(part, "reconnect_s", odd),
     "kick: reason": lambda town, part, odd: part.kick(odd),
     "create: type_name": lambda town, part, odd: town.server.create(odd),
     "create: space": lambda town, part, odd: town.server.create("Creature", space=odd, position=(0.0, 0.0, 0.0)),

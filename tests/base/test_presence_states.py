@@ -15,10 +15,13 @@ STEPS = [(state, event, *step) for state, row in TRANSITIONS.items() for event, 
 POSSIBLE = {
     E.EXPECT: set(S) - {S.LEAVING},
     E.NO_CLIENT: {S.WAITING},
-    E.ATTACH: {S.WAITING, S.ATTACHED, S.READY, S.KEPT},
+    E.ATTACH: {S.WAITING, S.ATTACHED, S.READY, S.AWAY, S.KEPT},
+    E.RESUME: {S.ATTACHED, S.READY, S.AWAY},
     E.READY: {S.ATTACHED},
     E.BYE: {S.ATTACHED, S.READY},
     E.LOST: {S.ATTACHED, S.READY, S.LEAVING},
+    E.CUT: {S.ATTACHED, S.READY, S.LEAVING},
+    E.TOO_LATE: {S.AWAY},
     E.SEND_AWAY: {S.ATTACHED, S.READY},
     E.KEEP: {S.LEAVING},
     E.DESTROY: set(S),
@@ -48,8 +51,9 @@ def test_each_state_is_reached_from_absent_and_leads_back_to_absent():
 def test_client_that_is_let_go_gets_a_last_message_or_is_gone(state, event, after, action):
     """No transition forgets a connected client without a last message, a loss, or the wait for the save."""
     if state in CONNECTED and after not in CONNECTED:
-        assert action in (A.PART, A.LOSE, A.DISMISS, A.STOP_READING)
-    if event is E.ATTACH:
-        assert (after, action) == (S.ATTACHED, A.REPLACE if state in CONNECTED else A.GREET)
+        assert action in (A.PART, A.LOSE, A.CUT_OFF, A.DISMISS, A.STOP_READING)
+    if event in (E.ATTACH, E.RESUME):
+        instead = A.REPLACE if event is E.ATTACH else A.RENEW
+        assert (after, action) == (S.ATTACHED, instead if state in CONNECTED else A.GREET)
     if after is S.READY and state is not S.READY:
         assert action is A.BEGIN

@@ -65,6 +65,7 @@ for (const name of CALLBACKS) {
   };
 }
 
+const states = []; // of the client: [state, tries, ms]
 const client = new Client({
   parts: { Avatar: AvatarPart },
   onPlayer: (entity) => tell({ event: "player", ...told(entity) }),
@@ -82,6 +83,7 @@ const client = new Client({
   },
   onViolation: (text) => tell({ event: "violation", text }),
   onLoggedOff: (text) => tell({ event: "logged off", text }),
+  onState: (state, { tries, ms }) => states.push([state, tries ?? 0, ms ?? 0]),
   onClosed: (sentence) => tell({ event: "closed", sentence }),
 });
 const parts = new Map(); // also of those that have left
@@ -129,6 +131,7 @@ const COMMANDS = {
   methods: ({ id }) => tell({ event: "methods", cell: Object.keys(find(id).cell), base: Object.keys(find(id).base) }),
   move: ({ x, z, yaw }) => tell({ event: "sent", sent: client.move(x, z, yaw) }),
   moves: ({ places }) => places.forEach(([x, z]) => client.move(x, z)),
+  states: () => tell({ event: "states", states }),
   leave: () => client.leave().then(() => tell({ event: "left" })),
   quit: () => process.exit(0),
 };

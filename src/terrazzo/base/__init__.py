@@ -11,6 +11,7 @@
     logoffs.py        log-offs until they are confirmed                    whereabouts.py  where parts live
     services.py       what these modules share
     presence.py       the client of a proxy (presence_states.py: table)    farewells.py   why a client is gone
+    tokens.py         tokens to resume with after a lost connection
     alarms.py, client_batch.py, counts.py, limits.py
 
 Each module imports only from layers below its own (`pyproject.toml`, import-linter). Game code imports `Base` and

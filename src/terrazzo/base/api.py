@@ -40,7 +40,7 @@ from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.saving import SAVE_S
 from terrazzo.errors import UsageError
-from terrazzo.game import DEFAULT_BOUNDS, LoadedGame
+from terrazzo.game import DEFAULT_BOUNDS, RECONNECT_S_MAX, LoadedGame
 from terrazzo.schema.arguments import number as number_in
 from terrazzo.schema.arguments import text
 from terrazzo.schema.classes import parts
@@ -262,6 +262,16 @@ class Proxy(parts.Proxy, Base, engine=True):
         """Sends the client away, and tells it the reason. `on_client_lost` follows."""
         self._engine.kick(text(reason, "kick: reason", longest=REASON_MAX))
 
+    @property
+    def reconnect_s(self) -> float:
+        """How many seconds a client that lost its connection may take to resume here, without a login; 0: it may not.
+        By default that of the `Game`. A new value holds for the next connection."""
+        return self._engine.reconnect_s
+
+    @reconnect_s.setter
+    def reconnect_s(self, seconds: float) -> None:
+        self._engine.reconnect_s = number_in(seconds, "reconnect_s", least=0, most=RECONNECT_S_MAX)
+
     def keep_for(self, seconds: float | None) -> None:
         """Without a client, the entity ends after so many seconds, unless one comes; None: not by itself. It has no
         effect while a client is connected."""
@@ -279,13 +289,18 @@ class Proxy(parts.Proxy, Base, engine=True):
         """The first client is connected and has created its entity."""
 
     def on_client_back(self) -> None:
-        """A later client of the same player is connected and has created its entity: the entity was kept, or the client
-        has taken over from another one. The body may still be there (`has_cell`)."""
+        """The client has resumed after it lost its connection, or a later client of the same player is connected: the
+        entity was kept, or the client has taken over from another one. It has created its entity. The body may still be
+        there (`has_cell`)."""
 
     def on_client_lost(self, reason: ClientLoss) -> None:
         """The client that was ready is gone: it has left, was lost, or was sent away. The entity stays until the game
-        destroys it, or for the time that it gives to `keep_for`. By default it is destroyed."""
-        self.destroy()
+        destroys it, or for the time that it gives to `keep_for`. By default it is kept for `reconnect_s` seconds if the
+        connection was lost, and otherwise destroyed."""
+        if reason is ClientLoss.CONNECTION:
+            self.keep_for(self.reconnect_s)
+        else:
+            self.destroy()
 
 
 class Server:

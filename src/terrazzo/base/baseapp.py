@@ -43,6 +43,7 @@ from terrazzo.base.limits import KEY_S, KEYS_MAX
 from terrazzo.base.logoffs import LogOffs
 from terrazzo.base.making import Making
 from terrazzo.base.names import BaseNames
+from terrazzo.base.presence_states import Presence
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.requested import Requested
 from terrazzo.base.saveslots import Archive, SaveSlots
@@ -51,6 +52,7 @@ from terrazzo.base.services import ClientPorts, ClientServices, EntityServices
 from terrazzo.base.sessions import EndpointLike, Sessions
 from terrazzo.base.standstill import Standstill
 from terrazzo.base.takeover import TakeOvers
+from terrazzo.base.tokens import SessionTokens
 from terrazzo.base.whereabouts import Whereabouts
 from terrazzo.cluster.app import LOAD_S, Host
 from terrazzo.cluster.cluster_app import ClusterApp
@@ -118,6 +120,7 @@ class BaseApp(ClusterApp):
         self.archive = Archive(host, self.saves, self.bases, archive_s)
         self.awaiting = Awaiting(host, self._run_part)
         self.keys = KeyRing(entropy, life_s=KEY_S, most=KEYS_MAX)
+        self.tokens = SessionTokens(entropy)
         self.delivery = Delivery(
             host, self.switchboard._registry, self.confinement, self._take_mail_of, self._keep_update
         )
@@ -125,7 +128,7 @@ class BaseApp(ClusterApp):
         self.standstill = Standstill(host.now)
         intake = Intake(self.confinement, self._batch, self.standstill)
         self.sessions = Sessions(
-            host, endpoints, self.keys, self.bases, self.counts, self.confinement, self._batch, intake
+            host, endpoints, self.keys, self.tokens, self.bases, self.counts, self.confinement, self._batch, intake
         )  # fmt: skip
         manager = partial(self.peers.get, AppKind.BASE_APP_MGR)
         self.creator = Creator(me, host, self.requests, manager, lambda wanted, done: self.requested.make(wanted, done))
@@ -181,6 +184,8 @@ class BaseApp(ClusterApp):
     def _client_services(self) -> ClientServices:
         return ClientServices(
             keys=self.keys,
+            tokens=self.tokens,
+            counts=self.counts,
             methods=MethodTable(self.game.schema),
             batch=self._batch,
             rows=self.delivery.rows,
@@ -436,19 +441,23 @@ class BaseApp(ClusterApp):
             **self.reported,
             LogEvent.LATE_ANSWER: self.counts.late_answers,
             LogEvent.CLIENT_MESSAGE_BAD: self.counts.bad_messages,
+            LogEvent.CLIENT_RESUMED: self.counts.resumed,
             Count.OLD_MAIL: self.counts.old_mail,
         }
 
     def view(self) -> dict[str, Any]:
         """The state of this app for the console: plain values."""
         types: dict[str, int] = {}
-        for each in self.bases.values():
+        bases = self.bases.values()
+        for each in bases:
             types[each.schema.name] = types.get(each.schema.name, 0) + 1
         return {
             "app": str(self.me),
             "bases": types,
             "clients": len(self.sessions),
             "waiting_for_client": len(self.keys),
+            "away": sum(isinstance(each, ProxyEntity) and each.presence is Presence.AWAY for each in bases),
+            "resumed": self.counts.resumed,
             "waiting_for_id": self.ids.waiting,
             "ids": len(self.ids),
             "saving": sum(not each.saver.is_idle for each in self.bases.values()),

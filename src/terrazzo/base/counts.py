@@ -12,6 +12,8 @@ class Counts:
 
     def __init__(self) -> None:
         self.refused: Counter[ClientRefusal] = Counter()
+        self.resumed = 0
+        """Clients that have resumed with a session token."""
         self.bad_messages = 0
         self.old_mail = 0
         """Messages for a client that were meant for an earlier client or came from a former home of the cell part."""

@@ -17,6 +17,8 @@ class Farewell(IntEnum):
     STOPPING = 7  # the server stops
     SILENT = 8  # the client did not acknowledge a packet when its player logged in again
     TAKEN_OVER = 9  # its player has logged in again, elsewhere
+    NOT_RESUMED = 10  # its session token was used, has expired or never was
+    RESUMED = 11  # the same client has resumed, over another connection
 
 
 class ClientLoss(Enum):
@@ -25,21 +27,20 @@ class ClientLoss(Enum):
     LEFT = "left"
     """The client left by itself."""
     CONNECTION = "connection"
-    """The connection was lost."""
+    """The connection was lost; the client may resume for a while (`reconnect_s`)."""
     KICKED = "kicked"
     """The game has sent it away, with `kick`."""
     LIMITS = "limits"
-    """The BaseApp has sent it away: bad messages, too slow, or more to send than it takes."""
+    """The BaseApp has sent it away: bad messages, too slow, more to send than it takes, or a banned address."""
 
 
 LOSSES = {
-    Farewell.BYE: ClientLoss.LEFT,
     Farewell.SENT_AWAY: ClientLoss.KICKED,
     Farewell.BAD_MESSAGES: ClientLoss.LIMITS,
     Farewell.TOO_SLOW: ClientLoss.LIMITS,
     Farewell.SILENT: ClientLoss.CONNECTION,
 }
-"""The reason for the game's hook, by the farewell that the client was sent."""
+"""The reason for the game's hook, by the farewell of a client that is sent away."""
 
 
 class LogOnAnswer(Enum):

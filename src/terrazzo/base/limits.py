@@ -45,6 +45,7 @@ class ClientRefusal(Sentence):
     """Why a message of a client was refused, with the sentence that the console shows for it."""
 
     WRONG_KEY = "wrong_key", "A client showed a login key that was used, has expired or never was."
+    WRONG_TOKEN = "wrong_token", "A client showed a session token that was used, has expired or never was."
     BAD_MESSAGE = "bad_message", "A client sent a message that no client of this game sends."
     OVER_RATE = "over_rate", "A client called a method more often than it may."
     LATE = "late", "A client spoke of an entity that had just left, or moved a body that it had no more."

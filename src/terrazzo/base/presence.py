@@ -4,8 +4,11 @@
 
 - *A key is valid once*, and the session that presents it is the client's. A proxy that no client ever connected to
   was not played: it ends unsaved.
-- *The game's hooks run in pairs*: `on_client_ready` for the first client, `on_client_back` for each later one, and then
-  `on_client_lost`. A client that takes over from another one is `on_client_back`, without `on_client_lost` before.
+- *A client that lost its connection resumes* with its session token (`tokens.py`), within the time that the game gives.
+  It gets a fresh view. A former session that seems alive gives way to the next one.
+- *The game's hooks run in pairs*: `on_client_ready` for the first client, `on_client_back` for each later one and for
+  each that has resumed, and then `on_client_lost`. A client that replaces another one, or its own former session, is
+  `on_client_back` without `on_client_lost` before.
 - *The last message* of a session is LOGGED_OFF with a reason.
 - *A kept entity* without a client ends when its time is over, but not while a next client has a valid key.
 """
@@ -23,16 +26,24 @@ from terrazzo.base.limits import KEY_S, READY_S, REASON_MAX
 from terrazzo.base.presence_states import CONNECTED, Presence, PresenceAction, PresenceEvent, next_step
 from terrazzo.base.services import ClientServices, EntityServices, SessionKey
 from terrazzo.base.shown import Shown
+from terrazzo.base.tokens import ClientTokens
 from terrazzo.errors import printable
-from terrazzo.sync.protocol import encode_logged_off
+from terrazzo.sync.protocol import encode_logged_off, encode_session
+from terrazzo.wire.client import Reason
+from terrazzo.wire.ids import EntityId
 from terrazzo.wire.log_events import LogEvent
+
+FINAL = (Reason.SLOW_READER, Reason.PROTOCOL, Reason.BANNED)
+"""Reasons for which the BaseApp ends a session for good."""
 
 
 class PresenceOwner(Protocol):
     """What the client of a proxy needs of it."""
 
+    id: EntityId
     life: BaseLife
     row: ClientRow
+    reconnect_s: float
     is_worth_saving: bool
 
     def run(self, callback: str, *args: Any) -> bool: ...
@@ -54,6 +65,11 @@ class ClientPresence:
         self._clients = clients
         self._key = b""
         self._key_ends_at = 0.0
+        self._tokens = ClientTokens(clients.tokens, owner.id)
+        self._reconnect_s = 0.0
+        """How long the present client may take to resume."""
+        self._away: Alarm | None = None
+        """For a client that does not resume."""
         self._alarm: Alarm | None = None
         """For a client that does not come, or is not ready in time."""
         self._keeping: Alarm | None = None
@@ -74,6 +90,11 @@ class ClientPresence:
         """Whether a client may come with a key that is valid."""
         return bool(self._key) and self._services.host.now < self._key_ends_at
 
+    @property
+    def may_resume(self) -> bool:
+        """Whether a session token is valid."""
+        return bool(self._tokens)
+
     def _step(self, event: PresenceEvent, *details: Any) -> None:
         """Makes the transition of this event. `details` are for its action."""
         self.state, action = next_step(self.state, event)
@@ -91,7 +112,14 @@ class ClientPresence:
 
     def attach(self, session: ClientSession, session_key: SessionKey) -> None:
         """A client has presented the key. `session_key` identifies the session at this app."""
+        self._key = b""
         self._step(PresenceEvent.ATTACH, session, session_key)
+
+    def resume(self, session: ClientSession, session_key: SessionKey, token: bytes) -> None:
+        """The client has presented a valid token, over another connection."""
+        self._clients.counts.resumed += 1
+        self._services.host.log(LogEvent.CLIENT_RESUMED, entity=str(self._owner))
+        self._step(PresenceEvent.RESUME, session, session_key, token)
 
     def on_ready(self) -> None:
         """The client has created its entity."""
@@ -101,12 +129,12 @@ class ClientPresence:
         """The client leaves by itself; it gets LOGGED_OFF when everything is saved."""
         self._step(PresenceEvent.BYE)
 
-    def on_session_closed(self, reason: str) -> None:
-        """The session has ended: the client closed it, or it timed out."""
+    def on_session_closed(self, reason: Reason, *, by_peer: bool) -> None:
+        """The session has ended: the client closed it, it timed out, or the BaseApp ended it."""
         self._owner.row.session = None
         if self.is_connected:
-            self._services.host.log(LogEvent.CLIENT_LOST, entity=str(self._owner), reason=reason)
-        self._step(PresenceEvent.LOST)
+            self._services.host.log(LogEvent.CLIENT_LOST, entity=str(self._owner), reason=reason.name)
+        self._step(PresenceEvent.CUT if reason in FINAL and not by_peer else PresenceEvent.LOST)
 
     def send_away(self, farewell: Farewell, text: str) -> None:
         """Ends the session at once, if a client is connected."""
@@ -117,6 +145,7 @@ class ClientPresence:
     def on_destroy(self, farewell: Farewell, text: str) -> None:
         """The entity ends."""
         self._forget_key()
+        self._forget_tokens()
         self._cancel_alarm()
         self._cancel_keeping()
         self._step(PresenceEvent.DESTROY, farewell, text)
@@ -156,12 +185,17 @@ class ClientPresence:
         self._step(PresenceEvent.NO_CLIENT)
         self._owner.destroy()
 
-    def _greet(self, session: ClientSession, session_key: SessionKey) -> None:
+    def _greet(self, session: ClientSession, session_key: SessionKey, token: bytes | None = None) -> None:
         self._cancel_alarm()
-        self._key = b""
+        self._cancel_away()
         self.session_key = session_key
         self._owner.row.session = session
         self._alarm = self._services.alarms.after(READY_S, self._on_slow)
+        self._reconnect_s = self._owner.reconnect_s
+        if self._reconnect_s > 0.0:
+            session.send(encode_session(self._tokens.renew(token), self._reconnect_s))
+        else:
+            self._tokens.forget()
         self._owner.send_player()
 
     def _on_slow(self) -> None:
@@ -169,12 +203,21 @@ class ClientPresence:
 
     def _replace(self, session: ClientSession, session_key: SessionKey) -> None:
         self._services.host.log(LogEvent.CLIENT_TAKEN_OVER, entity=str(self._owner))
-        self._end_session(Farewell.TAKEN_OVER, "your player has logged in again, from another place")
-        self._owner.row.shown = Shown()
-        self._owner.end_witness()
+        self._let_former_go(Farewell.TAKEN_OVER, "your player has logged in again, from another place")
         self._greet(session, session_key)
 
+    def _renew(self, session: ClientSession, session_key: SessionKey, token: bytes) -> None:
+        self._let_former_go(Farewell.RESUMED, "this client has resumed over another connection")
+        self._greet(session, session_key, token)
+
+    def _let_former_go(self, farewell: Farewell, text: str) -> None:
+        """The session that the next one replaces ends, and its witness."""
+        self._end_session(farewell, text)
+        self._owner.row.shown = Shown()
+        self._owner.end_witness()
+
     def _begin(self) -> None:
+        self._tokens.confirm()
         self._cancel_alarm()
         self._cancel_keeping()
         callback = "on_client_back" if self._was_played else "on_client_ready"
@@ -185,18 +228,33 @@ class ClientPresence:
 
     def _part(self) -> None:
         self._farewell = (Farewell.BYE, "goodbye")
-        self._let_game_decide(Farewell.BYE)
+        self._forget_tokens()
+        self._let_game_decide(ClientLoss.LEFT)
         if self._owner.life is BaseLife.ALIVE:
             self._step(PresenceEvent.KEEP)
 
     def _lose(self) -> None:
-        self._let_game_decide(Farewell.SILENT)
+        if self._tokens:
+            self._tokens.set_end(self._services.host.now + self._reconnect_s)
+            self._away = self._services.alarms.after(self._reconnect_s, self._on_too_late)
+        else:
+            self._step(PresenceEvent.TOO_LATE)
+        self._let_game_decide(ClientLoss.CONNECTION)
+
+    def _on_too_late(self) -> None:
+        self._services.host.log(LogEvent.CLIENT_NOT_RESUMED, entity=str(self._owner), seconds=self._reconnect_s)
+        self._step(PresenceEvent.TOO_LATE)
+
+    def _cut_off(self) -> None:
+        self._forget_tokens()
+        self._let_game_decide(ClientLoss.LIMITS)
 
     def _dismiss(self, farewell: Farewell, text: str) -> None:
         self._end_session(farewell, text)
-        self._let_game_decide(farewell)
+        self._forget_tokens()
+        self._let_game_decide(LOSSES[farewell])
 
-    def _let_game_decide(self, farewell: Farewell) -> None:
+    def _let_game_decide(self, loss: ClientLoss) -> None:
         """A client is gone, for whatever reason: its witness ends, and the game's hook runs."""
         self._cancel_alarm()
         self._owner.set_lane()
@@ -206,7 +264,6 @@ class ClientPresence:
         self._owner.end_witness()
         if self._is_told:
             self._is_told = False
-            loss = LOSSES.get(farewell, ClientLoss.CONNECTION)
             if not self._owner.run("on_client_lost", loss):
                 self._owner.destroy()  # the game's code failed, so the game will not end it
         elif not self._was_played:
@@ -235,6 +292,15 @@ class ClientPresence:
         self._clients.keys.forget(self._key)
         self._key = b""
 
+    def _forget_tokens(self) -> None:
+        self._cancel_away()
+        self._tokens.forget()
+
+    def _cancel_away(self) -> None:
+        if self._away is not None:
+            self._away.cancel()
+            self._away = None
+
     def _cancel_alarm(self) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
@@ -255,9 +321,12 @@ ACTIONS: dict[PresenceAction, Callable[..., None]] = {
     PresenceAction.AWAIT: ClientPresence._await,
     PresenceAction.GREET: ClientPresence._greet,
     PresenceAction.REPLACE: ClientPresence._replace,
+    PresenceAction.RENEW: ClientPresence._renew,
     PresenceAction.BEGIN: ClientPresence._begin,
     PresenceAction.PART: ClientPresence._part,
     PresenceAction.LOSE: ClientPresence._lose,
+    PresenceAction.CUT_OFF: ClientPresence._cut_off,
+    PresenceAction.FORGET: ClientPresence._forget_tokens,
     PresenceAction.DISMISS: ClientPresence._dismiss,
     PresenceAction.DISCARD: ClientPresence._discard,
     PresenceAction.STOP_READING: ClientPresence._stop_reading,

@@ -3,19 +3,22 @@
                 login key ──▶ WAITING ── no client in time ──▶ ABSENT, and the entity ends unsaved
                                  │ key shown
                                  ▼
-    ABSENT ── key shown ──▶ ATTACHED ── ready ──▶ READY        from both, and from KEPT:
-                               ▲                    │          key shown ──▶ ATTACHED: the client before is let go
-                               │ key shown          │ left, lost, sent away
-                               └────── KEPT ◀───────┘
+    ABSENT ── key shown ──▶ ATTACHED ── ready ──▶ READY        from both, and from AWAY and KEPT:
+                             ▲   ▲                │ │          key shown ──▶ ATTACHED: the client before is let go
+                       token │   │ key            │ │
+                             │   └── KEPT ◀───────┘ │ left, sent away
+                             │        ▲ too late    │ lost
+                             └────── AWAY ◀─────────┘          from ATTACHED, READY and AWAY: token ──▶ ATTACHED
     sent BYE, or the entity ends with a client ──▶ LEAVING ── saved ──▶ ABSENT     LEAVING ── the game keeps it ──▶ KEPT
 
 `TRANSITIONS[state][event]` is the next state and the action that `presence.ClientPresence` then carries out. A pair
 that is not in the table cannot occur. It is refused explicitly: `next_step` raises an AssertionError, which stops the
 BaseApp.
 
-A client belongs to one attachment: it begins when a session presents a key, and ends with that session. Each attachment
-that becomes ready has a witness number of its own, and the session of the former one is removed before the next one
-is greeted. So no message for a client reaches the client after it.
+A client belongs to one attachment: it begins when a session presents a key or a session token (`tokens.py`), and ends
+with that session. Each attachment that becomes ready has a witness number of its own, and the session of the former one
+is removed before the next one is greeted. So no message for a client reaches the client after it, and none for a
+session of a client reaches the next session of the same client: that begins with a fresh view.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ class Presence(Enum):
     """A client is connected; it was sent its entity."""
     READY = "ready"
     """The client has its entity: it may call and move."""
+    AWAY = "away"
+    """The connection of the client is lost. The client may resume with its token until its time is over."""
     KEPT = "kept"
     """The client is gone. The game keeps the entity; the next client gets a fresh view."""
     LEAVING = "leaving"
@@ -50,12 +55,18 @@ class PresenceEvent(Enum):
     """The login key has expired."""
     ATTACH = "attach"
     """A client has presented the login key."""
+    RESUME = "resume"
+    """A client has presented a valid session token of this proxy."""
     READY = "ready"
     """The client has created its entity."""
     BYE = "bye"
     """The client leaves by itself."""
     LOST = "lost"
     """The session has ended: the client closed it, or it timed out."""
+    CUT = "cut"
+    """The BaseApp has ended the session for good: the client broke the protocol, read too slowly, or is banned."""
+    TOO_LATE = "too late"
+    """The client has not resumed in time, or may not resume."""
     SEND_AWAY = "send away"
     """The game, or a limit, ends the session."""
     KEEP = "keep"
@@ -76,12 +87,18 @@ class PresenceAction(Enum):
     """Send the client its entity."""
     REPLACE = "replace"
     """Let the present client go, with the reason, and send the next one its entity."""
+    RENEW = "renew"
+    """Let the former session of the same client go, and send the client its entity."""
     BEGIN = "begin"
     """Run the game's hook, and have the cell part begin a witness."""
     PART = "part"
     """The witness ends, and the game's hook runs; when it keeps the entity, the client gets LOGGED_OFF at once."""
     LOSE = "lose"
-    """The witness ends, and the game's hook runs."""
+    """The witness ends, and the game's hook runs; the client has its time to resume, if it has any."""
+    CUT_OFF = "cut off"
+    """The witness ends, and the game's hook runs; the client may not resume."""
+    FORGET = "forget"
+    """The session tokens of the client are void."""
     DISMISS = "dismiss"
     """Send LOGGED_OFF at once, end the session; the witness ends, and the game's hook runs."""
     DISCARD = "discard"
@@ -116,19 +133,30 @@ TRANSITIONS: dict[Presence, dict[PresenceEvent, Transition]] = {
     _S.ATTACHED: {
         _E.EXPECT: Transition(_S.ATTACHED),
         _E.ATTACH: Transition(_S.ATTACHED, _A.REPLACE),
+        _E.RESUME: Transition(_S.ATTACHED, _A.RENEW),
         _E.READY: Transition(_S.READY, _A.BEGIN),
         _E.BYE: Transition(_S.LEAVING, _A.PART),
-        _E.LOST: Transition(_S.KEPT, _A.LOSE),
+        _E.LOST: Transition(_S.AWAY, _A.LOSE),
+        _E.CUT: Transition(_S.KEPT, _A.CUT_OFF),
         _E.SEND_AWAY: Transition(_S.KEPT, _A.DISMISS),
         _E.DESTROY: Transition(_S.LEAVING, _A.STOP_READING),
     },
     _S.READY: {
         _E.EXPECT: Transition(_S.READY),
         _E.ATTACH: Transition(_S.ATTACHED, _A.REPLACE),
+        _E.RESUME: Transition(_S.ATTACHED, _A.RENEW),
         _E.BYE: Transition(_S.LEAVING, _A.PART),
-        _E.LOST: Transition(_S.KEPT, _A.LOSE),
+        _E.LOST: Transition(_S.AWAY, _A.LOSE),
+        _E.CUT: Transition(_S.KEPT, _A.CUT_OFF),
         _E.SEND_AWAY: Transition(_S.KEPT, _A.DISMISS),
         _E.DESTROY: Transition(_S.LEAVING, _A.STOP_READING),
+    },
+    _S.AWAY: {
+        _E.EXPECT: Transition(_S.AWAY),
+        _E.ATTACH: Transition(_S.ATTACHED, _A.GREET),
+        _E.RESUME: Transition(_S.ATTACHED, _A.GREET),
+        _E.TOO_LATE: Transition(_S.KEPT, _A.FORGET),
+        _E.DESTROY: Transition(_S.ABSENT),
     },
     _S.KEPT: {
         _E.EXPECT: Transition(_S.KEPT),
@@ -137,6 +165,7 @@ TRANSITIONS: dict[Presence, dict[PresenceEvent, Transition]] = {
     },
     _S.LEAVING: {
         _E.LOST: Transition(_S.ABSENT),
+        _E.CUT: Transition(_S.ABSENT),
         _E.KEEP: Transition(_S.KEPT, _A.FAREWELL),
         _E.DESTROY: Transition(_S.LEAVING),
         _E.GONE: Transition(_S.ABSENT, _A.FAREWELL),

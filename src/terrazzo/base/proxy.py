@@ -37,6 +37,7 @@ from terrazzo.schema.flags import Receiver
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.schema.shares import share_of
 from terrazzo.sync import protocol
+from terrazzo.wire.client import Reason
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import AppId, EntityId, PartId
 from terrazzo.wire.log_events import LogEvent
@@ -58,8 +59,11 @@ class ProxyEntity(BaseEntity):
         unregister: Callable[[BaseEntity], None],
     ) -> None:
         self._clients = clients
+        self.id = id
         self.row = ClientRow(id, self, Shown())
         self.client = ClientPresence(self, services, clients)
+        self.reconnect_s = services.game.policy.reconnect_s
+        """How long a client that lost its connection may take to resume; 0: it may not."""
         self.is_logged_on = False
         self.lane = MoveLane(id, self.row)
         self.bad = 0
@@ -130,6 +134,10 @@ class ProxyEntity(BaseEntity):
         self.bad = 0
         self.client.attach(session, session_key)
 
+    def resume(self, session: ClientSession, session_key: SessionKey, token: bytes) -> None:
+        """The client has presented a valid session token: it is sent its entity again. Its bad messages still count."""
+        self.client.resume(session, session_key, token)
+
     def on_ready(self) -> None:
         """The client has created its entity."""
         if self.presence is not Presence.ATTACHED:
@@ -140,9 +148,9 @@ class ProxyEntity(BaseEntity):
         """The client leaves by itself."""
         self.client.on_bye()
 
-    def on_session_closed(self, reason: str) -> None:
+    def on_session_closed(self, reason: Reason, *, by_peer: bool) -> None:
         """The session has ended."""
-        self.client.on_session_closed(reason)
+        self.client.on_session_closed(reason, by_peer=by_peer)
 
     def is_active_since(self, since: float) -> bool:
         """Whether a packet of the client has arrived since then."""

@@ -20,6 +20,7 @@ from terrazzo.base.making import Making
 from terrazzo.base.names import BaseNames
 from terrazzo.base.saveslots import SaveSlots
 from terrazzo.base.standstill import Standstill
+from terrazzo.base.tokens import SessionTokens
 from terrazzo.cluster.app import Host
 from terrazzo.game import LoadedGame
 from terrazzo.sync.awaiting import Awaiting
@@ -78,6 +79,8 @@ class ClientServices:
     """What a proxy needs for its client."""
 
     keys: KeyRing
+    tokens: SessionTokens
+    counts: Counts
     methods: MethodTable
     batch: ClientBatch
     rows: dict[EntityId, ClientRow]

@@ -1,6 +1,7 @@
 """The client sessions of one BaseApp: which proxy each session belongs to.
 
-    Connected ──▶ its login key names the proxy ──▶ attached          a wrong key ──▶ LOGGED_OFF, closed
+    Connected ──▶ its login key names the proxy ──▶ attached            a wrong key, or a
+              └─▶ its session token names the proxy ──▶ resumed         wrong token ──▶ LOGGED_OFF, closed
     Received  ──▶ the intake (`intake.py`) reads what most of them are, the proxy the others
     rows      ──▶ the moves of clients that may move, past the proxies (`_speed/lanes.py`)
     Closed    ──▶ the proxy has lost its client
@@ -24,13 +25,17 @@ from terrazzo.base.keys import KeyRing
 from terrazzo.base.limits import ClientRefusal
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.services import SessionKey
+from terrazzo.base.tokens import SessionTokens
 from terrazzo.cluster.app import Host
 from terrazzo.sync.gamecode import Confinement
-from terrazzo.sync.protocol import encode_logged_off
+from terrazzo.sync.protocol import encode_logged_off, token_of
 from terrazzo.wire.client.events import Closed, Connected, SessionEvent
 from terrazzo.wire.ids import EntityId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.sentences import is_logged
+
+WRONG_KEY = "this login key is not valid (any more): log in again"
+WRONG_TOKEN = "this session cannot be resumed (any more): log in again"
 
 
 class EndpointLike(Protocol):
@@ -51,6 +56,7 @@ class Sessions:
         host: Host,
         endpoints: Sequence[EndpointLike],
         keys: KeyRing,
+        tokens: SessionTokens,
         bases: Mapping[EntityId, BaseEntity],
         counts: Counts,
         confinement: Confinement,
@@ -60,6 +66,7 @@ class Sessions:
         self._host = host
         self._endpoints = endpoints
         self._keys = keys
+        self._tokens = tokens
         self._bases = bases
         self._counts = counts
         self._confinement = confinement
@@ -113,23 +120,29 @@ class Sessions:
         proxy = self._proxies.get(key)
         if proxy is not None:
             self.forget(key)
-            self._confinement.run(proxy, "end of its session", proxy.on_session_closed, event.reason.name)
+            ended = partial(proxy.on_session_closed, event.reason, by_peer=event.by_peer)
+            self._confinement.run(proxy, "end of its session", ended)
 
-    def _on_connected(self, number: int, session: ClientSession, login_key: bytes) -> None:
-        id = self._keys.take(login_key, self._host.now)
+    def _on_connected(self, number: int, session: ClientSession, presented: bytes) -> None:
+        now, token = self._host.now, token_of(presented)
+        id = self._keys.take(presented, now) if token is None else self._tokens.find(token, now)
         proxy = None if id is None else self._bases.get(id)
         if not isinstance(proxy, ProxyEntity) or proxy.life is not BaseLife.ALIVE:
-            self._refuse(session)
+            self._refuse(session, is_login=token is None)
             return
         key = (number, session.id)
         self._proxies[key] = proxy
         self._rows[number][session.id] = proxy.row
         session.admit()
-        self._confinement.run(proxy, "begin of its session", proxy.attach, session, key)
+        begin = proxy.attach if token is None else partial(proxy.resume, token=token)
+        self._confinement.run(proxy, "begin of its session", begin, session, key)
 
-    def _refuse(self, session: ClientSession) -> None:
-        count = self._counts.count_bad(ClientRefusal.WRONG_KEY)
+    def _refuse(self, session: ClientSession, *, is_login: bool) -> None:
+        """The same answer whatever is wrong: it does not depend on which entities exist."""
+        count = self._counts.count_bad(ClientRefusal.WRONG_KEY if is_login else ClientRefusal.WRONG_TOKEN)
         if is_logged(count):
-            self._host.log(LogEvent.WRONG_KEY, note="used, expired or invented", count=count)
-        session.send(encode_logged_off(Farewell.WRONG_KEY, "this login key is not valid (any more): log in again"))
+            event = LogEvent.WRONG_KEY if is_login else LogEvent.WRONG_TOKEN
+            self._host.log(event, note="used, expired or invented", count=count)
+        farewell = Farewell.WRONG_KEY if is_login else Farewell.NOT_RESUMED
+        session.send(encode_logged_off(farewell, WRONG_KEY if is_login else WRONG_TOKEN))
         session.close(self._host.now)

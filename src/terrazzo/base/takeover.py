@@ -5,8 +5,9 @@
              ──▶ a client is connected, or the game keeps the proxy ──▶ on_log_on_attempt ──▶ ACCEPT, REFUSE or WAIT
 
     ACCEPT ──▶ ProxyTaken, with a key: the client that presents it gets the proxy, and the present one is let go then
-    REFUSE ──▶ PROBING ── any packet of the present client, or none is connected ──▶ TakenOver(is_going=False)
-                  └── PROBES probes without one ──▶ it is dropped, as if its session had timed out ──▶ SEAT FREE
+    REFUSE ──▶ PROBING ── any packet of the present client, or the game keeps the proxy ──▶ TakenOver(is_going=False)
+                  ├── its connection is lost: it may still resume ──▶ SEAT FREE
+                  └── PROBES probes without a packet ──▶ it is dropped, as if its session had timed out ──▶ SEAT FREE
     WAIT ──▶ again every LOOK_S ── no client is connected any more ──▶ SEAT FREE
                   └── after WAIT_S ──▶ TakenOver(is_going=False)
     SEAT FREE ──▶ the proxy is ending: is_going          ──▶ the game keeps it: ACCEPT
@@ -89,7 +90,7 @@ class TakeOvers:
             self._services.alarms.after(LOOK_S, partial(self._wait, question, proxy, until))
 
     def _probe(self, question: Question, proxy: ProxyEntity, since: float, left: int) -> None:
-        if proxy.life is not BaseLife.ALIVE:
+        if proxy.life is not BaseLife.ALIVE or proxy.presence is Presence.AWAY:
             self._on_free(question, proxy)
         elif not proxy.has_client or proxy.is_active_since(since):
             self._answer(question, TakenOver(is_going=False))

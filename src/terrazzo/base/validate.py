@@ -3,6 +3,7 @@
 each base       has not ended, and has its mailbox here; one that ends has no timers, and neither asks for a cell part
                 nor has one that stays
 each proxy      has a session exactly while a client is connected or leaves; one that waits for its client has none
+                has a session token only while a client is connected or may resume
                 has a row in the client table, which has its mailbox and its state
 each row        of the client table is that of a proxy that is registered here
 each session    belongs to a proxy that is registered here and has this session
@@ -71,8 +72,10 @@ def _proxy(app: BaseApp, proxy: ProxyEntity) -> Iterator[str]:
     has_session = app.sessions.proxy_of(proxy.session_key) is proxy
     if proxy.presence in CONNECTED and not has_session:
         yield f"is {proxy.presence.value}, and has no session"
-    if proxy.presence in (Presence.WAITING, Presence.ABSENT, Presence.KEPT) and has_session:
+    if proxy.presence in (Presence.WAITING, Presence.ABSENT, Presence.AWAY, Presence.KEPT) and has_session:
         yield f"is {proxy.presence.value}, and has session {proxy.session_key}"
+    if proxy.client.may_resume and proxy.presence not in (*CONNECTED, Presence.AWAY):
+        yield f"is {proxy.presence.value}, and has a valid session token"
     row = app.delivery.rows.get(proxy.id)
     if row is None or row is not proxy.row:
         yield "has no row in the client table"

@@ -9,6 +9,7 @@
     Stage          stage.py      the parts of what is in view, and when their code runs
     Bot            bot.py        wanders about and chats now and then
     explain        failures.py   every way to fail, in one sentence
+    Pauses         pauses.py     when a client that lost its connection tries to resume
 
 Nothing here touches a socket, a clock or a source of randomness.
 """

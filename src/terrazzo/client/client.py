@@ -133,6 +133,14 @@ class ClientApp(ClientLink):
             for answer in self.view.answers():
                 self._send(answer)
 
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        for event in self.view.begin_anew():
+            self._stage.play(event)
+            if self._listener is not None:
+                self._listener(event)
+        self._move_waits = False
+
     def _on_view_event(self, event: ViewEvent, now: float) -> None:
         if isinstance(event, Violation):
             facts = {"fault": event.fault.value, "message": event.number, "entity": event.entity, "text": event.text}

@@ -65,6 +65,11 @@ def not_confirmed(address: tuple[str, int]) -> str:
     return f"The {GAME} at {place(address)} did not confirm that everything is saved: log in again, and check."
 
 
+def not_resumed(address: tuple[str, int], seconds: float) -> str:
+    """The connection was lost, and no attempt to resume has succeeded in time."""
+    return f"The {GAME} at {place(address)} could not be reached again within {seconds:g} s: log in again."
+
+
 def no_door(address: tuple[str, int], transport: str) -> str:
     """The cluster does not offer the transport that the client speaks."""
     return f"The {LOGIN} at {place(address)} knows no game server that takes {transport}: use the other transport."

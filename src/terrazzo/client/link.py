@@ -1,8 +1,15 @@
 """How a client gets into the world and out of it: logs in, joins its BaseApp, leaves. A state machine without I/O.
 
     CONNECTING ──session──► LOGGING_IN ──key──► JOINING ──base player──► PLAYING ──leave()──► LEAVING ──► OVER
-        │                       │                  │                        │
-        └── no answer ──────────┴── refused ───────┴── logged off, lost ────┴──► OVER, `error` is why
+        │                       │                  │                     │  ▲ │
+        └── no answer ──────────┴── refused ───────┴── lost              │  │ └── logged off ──► OVER, `error` is why
+                                                       lost, with a token│  │base player
+                                                                         ▼  │
+                                                                    RECONNECTING ── refused, too late ──► OVER
+
+A client that has lost its connection to the BaseApp while it played resumes by itself, with the token of its session,
+for as long as the server has said (`sync.protocol`, `pauses.py`). It gets everything from the beginning: the view is
+emptied when the new session begins, and stays as it was until then.
 
 LEAVING lasts until the server's *logged off*, which comes when everything is saved, and the session has ended after it.
 Without it within LEAVE_S, or when the connection is lost first, `error` is that nothing is confirmed.
@@ -33,9 +40,10 @@ from typing import Any, cast
 import msgspec
 
 from terrazzo.client import failures
-from terrazzo.errors import ValueRejected
+from terrazzo.client.pauses import Pauses
+from terrazzo.errors import DecodeError, ValueRejected
 from terrazzo.schema.arguments import text
-from terrazzo.sync.protocol import LoginReply, LoginRequest, ToServer
+from terrazzo.sync.protocol import LoginReply, LoginRequest, ToClient, ToServer, decode_session, encode_resume
 from terrazzo.wire.client import (
     CLIENT,
     UDP,
@@ -61,6 +69,8 @@ ANSWER_S = 15.0
 ATTEMPT_BYTES = 16
 REPEATS_MAX = 1
 """How often a login is sent again because the connection was lost before the answer came."""
+FINAL = (Reason.PROTOCOL, Reason.BANNED, Reason.WRONG_VERSION, Reason.WRONG_SUITE)
+"""Ends of a connection after which a client does not resume."""
 LEAVE_S = 10.0
 """How long a client that leaves waits for *logged off*."""
 
@@ -72,6 +82,7 @@ class Phase(Enum):
     LOGGING_IN = "logging in"
     JOINING = "joining"
     PLAYING = "playing"
+    RECONNECTING = "reconnecting"
     LEAVING = "leaving"
     OVER = "over"
 
@@ -109,6 +120,7 @@ class ClientLink(ABC):
         self.log = log
         self._server_key = server_key
         self._transport = transport
+        self._entropy = entropy
         self._make = {"entropy": entropy, "transport": transport, "suite": suite, "settings": settings}
         name, password = (text(each, what, longest=settings.send_message_bytes_max) for each, what in words)
         self._attempt = entropy(ATTEMPT_BYTES).hex()
@@ -124,6 +136,13 @@ class ClientLink(ABC):
         self._over_at: float | None = None
         self._leave_by: float | None = None
         self._farewell: str | None = None
+        self._token = b""
+        """With which the client can resume."""
+        self._reconnect_s = 0.0
+        self._pauses: Pauses | None = None
+        """Between the attempts to resume."""
+        self._is_fresh = False
+        """Whether the present session has sent nothing yet, and the view is that of the session before it."""
 
     # For the program.
 
@@ -140,6 +159,8 @@ class ClientLink(ABC):
             self._leave_by = now + LEAVE_S
             self._answer_by = None
             self.phase = Phase.LEAVING
+        elif self.phase is Phase.RECONNECTING:
+            self._finish(self._not_confirmed(), now)
         elif self.phase not in (Phase.LEAVING, Phase.OVER):
             self._finish("", now)
 
@@ -175,7 +196,12 @@ class ClientLink(ABC):
 
     def poll(self, now: float) -> list[tuple[Address, bytes]]:
         """The packets to send now, and where."""
-        if self._answer_by is not None and now >= self._answer_by:
+        if self._pauses is not None and self._base is None and now >= self._pauses.at:
+            self._is_fresh = True
+            self._base = self._connect(encode_resume(self._token), now)
+        if self._answer_by is not None and now >= self._answer_by and self._pauses is not None:
+            self._try_again(now)
+        elif self._answer_by is not None and now >= self._answer_by:
             server, address = (
                 (failures.LOGIN, self._login_at) if self._base_at is None else (failures.GAME, self._base_at)
             )
@@ -198,6 +224,8 @@ class ClientLink(ABC):
         times = [each for each in (*endpoints, self._answer_by, self._leave_by) if each is not None]
         if self._over_at is not None and self.addresses:
             times.append(self._over_at)
+        if self._pauses is not None and self._base is None:
+            times.append(self._pauses.at)
         return min(times, default=None)
 
     # For a subclass.
@@ -206,10 +234,14 @@ class ClientLink(ABC):
     def _on_messages(self, messages: list[bytes], now: float) -> None:
         """The BaseApp has sent messages, in order."""
 
+    def _begin_anew(self) -> None:
+        """The client has resumed: what it has of the world is void, and comes again."""
+        self._is_fresh = False
+
     def _on_player(self) -> None:
         """The BaseApp has sent the own entity: from now on the client plays."""
-        self._answer_by = None
-        if self.phase is Phase.JOINING:
+        self._answer_by = self._pauses = None
+        if self.phase in (Phase.JOINING, Phase.RECONNECTING):
             self.phase = Phase.PLAYING
             self._send(bytes([ToServer.READY]))
 
@@ -218,7 +250,7 @@ class ClientLink(ABC):
         if self.phase is not Phase.LEAVING:
             self._farewell = text or "The game server logged this client off."
             self.phase = Phase.LEAVING
-            self._answer_by = None
+            self._answer_by = self._pauses = None
         self._leave_by = None
         self._end_session(self._base, now)
 
@@ -293,11 +325,48 @@ class ClientLink(ABC):
         if isinstance(event, Connected):
             self._answer_by = now + ANSWER_S
         elif isinstance(event, Received):
-            self._on_messages(event.messages, now)
+            self._on_base_messages(event.messages, now)
         elif self.phase is Phase.LEAVING:
             self._finish(self._not_confirmed() if self._leave_by is not None else self._farewell or "", now)
+        elif self._token and self.phase in (Phase.PLAYING, Phase.RECONNECTING) and event.reason not in FINAL:
+            self._on_lost(event, now)
         elif self._base_at is not None:
             self._finish(self._explain(failures.GAME, self._base_at, event), now)
+
+    def _on_base_messages(self, messages: list[bytes], now: float) -> None:
+        if self._is_fresh and messages[0][:1] != bytes([ToClient.LOGGED_OFF]):
+            self._begin_anew()
+        for message in messages:
+            if message[:1] == bytes([ToClient.SESSION]):
+                self._on_session(message)
+        self._on_messages([each for each in messages if each[:1] != bytes([ToClient.SESSION])], now)
+
+    def _on_session(self, message: bytes) -> None:
+        try:
+            self._token, self._reconnect_s = decode_session(message)
+        except DecodeError:
+            self._token = b""  # the client plays on, and cannot resume
+
+    # A connection that is lost.
+
+    def _on_lost(self, closed: Closed, now: float) -> None:
+        if self._pauses is None:
+            assert self._base_at is not None
+            why = self._explain(failures.GAME, self._base_at, closed)
+            self.log(LogEvent.CLIENT_RECONNECTS, name=self.name, why=why)
+            self.phase = Phase.RECONNECTING
+            self._pauses = Pauses(self._entropy, now, self._reconnect_s)
+            self._base = self._answer_by = None
+        else:
+            self._try_again(now)
+
+    def _try_again(self, now: float) -> None:
+        """An attempt to resume has failed."""
+        assert self._pauses is not None
+        assert self._base_at is not None
+        self._base = self._answer_by = None
+        if not self._pauses.draw(now):
+            self._finish(failures.not_resumed(self._base_at, self._reconnect_s), now)
 
     def _not_confirmed(self) -> str:
         assert self._base_at is not None
@@ -321,7 +390,7 @@ class ClientLink(ABC):
             return
         self.phase = Phase.OVER
         self.error, self.error_code = error, code
-        self._answer_by = self._leave_by = None
+        self._answer_by = self._leave_by = self._pauses = None
         self._over_at = now + LINGER_S
         for endpoint, _ in self._connections():
             if endpoint.reason is None:

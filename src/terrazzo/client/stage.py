@@ -23,12 +23,13 @@ from terrazzo.sync.view_events import (
     Left,
     MethodCalled,
     Moved,
+    PlayerLeft,
     Seen,
     SpaceChanged,
 )
 from terrazzo.wire.environment import Log
 
-Story = BasePlayer | CellPlayer | CellLost | SpaceChanged | Entered | Left | Moved | Changed | MethodCalled
+Story = BasePlayer | CellPlayer | CellLost | PlayerLeft | SpaceChanged | Entered | Left | Moved | Changed | MethodCalled
 """The events that are about an entity."""
 
 _CALLBACKS = {
@@ -65,9 +66,9 @@ class Stage:
                 self._call(part, *found)
         elif isinstance(event, MethodCalled):
             self._on_called(part, event)
-        else:
+        elif not isinstance(event, PlayerLeft):
             self._run(part, _CALLBACKS[type(event)])
-        if isinstance(event, Left):
+        if isinstance(event, Left | PlayerLeft):
             del self.parts[seen.id]
 
     def _on_called(self, part: Client, event: MethodCalled) -> None:

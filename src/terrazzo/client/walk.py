@@ -93,6 +93,13 @@ class RandomWalk:
             self._release(set(self._held))
             self.space = None
 
+    def begin_anew(self) -> None:
+        """The client has resumed: its body and all aliases come again."""
+        self.space = None
+        self._held.clear()
+        self._wants.clear()
+        self._released.clear()
+
     def take_answers(self) -> list[bytes]:
         """The reliable messages that answer what has come since the last call."""
         if not self._wants and not self._released:

@@ -52,6 +52,10 @@ class Walker(ClientLink):
             self._sights.moves += 1
             self._send(self._walk.step(self._bounds(space), self._tick_s), reliable=False)
 
+    def _begin_anew(self) -> None:
+        super()._begin_anew()
+        self._walk.begin_anew()
+
     def _on_messages(self, messages: list[bytes], now: float) -> None:
         for message in messages:
             number = message[0] if message else -1

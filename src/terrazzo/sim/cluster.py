@@ -107,6 +107,7 @@ class Seat:
         self.on_heard: Callable[[], None] | None = None
         """Called after each packet that has come."""
         self.is_unplugged = False
+        self._cut_until = 0.0
         self._cluster = cluster
         self._world = cluster.world
         self._world.network.receive_datagrams(address, self._on_datagram)
@@ -116,8 +117,21 @@ class Seat:
         """Ends the program at once: it sends nothing any more, not even its end."""
         self.is_unplugged = True
 
+    def cut(self, seconds: float) -> None:
+        """No datagram passes, in either direction, for so long."""
+        self._cut_until = self._world.clock.now + seconds
+
+    def move(self, address: str) -> None:
+        """The program has another address from now on."""
+        self.address = address
+        self._world.network.receive_datagrams(address, self._on_datagram)
+
+    @property
+    def _is_cut(self) -> bool:
+        return self._world.clock.now < self._cut_until
+
     def _on_datagram(self, source: str, data: bytes) -> None:
-        if not self.is_unplugged:
+        if not self.is_unplugged and not self._is_cut:
             self.app.on_datagram(data, self._world.clock.now)
             if self.on_heard is not None:
                 self.on_heard()
@@ -125,18 +139,20 @@ class Seat:
     def flush(self) -> None:
         """What the program has to send leaves now."""
         for address, data in self.app.poll(self._world.clock.now):
+            if self._is_cut:
+                continue
             self._cluster.connect(self.address, address)
             self._world.network.send_datagram(self.address, place_of(address), data)
 
     def _step(self) -> None:
         if self.is_unplugged:
             return
-        now = self._world.clock.now
+        now, was_over = self._world.clock.now, self.app.is_over
         if self.on_step is not None:
             self.on_step(now)
         self.app.tick(now)
         self.flush()
-        if self.app.addresses:
+        if self.app.addresses or not was_over:
             self._world.clock.after(SEAT_STEP_S, self._step)
 
 

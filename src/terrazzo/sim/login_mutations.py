@@ -10,9 +10,13 @@ from typing import Any
 
 from terrazzo.base.baseapp import BaseApp
 from terrazzo.base.entity import BaseEntity
+from terrazzo.base.proxy import ProxyEntity
 from terrazzo.cluster.app import App
 from terrazzo.db.dbapp import DBApp
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
+from terrazzo.sim.cell_mutations import instead
+from terrazzo.sim.client_mutations import proxied
+from terrazzo.wire.ids import EntityId
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Saved
 from terrazzo.wire.pairs.basemgr_base import Locate, Located
 from terrazzo.wire.requests import Question
@@ -153,6 +157,60 @@ def _takes_over_at_once(app: App) -> None:
         log_ons._claimed = claim_anyway
 
 
+# Clients that resume.
+
+
+def _takes_tokens_twice(proxy: ProxyEntity) -> None:
+    """A token stays valid when its client is ready."""
+    vars(proxy.client._tokens)["confirm"] = lambda: None
+
+
+def _resumes_late(proxy: ProxyEntity) -> None:
+    """A client may resume as long as its entity exists."""
+    vars(proxy.client._tokens)["set_end"] = lambda until: None
+    vars(proxy.client)["_on_too_late"] = lambda: None
+
+
+def _forgets_tokens(proxy: ProxyEntity) -> None:
+    """A client that lost its connection cannot resume."""
+    vars(proxy.client._tokens)["set_end"] = lambda until: proxy.client._tokens.forget()
+
+
+def _goes_on_with_witness(proxy: ProxyEntity) -> None:
+    """A client that has resumed has the witness number of its former session."""
+    has_resumed = False
+
+    def resume(before: Any, *args: Any, **named: Any) -> None:
+        nonlocal has_resumed
+        has_resumed = True
+        before(*args, **named)
+
+    def begin_witness(before: Any) -> None:
+        nonlocal has_resumed
+        proxy.witness -= has_resumed and proxy.witness > 0 and proxy.has_cell
+        has_resumed = False
+        before()
+
+    instead(proxy, "resume", resume)
+    instead(proxy, "begin_witness", begin_witness)
+
+
+def _mixes_up_proxies(app: App) -> None:
+    """A token leads to the proxy that was made last."""
+    if isinstance(app, BaseApp):
+        last: list[EntityId] = []
+
+        def make(before: Any, entity: EntityId) -> bytes:
+            last[:] = [entity]
+            return bytes(before(entity))
+
+        def find(before: Any, token: bytes, now: float) -> EntityId | None:
+            return None if before(token, now) is None or last[0] not in app.bases else last[0]
+
+        instead(app.tokens, "make", make)
+        instead(app.tokens, "find", find)
+
+
 LOGIN_MUTATIONS: dict[str, Harm] = {
     "log-off-once": _sends_log_off_once,
     "confirm-unrecorded": _confirms_unrecorded,
@@ -162,4 +220,9 @@ LOGIN_MUTATIONS: dict[str, Harm] = {
     "clear-at-once": _clears_at_once,
     "go-unsaved": _goes_unsaved,
     "let-everybody-in": _takes_over_at_once,
+    "take-tokens-twice": proxied(_takes_tokens_twice),
+    "resume-late": proxied(_resumes_late),
+    "forget-tokens": proxied(_forgets_tokens),
+    "resume-same-witness": proxied(_goes_on_with_witness),
+    "mix-up-proxies": _mixes_up_proxies,
 }

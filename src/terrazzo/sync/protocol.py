@@ -11,11 +11,12 @@ methods and properties, and of the two kinds of nested change, are those of `sch
 
     server → client
      4  cell lost       nothing                                       the own entity has no body; all others are gone
-     5  base player     entity, uint16 type, the base player row      the client's own entity; always the first message
+     5  base player     entity, uint16 type, the base player row      the client's own entity; first of all but session
      6  cell player     uint32 space, place, the cell player row      the own entity has a body now
      7  space           uint32 space, place                           its body is in another space; all others are gone
      8  announce        entity, alias, uint16 type                    another entity is in the area, by this alias
      9  describe        alias, number, place, some properties         its state: now the game gets the entity
+    10  session         16 bytes, uint32 milliseconds                 the token to resume with, and for how long
     12  leave           alias                                         it is not in the area any more
     20  moved           place                                         the server has moved the own entity
     21  places          see `sync.places`           unreliable        the places of entities in the area
@@ -56,6 +57,9 @@ properties that may have changed since. With 0 it remembers nothing, and gets al
 
 A change or a call consists of a part that is the same for all clients (`EntityMessage`: message id and body) and of the
 entity, which is put between the two: `with_alias` for a client, `with_entity` for a server.
+
+**Resuming.** A client that lost its connection opens another one with the token of the last `session` message, and
+`RESUMES` behind it, as its application data (`encode_resume`). It then gets everything from the beginning.
 
 The login exchange with a LoginApp is JSON, one message each way: `LoginRequest` and `LoginReply`.
 
@@ -103,6 +107,7 @@ class ToClient(IntEnum):
     SPACE = 7
     ANNOUNCE = 8
     DESCRIBE = 9
+    SESSION = 10
     LEAVE = 12
     MOVED = 20
     PLACES = 21
@@ -148,6 +153,10 @@ class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """Hex."""
 
 
+TOKEN_BYTES = 16
+"""Of a session token."""
+RESUMES = b"\xff"
+"""Stands behind a token, where a login key has the attempt: a byte that is in no text."""
 OWN = 0
 """The alias of the client's own entity."""
 SHORT_MAX = 254
@@ -165,6 +174,7 @@ _BASE_PLAYER = struct.Struct("<BiH")
 _SPACE = struct.Struct("<BI6f")
 _PLACE = struct.Struct("<6f")
 _NUMBER = struct.Struct("<Q")
+_SESSION = struct.Struct(f"<B{TOKEN_BYTES}sI")
 _WANT = struct.Struct("<iQ")
 _SHORT = [bytes([alias]) for alias in range(SHORT_MAX + 1)]
 # By far the most aliases are short: these make such messages in one go.
@@ -267,6 +277,30 @@ def encode_moved(position: Position, direction: Direction) -> bytes:
 def encode_place(position: Position, direction: Direction) -> EntityMessage:
     """The place of an entity without a volatile position."""
     return EntityMessage(ToClient.PLACE, _PLACE.pack(*position, *direction))
+
+
+def encode_session(token: bytes, seconds: float) -> bytes:
+    """The token with which the client can resume within so many seconds after it lost its connection."""
+    return _SESSION.pack(ToClient.SESSION, token, round(1000 * seconds))
+
+
+def decode_session(message: bytes) -> tuple[bytes, float]:
+    """The token and the seconds of a `session` message."""
+    if len(message) != _SESSION.size:
+        raise DecodeError("session tells a token and a time", len(message))
+    _, token, milliseconds = _SESSION.unpack(message)
+    return token, milliseconds / 1000
+
+
+def encode_resume(token: bytes) -> bytes:
+    """What a client that resumes presents as its application data."""
+    return token + RESUMES
+
+
+def token_of(presented: bytes) -> bytes | None:
+    """The token that a client presents; None: it presents a login key."""
+    token, mark = presented[:TOKEN_BYTES], presented[TOKEN_BYTES:]
+    return token if mark == RESUMES else None
 
 
 def encode_logged_off(reason: int, text: str) -> bytes:

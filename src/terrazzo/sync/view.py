@@ -4,6 +4,8 @@
                                   ▲                                                 │
                                   └───────────────── cell lost: all others are gone ┘            logged off: the end
 
+    begin_anew(): nothing again, for a client that has resumed
+
 Those others have aliases, and go with `space`, too; `sync.neighbours` has them and the rules about them.
 
 `apply` takes one message and gives what it did, as events in order (`view_events`). It never raises because of what is
@@ -59,6 +61,7 @@ from terrazzo.sync.view_events import (
     MessageRefused,
     MethodCalled,
     Moved,
+    PlayerLeft,
     Seen,
     SpaceChanged,
     ViewEnded,
@@ -90,6 +93,7 @@ class ClientView:
         self._late = 0
         self._schema: Schema = methods.schema
         self._methods = methods
+        self._asks_moves = asks_moves
         self._turns = Turns()
         self._neighbours = AreaView(self._turns, asks_moves)
         self._rides = Rides(self.find)
@@ -132,6 +136,23 @@ class ClientView:
             return [self._violate(refused.fault, number, refused.entity, refused.text)]
         except DecodeError as problem:
             return [self._violate(Fault.MALFORMED, number, 0, str(problem))]
+
+    def begin_anew(self) -> list[Left | CellLost | PlayerLeft]:
+        """The client has another session, which tells everything from the beginning; gives what is gone."""
+        events: list[Left | CellLost | PlayerLeft] = []
+        player = self.player
+        if player is not None and self.space is not None:
+            events = [*self._part_with(self._neighbours.forget_all()), CellLost(player)]
+        if player is not None:
+            events.append(PlayerLeft(player))
+            player.state.release()
+        self.player = self.space = None
+        self.is_over = False
+        self._late = self.late
+        self._turns = Turns()
+        self._neighbours = AreaView(self._turns, self._asks_moves)
+        self._rides = Rides(self.find)
+        return events
 
     def find(self, entity: int) -> Seen | None:
         """The own entity or one in the area."""

@@ -161,6 +161,13 @@ class CellLost:
 
 
 @dataclass(frozen=True)
+class PlayerLeft:
+    """The own entity is gone, since the client has another session. All other entities have left just before."""
+
+    entity: Seen
+
+
+@dataclass(frozen=True)
 class SpaceChanged:
     """The body of the own entity is in another space; every other one has left just before."""
 
@@ -219,6 +226,7 @@ ViewEvent = (
     BasePlayer
     | CellPlayer
     | CellLost
+    | PlayerLeft
     | SpaceChanged
     | Entered
     | Left

@@ -152,11 +152,14 @@ class LogEvent(EventName):
 
     # BaseApp: clients.
     WRONG_KEY = "wrong login key", "A client showed a login key that was used, has expired or never was."
+    WRONG_TOKEN = "wrong session token", "A client showed a session token that was used, has expired or never was."
     CLIENT_NEVER_CAME = "client never came", "A proxy ended, since its client did not connect in time."
     CLIENT_NOT_BACK = (
         "client did not come back",
         "A proxy without a client ended, since none came in time.",
     )
+    CLIENT_RESUMED = "client resumed", "A client that lost its connection has resumed, with its session token."
+    CLIENT_NOT_RESUMED = "client not resumed", "A client that lost its connection did not resume in time."
     CLIENT_TAKEN_OVER = "client taken over", "A second login of a player took over the proxy of the first."
     CLIENT_LOST = "client lost", "The session of a client has ended without a farewell."
     CLIENT_SENT_AWAY = "client sent away", "The server disconnected a client."
@@ -240,6 +243,7 @@ class LogEvent(EventName):
 
     # Clients that run in Python.
     CLIENT_VIOLATION = "client violation", "A client received a message that does not fit what it received before."
+    CLIENT_RECONNECTS = "client reconnects", "A client has lost its connection and tries to resume."
     CLIENT_OVER = "client over", "A client has ended with an error."
     BOT_OUT = "bot is out", "A bot has left the world, and logs in again."
 

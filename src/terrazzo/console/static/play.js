@@ -2,7 +2,9 @@
 //
 //     form ──login──▶ Client (/client/terrazzo.js) ──events──▶ Game: bodies, speech ──every frame──▶ canvas
 //                                     ◀──move, say, strike── keys, clicks
-//     in the world ──the connection is lost, or the world stops──▶ coming back, with growing pauses ──▶ in the world
+//     in the world ──the connection is lost──▶ reconnecting: the client resumes, without a login ──▶ in the world
+//          │                                        ▼ refused, or too late
+//          └──the world stops──▶ coming back: the page logs in again, with growing pauses ──▶ in the world
 //
 // The page moves the player's own body at once and sends its place to the server, which may correct it (onMoved). Other
 // bodies glide to the places that the server sends. Each failure is one sentence, on the form or in the log.
@@ -58,6 +60,7 @@ class Game {
       onMoved: (entity) => this.#onMoved(entity),
       onChange: (entity, name, change) => this.#onChange(entity, name, change),
       onCall: (entity, name, args) => this.#onCall(entity, name, args),
+      onState: (state, detail) => this.#onState(state, detail),
       onClosed: (sentence, mayReturn) => this.#onClosed(sentence, mayReturn),
     });
     this.#steps = new Steps(find("world"));
@@ -267,6 +270,21 @@ class Game {
     }
   }
 
+  /** The connection: lost, or there again. */
+  #onState(state, { tries, ms }) {
+    if (!this.#isIn) return;
+    if (state === "reconnecting") {
+      if (tries === 1) log("The connection is lost.", "bad");
+      showState("reconnecting");
+      const pause = ms < 1000 ? "now" : `in ${Math.round(ms / 1000)} s`;
+      showNotice(`The connection is lost. You come back by yourself: try ${tries}, ${pause}.`);
+    } else if (state === "connected") {
+      showState("in");
+      log("The connection is there again.");
+      showNotice("You are in. Your body is on its way.");
+    }
+  }
+
   #onClosed(sentence, mayReturn) {
     this.#isOver = true;
     clearInterval(this.#groundTimer);
@@ -337,6 +355,7 @@ function log(text, className = "", who = "") {
 
 const STATES = {
   in: { textContent: "in the world", className: "status good" },
+  reconnecting: { textContent: "reconnecting", className: "status bad" },
   returning: { textContent: "coming back", className: "status bad" },
   out: { textContent: "not in the world", className: "status" },
 };
@@ -427,7 +446,7 @@ function leaveStage(sentence) {
 
 /** The player chose to leave: the world, or the attempt to return to it. */
 async function leave() {
-  const isOut = find("status").className === STATES.returning.className;
+  const isOut = find("status").textContent === STATES.returning.textContent;
   stay = null;
   if (isOut) leaveStage("");
   else await game?.leave();
