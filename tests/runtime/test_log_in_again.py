@@ -1,7 +1,14 @@
-"""A client that died without a word, and its player that logs in again: real processes, real sockets."""
+"""A client that died without a word, and its player that logs in again; a client that lost its connection, and resumes:
+real processes, real sockets.
+"""
 
-from terrazzo.client import ClientGame
+import time
+
+from aiohttp import ClientSession
+
+from terrazzo.client import ClientGame, Phase
 from terrazzo.game import load_game
+from terrazzo.runtime.players import WebSocketPlayer
 from tests.runtime.worlds import PLAZA, Visitor, World, play
 
 
@@ -31,4 +38,39 @@ def test_next_login_of_a_player_gets_in_after_a_silent_client_and_after_one_that
     game = ClientGame.of(load_game(PLAZA))
     with World(tmp_path / "data", "--cells", 1, "--no-console") as world:
         assert play(die_and_come_again(game, world.wait_ready())) == ""
+        assert (world.terminate(), world.errors) == (0, [])
+
+
+def cut(visitor):
+    """Its connection is lost: the WebSocket is closed; over UDP the program notices it, and the server does not."""
+    address = visitor.client._base_at
+    if isinstance(visitor.player, WebSocketPlayer):
+        visitor.player._lines[address].pipe.finish()
+    else:
+        visitor.client.on_path_lost(address, time.monotonic())
+
+
+async def lose_connections_and_resume(game, cluster):
+    errors = []
+    async with ClientSession() as http:
+        for name, transport in (("wanda", http), ("uwe", None)):
+            visitor = Visitor(game, cluster, name, http=transport)
+            await visitor.enter()
+            first = visitor.client.player.id
+            visitor.client.player.cell.paint(0x123456)
+            await visitor.until(lambda visitor=visitor: visitor.client.player.colour == 0x123456)
+            for _ in range(2):
+                cut(visitor)
+                await visitor.until(lambda visitor=visitor: visitor.client.phase is Phase.RECONNECTING)
+                await visitor.enter()
+                assert (visitor.client.player.id, visitor.client.player.colour) == (first, 0x123456)
+            assert not visitor.violations
+            errors.append(await visitor.leave())
+    return errors
+
+
+def test_client_with_a_lost_connection_is_back_at_its_entity_over_both_transports(tmp_path):
+    game = ClientGame.of(load_game(PLAZA))
+    with World(tmp_path / "data", "--cells", 1, "--no-console") as world:
+        assert play(lose_connections_and_resume(game, world.wait_ready())) == ["", ""]
         assert (world.terminate(), world.errors) == (0, [])
