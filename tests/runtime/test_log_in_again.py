@@ -45,9 +45,16 @@ def cut(visitor):
     """Its connection is lost: the WebSocket is closed; over UDP the program notices it, and the server does not."""
     address = visitor.client._base_at
     if isinstance(visitor.player, WebSocketPlayer):
-        visitor.player._lines[address].pipe.finish()
+        pipe = visitor.player._lines[address].pipe
+        assert pipe is not None
+        pipe.finish()
     else:
         visitor.client.on_path_lost(address, time.monotonic())
+
+
+def player_of(visitor):
+    assert visitor.client.player is not None
+    return visitor.client.player
 
 
 async def lose_connections_and_resume(game, cluster):
@@ -56,14 +63,14 @@ async def lose_connections_and_resume(game, cluster):
         for name, transport in (("wanda", http), ("uwe", None)):
             visitor = Visitor(game, cluster, name, http=transport)
             await visitor.enter()
-            first = visitor.client.player.id
-            visitor.client.player.cell.paint(0x123456)
-            await visitor.until(lambda visitor=visitor: visitor.client.player.colour == 0x123456)
+            first = player_of(visitor).id
+            player_of(visitor).cell.paint(0x123456)
+            await visitor.until(lambda visitor=visitor: player_of(visitor).colour == 0x123456)
             for _ in range(2):
                 cut(visitor)
                 await visitor.until(lambda visitor=visitor: visitor.client.phase is Phase.RECONNECTING)
                 await visitor.enter()
-                assert (visitor.client.player.id, visitor.client.player.colour) == (first, 0x123456)
+                assert (player_of(visitor).id, player_of(visitor).colour) == (first, 0x123456)
             assert not visitor.violations
             errors.append(await visitor.leave())
     return errors
