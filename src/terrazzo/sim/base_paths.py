@@ -119,6 +119,10 @@ UNREACHED = {
     "save: waiting → gathering": "as above",
     "save: waiting → asked": "as above",
     "session: attached → kept": "no client of these worlds goes silent before it is ready",
+    "session: attached → away": "as above",
+    "session: ready → away": "clients that lose their connection belong to the scenario logins",
+    "session: away → attached": "as above",
+    "session: away → absent": "as above",
     "session: ready → attached": "players of the worlds that are counted are not taken over",
     "log-on: placed, and left already": "a proxy waits for its client for longer than its placement takes",
 }
