@@ -9,6 +9,7 @@ import pytest
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.store import HashPassword, TakeIds
 from terrazzo.errors import UsageError
+from terrazzo.runtime import logs
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.logs import AppLog, last_lines
 from terrazzo.runtime.orders import ClusterFile, RunningApp
@@ -107,6 +108,19 @@ def test_an_event_is_one_json_object(tmp_path, capsys):
     assert error["facts"]["places"] == ["db_app-0.1"]
     assert error["facts"]["trace"].startswith("Traceback:\n  in hit")
     assert json.loads(capsys.readouterr().err) == error
+
+
+def test_a_log_that_is_full_is_rotated_and_no_event_is_lost_before_the_oldest_file_goes(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "FILE_BYTES_MAX", 1000)
+    log = AppLog("cell_app-7", tmp_path)
+    for number in range(40):
+        log(LogEvent.STOPPING, number=number)
+    log.close()
+    files = sorted(tmp_path.glob("cell_app-7.log*"), reverse=True)
+    assert [each.name for each in files] == ["cell_app-7.log.2", "cell_app-7.log.1", "cell_app-7.log"]
+    assert all(each.stat().st_size < 1100 for each in files)
+    kept = [int(line.rpartition("=")[2]) for each in files for line in each.read_text().splitlines()]
+    assert kept == list(range(kept[0], 40))
 
 
 def test_the_end_of_a_log(tmp_path):

@@ -135,9 +135,9 @@ async def _run(
     root.mkdir()
     game_path = Path(login_game.__file__)
     async with own_cluster(game_path, _config(url), root, launcher=LocalLauncher(modules)) as own:
-        login = own.file.login
+        login, count = own.file.login, max(logins // PROCESSES, 1)
         order = NewcomersOrder(
-            count=max(logins // PROCESSES, 1), first=FIRST_WITH_SCRYPT if has_scrypt else FIRST,
+            count=count, first=min(FIRST_WITH_SCRYPT if has_scrypt else FIRST, count),
             at_once=AT_ONCE_WITH_SCRYPT if has_scrypt else AT_ONCE, host=login.host, udp_port=login.udp_port,
             public_key=own.file.public_key, digest=digest(own.game.schema), name="",
         )  # fmt: skip

@@ -18,11 +18,13 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 
 from terrazzo.db.name_table import RANGES
 
 LENGTH_MAX = 32
 MARKS_MAX = 4
+CHARACTERS_REMEMBERED = 1024
 ANY_SCRIPT = frozenset({"Zyyy", "Zinh"})
 _EAST_ASIAN = {"Hani": {"Hanb", "Jpan", "Kore"}, "Hira": {"Jpan"}, "Kana": {"Jpan"}, "Hang": {"Kore"}, "Bopo": {"Hanb"}}
 """Writing systems that use several scripts (UTS 39, 5.1)."""
@@ -43,6 +45,7 @@ _ROWS = _rows()
 _FIRSTS = [first for first, _, _ in _ROWS]
 
 
+@lru_cache(CHARACTERS_REMEMBERED)
 def scripts_of(character: str) -> frozenset[str] | None:
     """The scripts that use this character; None if no name may have it."""
     code = ord(character)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from datetime import datetime
 from logging.handlers import RotatingFileHandler
@@ -80,6 +81,15 @@ def _time(record: logging.LogRecord) -> str:
     return datetime.fromtimestamp(record.created).isoformat(timespec="milliseconds")
 
 
+class LogFile(RotatingFileHandler):
+    """A log file that is rotated when it is full. The base class formats each record twice and looks the file up twice
+    to keep the last line below the limit, too, which costs more than writing it."""
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:
+        """See RotatingFileHandler."""
+        return self.stream is not None and os.fstat(self.stream.fileno()).st_size >= self.maxBytes
+
+
 class AppLog:
     """The log of one app: `log(LogEvent.STARTED, fact=value)`."""
 
@@ -89,7 +99,7 @@ class AppLog:
         self._logger.setLevel(logging.INFO)
         self._logger.propagate = False
         formatter = JsonFormatter() if as_json else LineFormatter()
-        file = RotatingFileHandler(
+        file = LogFile(
             self.path, maxBytes=FILE_BYTES_MAX, backupCount=FILES_KEPT, encoding="utf-8", errors="backslashreplace"
         )
         errors = logging.StreamHandler(sys.stderr)

@@ -42,7 +42,9 @@ class StoreThreads:
         self._database.close()
 
     def _wake(self, lane: StoreLane) -> None:
-        self._bells[lane].set()
+        bell = self._bells[lane]
+        if not bell.is_set():  # a bell that is set rings for this work, too: the thread clears it before it looks
+            bell.set()
 
     def _work(self, lane: StoreLane) -> None:
         bell = self._bells[lane]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
+
+REMEMBERED = 4096
+"""Addresses whose subscribers are remembered: one login asks ten times for the same one."""
 
 
+@lru_cache(REMEMBERED)
 def subscriber(address: str) -> str:
     """The subscriber: all of an IPv4 address, the /64 of an IPv6 address, any other address as it is."""
     try:
