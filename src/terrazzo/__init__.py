@@ -17,6 +17,7 @@ from terrazzo.errors import (
     EntityGone,
     EntityMoved,
     NameTaken,
+    StoredFailed,
 )
 from terrazzo.game import Game, Space
 from terrazzo.schema.classes.build import build
@@ -108,6 +109,7 @@ __all__ = [
     "Server",
     "Size",
     "Space",
+    "StoredFailed",
     "String",
     "Text",
     "UInt8",

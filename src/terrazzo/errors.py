@@ -15,6 +15,7 @@
     │   ├── NameTaken           another base has the name that was to be registered
     │   ├── CreationFailed      an entity was not created; the text has the reason
     │   ├── SpaceFailed         a space was not made or changed; the text has the reason
+    │   ├── StoredFailed        a stored entity was not loaded or deleted; the text has the reason
     │   ├── SaveFailed          an entity cannot be saved as it is; the text has the reason
     │   ├── EntityMoved         the entity of the waiting method leaves this cell: the method ends here
     │   └── EntityGone          the entity of the waiting method is being destroyed
@@ -136,6 +137,10 @@ class CreationFailed(CallFailed):
 
 class SpaceFailed(CallFailed):
     """A space was not made or changed; the text has the reason."""
+
+
+class StoredFailed(CallFailed):
+    """A stored entity that the game wanted to load or delete was not; the text has the reason."""
 
 
 class SaveFailed(CallFailed):

@@ -54,6 +54,7 @@ from terrazzo.wire.pairs.base_db import Ids, LoggedOff, LogOffRecorded, Save, Sa
 from terrazzo.wire.pairs.basemgr_base import BaseAppFound, CreateProxy, FindBaseApp, Home, Locate, Located, ProxyCreated
 from terrazzo.wire.pairs.names import FindName, NameFound, NameRegistered, RegisterName
 from terrazzo.wire.pairs.spaces import SpaceChanges, SpaceChangesMade, SpaceOutcome
+from terrazzo.wire.pairs.stored import DeleteStored, LoadStored, StoredDeleted, StoredRefused
 from tests.fake_host import FakeHost
 
 EVENTS: list[tuple[Any, ...]] = []
@@ -348,6 +349,8 @@ class Town:
             FindEntry: lambda request: Entry(1, CELL_ID),
             Save: lambda request: Saved(request.dbid or 77),
             LoggedOff: lambda request: LogOffRecorded(),
+            LoadStored: lambda request: StoredRefused("it is not stored"),
+            DeleteStored: lambda request: StoredDeleted(),
             Locate: self._on_locate,
             SpaceChanges: lambda request: SpaceChangesMade(tuple(SpaceOutcome("hall#1") for _ in request.changes)),
         }

@@ -98,8 +98,8 @@ def test_a_proxy_with_an_id_that_is_taken_or_impossible_is_refused(entity):
 def test_why_a_proxy_is_refused():
     town = Town()
     town.log_on(dbid=5)
-    assert town.log_on(dbid=5) == "this player is here already"
-    assert town.log_on(dbid=6, record=b"\xff") == "the saved state of this player cannot be read"
+    assert town.log_on(dbid=5) == "this stored entity is here already"
+    assert town.log_on(dbid=6, record=b"\xff") == "the saved state of this entity cannot be read"
     for type_id in (CREATURE.type_id, 99):
         town.app.on_message(BASE_MGR, Request(1, REGISTRY.encode(CreateProxy(type_id, 7, b"", 4711))))
     town.step()

@@ -15,10 +15,12 @@ from terrazzo.db.store import (
     PLACE_UNKNOWN,
     Account,
     AddLogOn,
+    CheckOut,
     Claim,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
+    DeleteEntity,
     FindAccount,
     ListLogOns,
     LoadEntity,
@@ -351,3 +353,49 @@ def test_a_full_disk_fails_what_needs_room_in_its_own_words(tmp_path):
     assert "disk is full" in str(results[1])
     assert [each.dbid for each in run(database, ListLogOns())] == [1]
     database.close()
+
+
+def test_first_save_makes_one_entity_and_its_log_on_record(database):
+    first = SaveEntity("Creature", 0, b"one", entity=60, base_app=3)
+    dbid = run(database, first)
+    assert dbid is not None
+    assert run(database, SaveEntity("Creature", 0, b"two", entity=60, base_app=3)) == dbid
+    assert run(database, SaveEntity("Creature", 0, b"three", entity=61, base_app=3)) != dbid
+    assert run(database, ListLogOns())[0] == LogOnRecord(dbid, 60, 3)
+    assert run(database, LoadEntity("Creature", dbid)) == b"two"
+
+
+def test_entity_is_checked_out_once(database):
+    dbid = new_entity(database, b"stored")
+    assert run(database, CheckOut("Avatar", dbid)) is None
+    assert run(database, CheckOut("Creature", dbid + 1)) is None
+    first = run(database, CheckOut("Creature", dbid))
+    again = run(database, CheckOut("Creature", dbid))
+    assert first is not None
+    assert again is not None
+    assert (first.is_new, again.is_new, first.record) == (True, False, b"stored")
+    assert first.holder == again.holder
+    assert run(database, ListLogOns()) == [first.holder]
+
+
+def test_entity_is_deleted_with_its_account_unless_it_is_in_the_world(database):
+    made = new_account(database)
+    claim = run(database, AddLogOn(made.dbid))
+    assert run(database, DeleteEntity("Avatar", made.dbid)) == claim.record
+    assert run(database, LoadEntity("Avatar", made.dbid)) == b"first"
+    run(database, ClearLogOn(made.dbid, claim.record.entity))
+    assert run(database, DeleteEntity("Creature", made.dbid)) is None
+    assert run(database, LoadEntity("Avatar", made.dbid)) == b"first", "it is of another type"
+    assert run(database, DeleteEntity("Avatar", made.dbid)) is None
+    assert run(database, LoadEntity("Avatar", made.dbid)) is None
+    assert run(database, FindAccount("Ada")) is None
+    assert run(database, SaveEntity("Avatar", made.dbid, b"again")) is None
+
+
+def test_log_off_with_a_deletion_deletes_for_the_base_that_has_the_record(database):
+    dbid = new_entity(database, b"stored")
+    holder = run(database, AddLogOn(dbid)).record
+    assert run(database, ClearLogOn(dbid, holder.entity + 1, is_deleted=True)) is False
+    assert run(database, LoadEntity("Creature", dbid)) == b"stored"
+    assert run(database, ClearLogOn(dbid, holder.entity, is_deleted=True)) is True
+    assert run(database, LoadEntity("Creature", dbid)) is None

@@ -46,6 +46,7 @@ def test_an_unknown_name_is_created_and_let_in():
     assert office.database.log_ons == {1: (77, BASE.index)}
     assert office.app.view() == {
         "saved": 0, "backlog": 0, "database_away": "", "ids_given": 0, "logging_on": 0, "logged_on": 1, "in_doubt": 0,
+        "loading": 0, "loaded": 0, "deleted": 0,
         "created": 1, "refused": {}, "has_manager": True,
     }  # fmt: skip
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import terrazzo.sim.scenarios  # noqa: F401  # registers the scenarios
 from terrazzo.sim.dart_mutations import DART_MUTATIONS
+from terrazzo.sim.keeper_mutations import KEEPER_MUTATIONS
 from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
@@ -61,6 +62,7 @@ ROWS: dict[str, Row] = {
     **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
     **{name: Row((*ANY, "names", "ends")) for name in PARTY_MUTATIONS},
     "refuse-early-entries": Row(REST, NONE, "does not get into"),
+    **{name: Row(ANY) for name in KEEPER_MUTATIONS},
     **{name: Row(("P1", "P2", "invariant", "liveness")) for name in DART_MUTATIONS},
     **{name: Row(P4, NONE) for name in SYNC_MUTATIONS},
     **{name: Row(("P2",), NONE, "in peace") for name in LATENCY_MUTATIONS},

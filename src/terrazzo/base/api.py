@@ -52,6 +52,7 @@ from terrazzo.sync.calls import Calls, called_part, entity_type
 from terrazzo.sync.creating import CREATE_S
 from terrazzo.sync.lookup import LOOKUP_S, name_of
 from terrazzo.sync.spaces import SPACE_S, bounds_of, instance_name, kind_of
+from terrazzo.sync.stored import STORED_S, given_dbid, saved_type
 from terrazzo.sync.timers import given
 
 
@@ -188,6 +189,28 @@ class Base(parts.Base, engine=True):
         timeout_s = number_in(timeout, "end_space: timeout, in seconds,", above=0)
         return self._engine.end_space(instance_name(space, "end_space"), timeout_s)
 
+    @property
+    def dbid(self) -> int:
+        """The number under which the entity is stored; 0: it was never saved."""
+        return self._engine.data.dbid
+
+    def load(self, type: type[EntityType] | str, *, dbid: int, timeout: float = STORED_S) -> Awaitable[Ref]:
+        """The stored entity with this dbid: `guild = await self.load(Guild, dbid=7)` gives a Ref of its base part. If
+        it is in the world already, of the base that it has; otherwise it gets one, on the least loaded BaseApp, and
+        `on_loaded` runs. It raises StoredFailed if there is no such entity, and CallTimeout after `timeout` seconds;
+        it may be loaded then or later."""
+        schema = saved_type(entity_type(self._engine.game.schema, type, "load: type"), "load")
+        timeout_s = number_in(timeout, "load: timeout, in seconds,", above=0)
+        return self._engine.load(schema, given_dbid(dbid, "load"), timeout_s)
+
+    def delete(self, type: type[EntityType] | str, *, dbid: int, timeout: float = STORED_S) -> Awaitable[None]:
+        """Deletes a stored entity that is not in the world, and the account that logs on as it. Awaited, it ends when
+        no such entity is stored any more. It raises StoredFailed if the entity is in the world: its own code can call
+        `destroy(delete=True)`."""
+        schema = saved_type(entity_type(self._engine.game.schema, type, "delete: type"), "delete")
+        timeout_s = number_in(timeout, "delete: timeout, in seconds,", above=0)
+        return self._engine.delete(schema, given_dbid(dbid, "delete"), timeout_s)
+
     def timer(self, seconds: float, repeat: float = 0.0, *, number: int | None = None) -> int:
         """Calls `on_timer(number)` in so many seconds, then every `repeat`. A number that is in use sets that timer
         again. Its number."""
@@ -212,9 +235,13 @@ class Base(parts.Base, engine=True):
         """
         return self._engine.save(number_in(timeout, "save: timeout, in seconds,", above=0))
 
-    def destroy(self) -> None:
-        """Ends the entity: its cell part is taken down, a stored entity is saved, and a client gets LOGGED_OFF."""
-        self._engine.destroy()
+    def destroy(self, *, delete: bool = False) -> None:
+        """Ends the entity: its cell part is taken down, a stored entity is saved, and a client gets LOGGED_OFF. With
+        `delete` a stored entity is deleted from the database instead, and its account with it."""
+        if delete:
+            self._engine.destroy_stored()
+        else:
+            self._engine.destroy()
 
     # Callbacks: for the game to define.
 

@@ -68,6 +68,7 @@ from terrazzo.sync.gamecode import Confinement, run_game_code, try_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.sync.spaces import SpaceAsker
+from terrazzo.sync.stored import StoredEntities
 from terrazzo.wire.client.session import Entropy
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -80,6 +81,7 @@ from terrazzo.wire.pairs.base_db import TakeOver
 from terrazzo.wire.pairs.basemgr_base import BaseAppLoad, BaseAppReady, Bootstrap, CreateProxy, Locate
 from terrazzo.wire.pairs.creation import CreateEntity
 from terrazzo.wire.pairs.login_db import is_bot_dbid
+from terrazzo.wire.pairs.stored import AskAlive
 from terrazzo.wire.reports import Reports
 from terrazzo.wire.sentences import describe_refusals
 
@@ -167,6 +169,7 @@ class BaseApp(ClusterApp):
             names=self.names,
             lookup=Lookup(self.awaiting, self._asker),
             spaces=self.space_asker,
+            stored=StoredEntities(self.host, self.awaiting, self._asker),
             callees=Callees(),
             counts=self.counts,
             saves=self.saves,
@@ -198,6 +201,7 @@ class BaseApp(ClusterApp):
         self.answers(CreateEntity, self.requested.on_create_entity)
         self.answers(TakeOver, take_overs.on_take_over)
         self.answers(Locate, self._whereabouts.on_locate)
+        self.answers(AskAlive, self.factory.on_ask_alive)
         self.on(Bootstrap, self._on_bootstrap)
         self.on(SpacesReady, self._on_spaces_ready)
         self.on(ClientUpdates, self._on_client_updates)
@@ -414,8 +418,8 @@ class BaseApp(ClusterApp):
 
     @property
     def is_stopped(self) -> bool:
-        """Whether everything is saved."""
-        return self.is_stopping and not self.bases
+        """Whether everything is saved, and deleted."""
+        return self.is_stopping and not self.bases and not self.log_offs.has_deletions
 
     def words_of_end(self) -> str:
         """What a stop waits for."""

@@ -73,6 +73,8 @@ class BaseEntity:
         self.part_id = PartId(id, Part.BASE)
         self.life = BaseLife.ALIVE
         self.is_worth_saving = data.dbid != 0
+        self.is_deleted = False
+        """Whether its end deletes it from the database."""
         self._is_going = False
         self.on_settled: Callable[[str], None] | None = None
         """Called once, when the cell part with which the entity was to be created exists, or with the reason why it
@@ -166,6 +168,14 @@ class BaseEntity:
         """Ends an instance."""
         return self._services.spaces.end(self.part_id, space, timeout_s)
 
+    def load(self, schema: EntitySchema, dbid: int, timeout_s: float) -> Wait:
+        """Loads a stored entity; an `async def` of the part can await its Ref."""
+        return self._services.stored.load(self.part_id, schema, dbid, timeout_s)
+
+    def delete(self, schema: EntitySchema, dbid: int, timeout_s: float) -> Wait:
+        """Deletes a stored entity."""
+        return self._services.stored.delete(self.part_id, schema, dbid, timeout_s)
+
     def sleep(self, seconds: float) -> Sleep:
         """Something that an `async def` of the part can await."""
         return self._services.awaiting.sleep(self.part_id, seconds)
@@ -236,6 +246,12 @@ class BaseEntity:
 
     # The end.
 
+    def destroy_stored(self) -> None:
+        """Ends; a stored entity is deleted from the database instead of saved."""
+        if self.life is BaseLife.ALIVE:
+            self.is_deleted = True
+            self.destroy()
+
     def destroy(self) -> None:
         """Takes the cell part down, saves a stored entity, and ends."""
         if self.life is BaseLife.ALIVE:
@@ -260,8 +276,8 @@ class BaseEntity:
     def _finish(self) -> None:
         """Ends the methods that wait, so that what they change is saved, and saves a stored entity."""
         self._services.awaiting.end(self.part_id, EntityGone, "the entity is being destroyed")
-        if self.is_worth_saving or not self.saver.is_idle:
-            self.saver.save(self._go)
+        if not self.saver.is_idle or (self.is_worth_saving and not self.is_deleted):
+            self.saver.save(self._go)  # also of one to be deleted: what is under way may create its record
         else:
             self._go()
 

@@ -1,8 +1,8 @@
 """The base factory: creates bases and registers them, and unregisters each at its end.
 
-    CreateProxy ──▶ read the record ──▶ proxy, key, on_loaded ──▶ ProxyCreated
+    CreateProxy ──▶ read the record ──▶ proxy, key, on_loaded ──▶ ProxyCreated      (a load: any base, without a key)
     Server.create ──▶ checked data ──▶ wait for an id ──▶ base, then its cell part
-    the end of a base ──▶ its mailbox ends ──▶ LoggedOff, if a player was logged on with it
+    the end of a base ──▶ its mailbox ends ──▶ LoggedOff, if the entity is stored
 
 A stored entity has at most one base. A proxy has the id that the DBApp gave it, and is created at once or refused: a
 Locate that follows its CreateProxy on the same link finds it. LoggedOff is repeated until it is confirmed
@@ -31,6 +31,7 @@ from terrazzo.wire.ids import EntityId
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_db import LoggedOff
 from terrazzo.wire.pairs.basemgr_base import CreateProxy, ProxyCreated
+from terrazzo.wire.pairs.stored import Alive, AskAlive
 from terrazzo.wire.requests import Question
 
 
@@ -111,7 +112,8 @@ class BaseFactory:
         message = question.message
         assert isinstance(message, CreateProxy)
         schema = self._schema.by_id.get(message.type_id)
-        if schema is None or not issubclass(self._classes[schema.name], Proxy):
+        is_player = message.is_player
+        if schema is None or (is_player and not issubclass(self._classes[schema.name], Proxy)):
             problem = f"entity type {message.type_id} cannot have a client: its base part must be a Proxy"
             self._services.requests.refuse(question, problem)
             return
@@ -123,21 +125,24 @@ class BaseFactory:
                 data = load_entity_data(schema, message.dbid, message.record, report)
             except DecodeError as error:
                 report("the whole record", str(error))
-                problem = "the saved state of this player cannot be read"
+                problem = "the saved state of this entity cannot be read"
         if data is None:
             self._services.requests.refuse(question, problem)
             return
         self._stored.add((message.type_id, message.dbid))
-        self._create_proxy(question, data, message)
+        if is_player:
+            self._create_proxy(question, data, message)
+        else:
+            self._load(question, data, message)
 
     def _why_not(self, message: CreateProxy) -> str:
         if self._is_closed:
             return "this server is stopping"
         if (message.type_id, message.dbid) in self._stored:
-            return "this player is here already"
+            return "this stored entity is here already"
         if message.entity <= 0 or EntityId(message.entity) in self._bases:
             return f"{message.entity} is not the id of a new entity"
-        if self._clients.keys.is_full(self._services.host.now):
+        if message.is_player and self._clients.keys.is_full(self._services.host.now):
             return "this server is full: too many players are waiting to get in"
         return ""
 
@@ -154,6 +159,21 @@ class BaseFactory:
         entity.run("on_loaded")
         self._services.requests.answer(question, ProxyCreated(id, key))
 
+    def _load(self, question: Question, data: EntityData, message: CreateProxy) -> None:
+        """The game loads a stored entity: no client comes."""
+        entity = self._register(EntityId(message.entity), data)
+        entity.saver.note_stored(message.record)
+        if entity.life is BaseLife.ALIVE:
+            entity.run("on_loaded")
+        self._services.requests.answer(question, ProxyCreated(entity.id, b""))
+
+    def on_ask_alive(self, question: Question) -> None:
+        """The DBApp asks whether the base of a stored entity is there."""
+        message = question.message
+        assert isinstance(message, AskAlive)
+        entity = self._bases.get(EntityId(message.entity))
+        self._services.requests.answer(question, Alive(entity is not None and entity.life is BaseLife.ALIVE))
+
     def unregister(self, entity: BaseEntity) -> None:
         """The base ends; it is saved."""
         del self._bases[entity.id]
@@ -161,6 +181,7 @@ class BaseFactory:
             entity.leave_table()
         self._services.names.on_gone(entity.id)
         self._services.switchboard.destroy(entity.part_id)
-        if isinstance(entity, ProxyEntity) and entity.is_logged_on:
-            self._stored.discard((entity.schema.type_id, entity.data.dbid))
-            self._log_offs.report(LoggedOff(entity.schema.type_id, entity.data.dbid, entity.id))
+        if entity.data.dbid:
+            type_id, dbid = entity.schema.type_id, entity.data.dbid
+            self._stored.discard((type_id, dbid))
+            self._log_offs.report(LoggedOff(type_id, dbid, entity.id, entity.is_deleted))

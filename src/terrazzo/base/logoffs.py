@@ -35,6 +35,11 @@ class LogOffs:
     def __len__(self) -> int:
         return len(self._unconfirmed)
 
+    @property
+    def has_deletions(self) -> bool:
+        """Whether an entity is to be deleted, and that is not confirmed."""
+        return any(each.is_deleted for each in self._unconfirmed.values())
+
     def report(self, message: LoggedOff) -> None:
         """A proxy has ended: the DBApp must record it."""
         self._unconfirmed[message.entity] = message

@@ -28,6 +28,7 @@ from terrazzo.sync.calls import Callees
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.protocol import MethodTable
 from terrazzo.sync.spaces import SpaceAsker
+from terrazzo.sync.stored import StoredEntities
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, AppKind, EntityId
 from terrazzo.wire.messages import Refusals
@@ -67,6 +68,7 @@ class EntityServices(BaseServices):
     names: BaseNames
     lookup: Lookup
     spaces: SpaceAsker
+    stored: StoredEntities
     callees: Callees
     counts: Counts
     saves: SaveSlots

@@ -2,6 +2,7 @@
 
     TakeOver ──▶ the proxy has ended, or is ending ──────────────────────▶ TakenOver(is_going=True)
              ──▶ its first client has not come yet ──▶ ACCEPT
+             ──▶ the game has loaded it, for no client ──▶ it ends, and TakenOver(is_going=True)
              ──▶ a client is connected, or the game keeps the proxy ──▶ on_log_on_attempt ──▶ ACCEPT, REFUSE or WAIT
 
     ACCEPT ──▶ ProxyTaken, with a key: the client that presents it gets the proxy, and the present one is let go then
@@ -62,6 +63,9 @@ class TakeOvers:
             self._answer(question, TakenOver(is_going=proxy is None or proxy.life is not BaseLife.ALIVE))
         elif proxy.presence is Presence.WAITING:
             self._accept(question, proxy)
+        elif proxy.presence is Presence.ABSENT and not proxy.is_logged_on:
+            proxy.destroy()  # the game has loaded it: it is saved, and its player gets a proxy of its own
+            self._answer(question, TakenOver(is_going=True))
         else:
             answer = self._ask_game(proxy, asked.address)
             if answer is LogOnAnswer.ACCEPT:

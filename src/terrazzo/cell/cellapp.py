@@ -71,6 +71,7 @@ from terrazzo.sync.asking import Asker
 from terrazzo.sync.creating import Creator
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.spaces import SpaceAsker
+from terrazzo.sync.stored import StoredEntities
 from terrazzo.wire.entity.limits import ChannelLimits
 from terrazzo.wire.entity.messages import Astray, Frame, Frames
 from terrazzo.wire.entity.switchboard import Switchboard
@@ -138,6 +139,7 @@ class CellApp(ClusterApp):
         self.spaces, self.bodies, self.reals, self.counts = core.spaces, core.bodies, core.reals, core.counts
         self._asker = Asker(host, self.requests, lambda: self.locator.manager, "BaseAppMgr")
         core.lookup = Lookup(core.awaiting, self._asker)
+        core.stored = StoredEntities(host, core.awaiting, self._asker)
         self.ids = IdStock(host, self.requests, lambda: self.locator.manager, run=IDS)
         self.births = Births(core, self.ids)
         self.creator = Creator(me, host, self.requests, lambda: self.locator.manager)

@@ -16,10 +16,12 @@ from typing import Any
 from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.store import (
     AddLogOn,
+    CheckOut,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
     Database,
+    DeleteEntity,
     FindAccount,
     ListLogOns,
     LoadEntity,
@@ -88,5 +90,5 @@ class BotsDatabase:
 def _is_of_bot(operation: Operation[Any]) -> bool:
     if isinstance(operation, FindAccount | CreateAccount):
         return is_bot_name(operation.name)
-    by_dbid = LoadEntity | SaveEntity | AddLogOn | PlaceLogOn | ClearLogOn
+    by_dbid = LoadEntity | SaveEntity | AddLogOn | PlaceLogOn | ClearLogOn | CheckOut | DeleteEntity
     return isinstance(operation, by_dbid) and is_bot_dbid(operation.dbid)

@@ -5,6 +5,7 @@
     BaseApp         Save             ──▶      Saved
                     LoggedOff        ──▶      LogOffRecorded
                     WantIds          ──▶      Ids
+    BaseAppMgr      LoadStored, …    ──▶      StoredLoaded, …                                (`loads.py`)
                     (the DBApp asks it TakeOver, for a player that is logged on already)
     BaseAppMgr      WorldLoad        ──▶      DoorLoad, to the LoginApps: once a second, with the own load
                     (the DBApp asks it PlaceProxy, for players that log on, and Locate, for proxies in doubt)
@@ -18,9 +19,9 @@ The rules:
   records of an earlier run are cleared. A later incarnation is a restart while players play: it keeps the records, and
   asks the BaseAppMgr for each whether its proxy exists (`doubts.py`). A new incarnation of a BaseApp has none of the
   players of the one before.
-- *Once.* The first save of an entity creates its record, and the answer may be lost. So the DBApp keeps which record it
-  created for which entity id (the last `made_max`, until the process ends), and a repeated save finds it. An entity id
-  is given out once.
+- *Once.* The first save of an entity creates its record, and with it a log-on record with the entity's id. The answer
+  may be lost; a repeated save finds the record by that id, after a restart of the DBApp, too. An entity id is given out
+  once.
 - *Bounded.* While `backlog_max` operations wait, further saves, log-offs and requests for ids are refused, and the
   asker tries again.
 - *A database out of reach.* What was submitted waits for it. After `away_s` everything new is refused: players that log
@@ -38,6 +39,7 @@ from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.loads import OwnLoad, is_load
 from terrazzo.db.attempts import LogOnLimits
+from terrazzo.db.loads import DBID_MAX, Loads
 from terrazzo.db.logon import LogOns
 from terrazzo.db.store import ClearLogOns, SaveEntity, Store, TakeIds
 from terrazzo.schema.model import Schema
@@ -47,6 +49,7 @@ from terrazzo.wire.messages import MESSAGE_MAX
 from terrazzo.wire.pairs.base_db import Ids, LoggedOff, Save, Saved, WantIds
 from terrazzo.wire.pairs.db_basemgr import WorldLoad, WorldLoads
 from terrazzo.wire.pairs.login_db import DoorLoad, LogOn
+from terrazzo.wire.pairs.stored import DeleteStored, LoadStored
 from terrazzo.wire.requests import Question
 
 MANAGER = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
@@ -54,16 +57,12 @@ MANAGER = AppId(AppKind.BASE_APP_MGR, 0, ANY_INCARNATION)
 RECORD_MAX = MESSAGE_MAX - 1024
 """Bytes of a record: it must fit into PlaceProxy and CreateProxy."""
 
-DBID_MAX = 2**63 - 1
-
 
 @dataclass(frozen=True)
 class DBLimits:
     """How much the DBApp stores or queues."""
 
     backlog_max: int = 10_000
-    made_max: int = 100_000
-    """The most new records with stored entity ids."""
     ids_max: int = 65_536
     """Ids in one run."""
     away_s: float = 3.0
@@ -97,8 +96,6 @@ class DBApp(ClusterApp):
         self._login_apps: set[AppId] = set()
         self._own_load = OwnLoad(host)
         self._world: WorldLoads | None = None
-        self._made: dict[int, int] = {}
-        """The dbid of each entity that was saved for the first time, by its id; 0 while that is being done."""
         self.log_ons = LogOns(
             host,
             self.requests,
@@ -108,11 +105,14 @@ class DBApp(ClusterApp):
             allow_new_players=allow_new_players,
             limits=self._limits.log_on,
         )
+        self.loads = Loads(host, self.requests, store, schema, self.log_ons)
         self.on(WorldLoad, self._on_world_load)
         self.answers(LogOn, self.log_ons.on_log_on)
         self.answers(Save, self._on_save)
         self.answers(WantIds, self._on_want_ids)
         self.answers(LoggedOff, self._on_logged_off)
+        self.answers(LoadStored, lambda question: self.loads.on_load(question, self._why_not()))
+        self.answers(DeleteStored, lambda question: self.loads.on_delete(question, self._why_not()))
         if me.incarnation == 1:
             self._clear_log_ons(None)
         else:
@@ -125,7 +125,7 @@ class DBApp(ClusterApp):
     @property
     def is_busy(self) -> bool:
         """Whether something was asked of the store or of the manager and is not done."""
-        return bool(len(self._store) or len(self.log_ons))
+        return bool(len(self._store) or len(self.log_ons) or len(self.loads))
 
     def view(self) -> dict[str, object]:
         """What a console shows."""
@@ -137,6 +137,9 @@ class DBApp(ClusterApp):
             "logging_on": len(self.log_ons),
             "logged_on": len(self.log_ons.players),
             "in_doubt": len(self.log_ons.doubts),
+            "loading": len(self.loads),
+            "loaded": self.loads.loaded,
+            "deleted": self.loads.deleted,
             "created": self.log_ons.created,
             "refused": {why.value: count for why, count in self.log_ons.refused.items()},
             "has_manager": self.log_ons.manager is not None,
@@ -203,34 +206,21 @@ class DBApp(ClusterApp):
             self._refuse_question(question, f"a record of {len(save.record)} bytes is over the limit of {RECORD_MAX}")
         elif why := self._why_not():
             self._refuse_question(question, f"{why}; save again in a moment")
-        elif save.dbid == 0 and self._made.get(save.entity) == 0:
-            self._refuse_question(question, "it is being saved for the first time; save again in a moment")
         else:
             self._save(question, save, entity.name)
 
     def _save(self, question: Question, save: Save, type_name: str) -> None:
-        dbid = save.dbid or self._made.setdefault(save.entity, 0)
         self._store.submit(
-            SaveEntity(type_name, dbid, save.record),
-            lambda dbid: self._on_saved(question, save.entity, type_name, dbid),
-            lambda reason: self._on_not_saved(question, save.entity, reason),
+            SaveEntity(type_name, save.dbid, save.record, save.entity, question.source.index),
+            lambda dbid: self._on_saved(question, type_name, dbid),
+            lambda reason: self._refuse_question(question, reason),
         )
 
-    def _on_not_saved(self, question: Question, entity: int, reason: str) -> None:
-        if self._made.get(entity) == 0:
-            del self._made[entity]
-        self._refuse_question(question, reason)
-
-    def _on_saved(self, question: Question, entity: int, type_name: str, dbid: int | None) -> None:
+    def _on_saved(self, question: Question, type_name: str, dbid: int | None) -> None:
         if dbid is None:
-            self._made.pop(entity, None)
             self._refuse_question(question, f"no {type_name} is stored under the dbid given; a new one is saved with 0")
             return
         self.saved += 1
-        if self._made.get(entity) == 0:
-            self._made[entity] = dbid
-            while len(self._made) > self._limits.made_max:
-                del self._made[next(iter(self._made))]
         self.requests.answer(question, Saved(dbid))
 
     def _on_logged_off(self, question: Question) -> None:
@@ -242,6 +232,7 @@ class DBApp(ClusterApp):
         elif why := self._why_not():
             self._refuse_question(question, f"{why}; ask again in a moment")
         else:
+            self.loads.on_logged_off(message)
             self.log_ons.on_logged_off(question, message)
 
     # Ids.

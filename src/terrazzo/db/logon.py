@@ -104,11 +104,17 @@ class LogOns:
         """By dbid, from CLAIMING to the end of PLACING."""
         self.yielding: dict[int, Attempt] = {}
         """By dbid, the attempts in YIELDING."""
+        self.loading: set[int] = set()
+        """The dbids of entities that a game loads (`loads.py`)."""
         self._list_at: float | None = None
-        self.doubts = Doubts(host, requests, self._clear, self._keep_placed)
+        self.doubts = Doubts(host, requests, self.clear, self._keep_placed)
 
     def __len__(self) -> int:
         return len(self.in_work)
+
+    def is_claiming(self, dbid: int) -> bool:
+        """Whether an attempt claims this player, or waits for its former proxy."""
+        return dbid in self.claiming or dbid in self.yielding
 
     # Called by the app.
 
@@ -136,7 +142,7 @@ class LogOns:
         if claiming is not None and claiming.entity == message.entity:
             claiming.is_gone = True
         self._store.submit(
-            ClearLogOn(message.dbid, message.entity),
+            ClearLogOn(message.dbid, message.entity, message.is_deleted),
             lambda _: self._on_log_off_recorded(question, message),
             lambda reason: self._requests.refuse(question, reason),
         )
@@ -251,7 +257,7 @@ class LogOns:
         _, _, type_name, dbid = attempt.account
         if type_name not in self._schema.by_name:
             self._step(attempt, LogOnEvent.NO_TYPE, type_name)
-        elif dbid in self.claiming or dbid in self.yielding:
+        elif self.is_claiming(dbid) or dbid in self.loading:
             self._step(attempt, LogOnEvent.CONTESTED)
         else:
             self.claiming[dbid] = attempt
@@ -398,7 +404,7 @@ class LogOns:
                 if waiting.get(attempt.account.dbid) is attempt:
                     del waiting[attempt.account.dbid]
             if attempt.entity:
-                self._clear(attempt.account.dbid, attempt.entity)
+                self.clear(attempt.account.dbid, attempt.entity)
         if not attempt.is_abandoned:
             self._refuse(attempt, why, detail)
 
@@ -408,7 +414,7 @@ class LogOns:
         self._host.log(LogEvent.LOG_ON_REFUSED, name=name, address=address, code=why.value, reason=reason)
         self._requests.answer(attempt.question, LogOnRefused(why.value, reason))
 
-    def _clear(self, dbid: int, entity: int) -> None:
+    def clear(self, dbid: int, entity: int) -> None:
         """There is no such proxy: clears its record. If the store fails, the record is in doubt again."""
         self._submit_for(dbid, entity, ClearLogOn(dbid, entity), lambda _: self._cleared(dbid, entity))
 

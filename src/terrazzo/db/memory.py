@@ -15,10 +15,13 @@ from terrazzo.db.store import (
     PLACE_UNKNOWN,
     Account,
     AddLogOn,
+    CheckedOut,
+    CheckOut,
     Claim,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
+    DeleteEntity,
     FindAccount,
     Leftover,
     ListLogOns,
@@ -59,6 +62,8 @@ class MemoryDatabase:
             LoadEntity: self._load_entity,
             SaveEntity: self._save_entity,
             AddLogOn: self._add_log_on,
+            CheckOut: self._check_out,
+            DeleteEntity: self._delete_entity,
             PlaceLogOn: self._place_log_on,
             ClearLogOn: self._clear_log_on,
             ClearLogOns: self._clear_log_ons,
@@ -110,12 +115,20 @@ class MemoryDatabase:
         return record if type_name == wanted.type_name else None
 
     def _save_entity(self, save: SaveEntity) -> int | None:
-        if save.dbid == 0:
-            return self._add_entity(save.type_name, save.record)
-        if self.entities.get(save.dbid, ("", b""))[0] != save.type_name:
+        dbid = save.dbid or self._dbid_of(save.entity)
+        if dbid == 0:
+            dbid = self._add_entity(save.type_name, save.record)
+            if save.entity:
+                self.log_ons[dbid] = (save.entity, save.base_app)
+            return dbid
+        if self.entities.get(dbid, ("", b""))[0] != save.type_name:
             return None
-        self.entities[save.dbid] = (save.type_name, save.record)
-        return save.dbid
+        self.entities[dbid] = (save.type_name, save.record)
+        return dbid
+
+    def _dbid_of(self, entity: int) -> int:
+        found = (dbid for dbid, (base, _) in self.log_ons.items() if entity and base == entity)
+        return next(found, 0)
 
     def _add_entity(self, type_name: str, record: bytes) -> int:
         dbid = self._next_dbid
@@ -129,6 +142,17 @@ class MemoryDatabase:
             self.log_ons[new.dbid] = (self._take_ids(TakeIds(1)), PLACE_UNKNOWN)
         return Claim(LogOnRecord(new.dbid, *self.log_ons[new.dbid]), is_new)
 
+    def _check_out(self, wanted: CheckOut) -> CheckedOut | None:
+        record = self._load_entity(LoadEntity(wanted.type_name, wanted.dbid))
+        return None if record is None else CheckedOut(*self._add_log_on(AddLogOn(wanted.dbid)), record)
+
+    def _delete_entity(self, gone: DeleteEntity) -> LogOnRecord | None:
+        if gone.dbid in self.log_ons:
+            return LogOnRecord(gone.dbid, *self.log_ons[gone.dbid])
+        if self.entities.get(gone.dbid, ("", b""))[0] == gone.type_name:
+            self.forget(gone.dbid)
+        return None
+
     def _place_log_on(self, placed: PlaceLogOn) -> bool:
         if self.log_ons.get(placed.dbid, (0, 0))[0] != placed.entity:
             return False
@@ -139,6 +163,8 @@ class MemoryDatabase:
         if self.log_ons.get(gone.dbid, (0, 0))[0] != gone.entity:
             return False
         del self.log_ons[gone.dbid]
+        if gone.is_deleted:
+            self.forget(gone.dbid)
         return True
 
     def _clear_log_ons(self, gone: ClearLogOns) -> int:

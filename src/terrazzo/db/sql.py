@@ -38,10 +38,13 @@ from terrazzo.db.store import (
     PLACE_UNKNOWN,
     Account,
     AddLogOn,
+    CheckedOut,
+    CheckOut,
     Claim,
     ClearLogOn,
     ClearLogOns,
     CreateAccount,
+    DeleteEntity,
     FindAccount,
     Leftover,
     ListLogOns,
@@ -78,6 +81,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     ("CREATE TABLE taken_in (name TEXT PRIMARY KEY) {BY_KEY}",),
     ("CREATE TABLE saved_types (type TEXT PRIMARY KEY, properties TEXT NOT NULL) {BY_KEY}",),
+    ("CREATE INDEX log_ons_by_entity ON log_ons (entity)",),
 )
 """{…}: a word that a database spells in its own way (SQLITE_WORDS, POSTGRES_WORDS)."""
 
@@ -155,15 +159,27 @@ def _load_entity(wanted: LoadEntity) -> StatementSteps[bytes | None]:
 
 
 def _save_entity(save: SaveEntity) -> StatementSteps[int | None]:
-    if save.dbid == 0:
-        return (yield from _add_entity(save.type_name, save.record))
+    dbid = save.dbid or (yield from _dbid_of(save.entity))
+    if dbid == 0:
+        dbid = yield from _add_entity(save.type_name, save.record)
+        if save.entity:
+            yield from _run("INSERT INTO log_ons VALUES (?1, ?2, ?3)", dbid, save.entity, save.base_app)
+        return dbid
     rows = yield from _run(
         "UPDATE entities SET record = ?1 WHERE dbid = ?2 AND type = ?3 RETURNING dbid",
         save.record,
-        save.dbid,
+        dbid,
         save.type_name,
     )
-    return save.dbid if rows else None
+    return dbid if rows else None
+
+
+def _dbid_of(entity: int) -> StatementSteps[int]:
+    """The stored entity that has this base; 0: none has."""
+    if entity == 0:
+        return 0
+    rows = yield from _run("SELECT dbid FROM log_ons WHERE entity = ?1", entity)
+    return int(rows[0][0]) if rows else 0
 
 
 def _add_entity(type_name: str, record: bytes) -> StatementSteps[int]:
@@ -180,6 +196,27 @@ def _add_log_on(new: AddLogOn) -> StatementSteps[Claim]:
     return Claim(record, is_new=True)
 
 
+def _check_out(wanted: CheckOut) -> StatementSteps[CheckedOut | None]:
+    record = yield from _load_entity(LoadEntity(wanted.type_name, wanted.dbid))
+    if record is None:
+        return None
+    return CheckedOut(*(yield from _add_log_on(AddLogOn(wanted.dbid))), record)
+
+
+def _delete_entity(gone: DeleteEntity) -> StatementSteps[LogOnRecord | None]:
+    holders = yield from _run("SELECT dbid, entity, base_app FROM log_ons WHERE dbid = ?1", gone.dbid)
+    if holders:
+        return LogOnRecord(*holders[0])
+    if (yield from _run("SELECT 1 FROM entities WHERE dbid = ?1 AND type = ?2", gone.dbid, gone.type_name)):
+        yield from _delete(gone.dbid)
+    return None
+
+
+def _delete(dbid: int) -> StatementSteps[None]:
+    for table in ("log_ons", "accounts", "entities"):
+        yield from _run(f"DELETE FROM {table} WHERE dbid = ?1", dbid)
+
+
 def _place_log_on(placed: PlaceLogOn) -> StatementSteps[bool]:
     rows = yield from _run(
         "UPDATE log_ons SET base_app = ?1 WHERE dbid = ?2 AND entity = ?3 RETURNING dbid",
@@ -192,6 +229,8 @@ def _place_log_on(placed: PlaceLogOn) -> StatementSteps[bool]:
 
 def _clear_log_on(gone: ClearLogOn) -> StatementSteps[bool]:
     rows = yield from _run("DELETE FROM log_ons WHERE dbid = ?1 AND entity = ?2 RETURNING dbid", gone.dbid, gone.entity)
+    if rows and gone.is_deleted:
+        yield from _delete(gone.dbid)
     return len(rows) == 1
 
 
@@ -264,8 +303,7 @@ def _rewrite_records(order: RewriteRecords) -> StatementSteps[None]:
 def _rewrite(former: StoredRecord, order: RewriteRecords) -> StatementSteps[None]:
     new = order.rewrite(former)
     if new is None:
-        for table in ("log_ons", "accounts", "entities"):
-            yield from _run(f"DELETE FROM {table} WHERE dbid = ?1", former.dbid)
+        yield from _delete(former.dbid)
     elif new != former[1:]:
         yield from _run("UPDATE entities SET type = ?1, record = ?2 WHERE dbid = ?3", *new, former.dbid)
 
@@ -276,6 +314,8 @@ _STEPS: dict[type[Operation[Any]], Callable[[Any], StatementSteps[Any]]] = {
     LoadEntity: _load_entity,
     SaveEntity: _save_entity,
     AddLogOn: _add_log_on,
+    CheckOut: _check_out,
+    DeleteEntity: _delete_entity,
     PlaceLogOn: _place_log_on,
     ClearLogOn: _clear_log_on,
     ClearLogOns: _clear_log_ons,

@@ -64,7 +64,7 @@ class Account(NamedTuple):
 
 
 class LogOnRecord(NamedTuple):
-    """An entity that is logged on, its proxy, and the index of the proxy's BaseApp (PLACE_UNKNOWN: not placed yet)."""
+    """A stored entity that is in the world, its base, and the index of the BaseApp (PLACE_UNKNOWN: not placed yet)."""
 
     dbid: int
     entity: int
@@ -109,11 +109,39 @@ class LoadEntity(Operation[bytes | None]):
 
 @dataclass(frozen=True)
 class SaveEntity(Operation[int | None]):
-    """Stores a record under its dbid; dbid 0 creates an entity. Returns the dbid; None: there is no such entity."""
+    """Stores a record under its dbid; dbid 0 creates an entity, and with an entity id its log-on record, by which the
+    same operation, repeated, finds what was created. Returns the dbid; None: there is no such entity."""
 
     type_name: str
     dbid: int
     record: bytes
+    entity: int = 0
+    base_app: int = PLACE_UNKNOWN
+
+
+class CheckedOut(NamedTuple):
+    """The result of CheckOut: the log-on record, whether it is new, and the record of the entity."""
+
+    holder: LogOnRecord
+    is_new: bool
+    record: bytes
+
+
+@dataclass(frozen=True)
+class CheckOut(Operation[CheckedOut | None]):
+    """AddLogOn and LoadEntity in one. None, and nothing is done: there is no such entity of this type."""
+
+    type_name: str
+    dbid: int
+
+
+@dataclass(frozen=True)
+class DeleteEntity(Operation[LogOnRecord | None]):
+    """Deletes an entity, and the account that logs on as it. None: it is not there (any more). If it is in the world,
+    its log-on record, and nothing is done."""
+
+    type_name: str
+    dbid: int
 
 
 @dataclass(frozen=True)
@@ -135,10 +163,12 @@ class PlaceLogOn(Operation[bool]):
 
 @dataclass(frozen=True)
 class ClearLogOn(Operation[bool]):
-    """Removes the record of this proxy. False, and nothing is done: the entity has no record, or another proxy's."""
+    """Removes the log-on record of this base; `is_deleted`: and the entity, with its account. False, and nothing is
+    done: the entity has no log-on record, or another base's."""
 
     dbid: int
     entity: int
+    is_deleted: bool = False
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.cluster.loads import is_load, smoothed
 from terrazzo.managers.idruns import IdRuns
 from terrazzo.managers.names import NamesOfBases
+from terrazzo.managers.relay import Relay
 from terrazzo.managers.searches import Searches
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
@@ -181,6 +182,7 @@ class BaseAppMgr(ClusterApp):
         """The ids of entities without a base part: runs that CellApps were given."""
         self._cell_loads = CellAppLoads(None, None)
         self._report_at = host.now + LOAD_S
+        Relay(self, lambda: self._db)
         self.on(CellAppLoads, self._on_cell_loads)
         self.on(BaseAppReady, self._on_baseapp_ready)
         self.on(BaseAppLoad, self._on_load)
@@ -355,7 +357,7 @@ class BaseAppMgr(ClusterApp):
             self._give_up(placement, Why.NOT_READY, "the world is still starting; try again in a few seconds")
         elif not self._apps:
             self._give_up(placement, Why.NO_BASE_APP, "no BaseApp is running, so nobody can log in; start one")
-        elif self._players() >= self.players_max:
+        elif placement.wanted.is_player and self._players() >= self.players_max:
             self._give_up(placement, Why.FULL, f"the game is full: {self.players_max} players are in; try again later")
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
@@ -379,7 +381,9 @@ class BaseAppMgr(ClusterApp):
         self._asked[placement.number] = placement
         self.requests.ask(
             app,
-            CreateProxy(wanted.type_id, wanted.dbid, wanted.record, wanted.entity, wanted.holder),
+            CreateProxy(
+                wanted.type_id, wanted.dbid, wanted.record, wanted.entity, wanted.holder, is_player=wanted.is_player
+            ),
             timeout_s=placement.deadline - self.host.now,
             then=lambda answer: self._on_answer(placement, app, known, answer),
             failed=lambda failure, why: self._on_failure(placement, app, known, failure, why),
@@ -394,7 +398,8 @@ class BaseAppMgr(ClusterApp):
                 placement, Why.NONSENSE, f"{app} answered {type(answer).__name__}; report this mistake"
             )
             return
-        known.made += 1
+        known.made += placement.wanted.is_player
+        known.given += not placement.wanted.is_player
         if placement.is_abandoned:
             self._give_up(placement, Why.ABANDONED, "")
             return

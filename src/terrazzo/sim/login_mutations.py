@@ -120,7 +120,7 @@ def _clears_at_once(app: App) -> None:
     """A placement in doubt counts as a refused one."""
     if isinstance(app, DBApp):
         log_ons: Any = app.log_ons
-        log_ons.doubts.add = lambda dbid, entity, after_s=0.0: log_ons._clear(dbid, entity)
+        log_ons.doubts.add = lambda dbid, entity, after_s=0.0: log_ons.clear(dbid, entity)
 
 
 def _goes_unsaved(app: App) -> None:

@@ -19,6 +19,7 @@ from terrazzo.errors import UsageError
 from terrazzo.sim.cell_mutations import CELL_MUTATIONS
 from terrazzo.sim.client_mutations import CLIENT_MUTATIONS
 from terrazzo.sim.dart_mutations import DART_MUTATIONS
+from terrazzo.sim.keeper_mutations import KEEPER_MUTATIONS
 from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
@@ -383,6 +384,7 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in DART_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="makers") for name, harm in MAKER_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="parties") for name, harm in PARTY_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="keepers") for name, harm in KEEPER_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in RARE_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in RARE_SYNC_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless", is_validated=True) for name, harm in VALIDATION_MUTATIONS.items()},

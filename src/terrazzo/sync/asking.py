@@ -17,6 +17,8 @@ from terrazzo.wire.requests import Failure, Requests
 from terrazzo.wire.schedule import Schedule
 
 ANSWER_S = 5.0
+PATIENT_S = 20.0
+"""For an answer to a patient question: the manager may have to ask others first."""
 AGAIN_S = 0.3
 
 Then = Callable[[Message], None]
@@ -31,6 +33,7 @@ class _Question:
     then: Then
     refused: OnRefused
     why: str
+    is_patient: bool
 
 
 class Asker:
@@ -44,10 +47,13 @@ class Asker:
         self._name = name
         self._later: Schedule[_Question] = Schedule(lambda question: False)
 
-    def ask(self, message: Message, timeout_s: float, then: Then, refused: OnRefused) -> None:
-        """Asks; exactly one of the two is called, perhaps at once."""
+    def ask(
+        self, message: Message, timeout_s: float, then: Then, refused: OnRefused, *, is_patient: bool = False
+    ) -> None:
+        """Asks; exactly one of the two is called, perhaps at once. With `is_patient`, a refusal is temporary: the
+        question is asked again."""
         why = f"the {self._name} is out of reach"
-        self._go_on(_Question(message, self._host.now + timeout_s, then, refused, why))
+        self._go_on(_Question(message, self._host.now + timeout_s, then, refused, why, is_patient))
 
     def on_tick(self) -> None:
         """Asks again what is due."""
@@ -64,16 +70,16 @@ class Asker:
             self._requests.ask(
                 manager,
                 question.message,
-                timeout_s=min(ANSWER_S, left_s),
+                timeout_s=min(PATIENT_S if question.is_patient else ANSWER_S, left_s),
                 then=question.then,
                 failed=partial(self._on_failure, question),
             )
 
     def _on_failure(self, question: _Question, failure: Failure, why: str) -> None:
-        if failure is Failure.REFUSED:
+        if failure is Failure.REFUSED and not question.is_patient:
             question.refused(why, True)
         else:
-            question.why = f"the {self._name} did not answer ({failure.value})"
+            question.why = why or f"the {self._name} did not answer ({failure.value})"
             self._ask_later(question)
 
     def _ask_later(self, question: _Question) -> None:

@@ -94,6 +94,11 @@ class LogEvent(EventName):
     LOG_ONS_CLEARED = "log-ons cleared", "The log-on records of a BaseApp that has ended were removed."
     LOGGED_ON = "logged on", "A player is logged on."
     PLAYER_CREATED = "player created", "A new player was stored."
+    STORED_FAILED = (
+        "stored entity",
+        "A stored entity that the game wanted to load or delete was not, and nothing waits.",
+    )
+    NOT_LOADED = "not loaded", "A stored entity was not loaded for the moment; the asker tries again."
     SAVED_LAYOUT = "saved layout", "The game saves something new; the stored records do not change."
     LEFTOVER = "leftover of the last run", "An entity that the last run could not save was found in a file."
 

@@ -22,6 +22,7 @@ from terrazzo.sync.calls import entity_type
 from terrazzo.sync.creating import CREATE_S, keep_promise
 from terrazzo.sync.lookup import LOOKUP_S, name_of
 from terrazzo.sync.newborn import new_states, wanted_entity
+from terrazzo.sync.stored import STORED_S, given_dbid, saved_type
 from terrazzo.sync.timers import given
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.pairs.base_cell import Position
@@ -106,6 +107,24 @@ class Acts(Own):
         timeout_s = plain(timeout, "lookup: timeout, in seconds,", above=0)
         part = self._own("look up a name").body.part
         return self._body.core.lookup.find(part, name_of(name, "lookup: name"), timeout_s)
+
+    def load(self, type: type[EntityType] | str, *, dbid: int, timeout: float = STORED_S) -> Awaitable[Ref]:
+        """The stored entity with this dbid: `guild = await self.load(Guild, dbid=7)` gives a Ref of its base part. If
+        it is in the world already, of the base that it has; otherwise it gets one. It raises StoredFailed if there is
+        no such entity, CallTimeout after `timeout` seconds, and EntityMoved when this entity moves to another cell
+        meanwhile; the entity may be loaded all the same."""
+        body = self._own("load anything").body
+        schema = saved_type(entity_type(body.core.game.schema, type, "load: type"), "load")
+        timeout_s = plain(timeout, "load: timeout, in seconds,", above=0)
+        return body.core.stored.load(body.part, schema, given_dbid(dbid, "load"), timeout_s)
+
+    def delete(self, type: type[EntityType] | str, *, dbid: int, timeout: float = STORED_S) -> Awaitable[None]:
+        """Deletes a stored entity that is not in the world, and the account that logs on as it. It raises StoredFailed
+        if the entity is in the world."""
+        body = self._own("delete anything").body
+        schema = saved_type(entity_type(body.core.game.schema, type, "delete: type"), "delete")
+        timeout_s = plain(timeout, "delete: timeout, in seconds,", above=0)
+        return body.core.stored.delete(body.part, schema, given_dbid(dbid, "delete"), timeout_s)
 
     def sleep(self, seconds: float) -> Sleep:
         """In an `async def`: `await self.sleep(2.0)` goes on after so many seconds. When this entity moves to another

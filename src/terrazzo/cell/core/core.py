@@ -34,6 +34,7 @@ from terrazzo.sync.creating import Creator
 from terrazzo.sync.gamecode import Confinement, run_game_code
 from terrazzo.sync.lookup import Lookup
 from terrazzo.sync.spaces import SpaceAsker
+from terrazzo.sync.stored import StoredEntities
 from terrazzo.wire.entity.switchboard import Switchboard
 from terrazzo.wire.ids import AppId, Part, PartId
 from terrazzo.wire.log_events import LogEvent
@@ -101,6 +102,8 @@ class Core:
         """Looks up names; set when the app is built."""
         self.space_asker: SpaceAsker
         """Changes spaces; set when the app is built."""
+        self.stored: StoredEntities
+        """Loads and deletes stored entities; set when the app is built."""
         self._outbox = outbox
         self._began = 0
         self._numbers: dict[AppId, int] = {}

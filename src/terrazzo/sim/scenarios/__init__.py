@@ -2,6 +2,7 @@
 
 import terrazzo.sim.scenarios.channel.scenario
 import terrazzo.sim.scenarios.fight.scenario
+import terrazzo.sim.scenarios.keepers
 import terrazzo.sim.scenarios.logins
 import terrazzo.sim.scenarios.makers
 import terrazzo.sim.scenarios.parties.scenario

@@ -8,6 +8,7 @@ The numbers are given once and for ever; each pair has a ten of its own (`wire/m
     base_db       50                              console_any  120
                                                   creation     130
                                                   names        140
+                                                  stored       170
 """
 
 from terrazzo.wire.pairs import (
@@ -22,6 +23,7 @@ from terrazzo.wire.pairs import (
     db_basemgr,
     login_db,
     names,
+    stored,
 )
 
 # Two apps compare their messages when they link: every process imports all messages, whichever it uses.
@@ -37,4 +39,5 @@ __all__ = [
     "db_basemgr",
     "login_db",
     "names",
+    "stored",
 ]

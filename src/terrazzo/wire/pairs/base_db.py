@@ -26,12 +26,15 @@ class Saved(Message, frozen=True):
 
 @message(52, max_size=256)
 class LoggedOff(Message, frozen=True):
-    """Request: the proxy of this stored entity is gone, and everything of it was saved before: it may log on again.
-    Answered by LogOffRecorded when the log-on record is cleared for good; the BaseApp repeats it until then."""
+    """Request: the base of this stored entity is gone, and everything of it was saved before: it may log on again, or
+    be loaded. Answered by LogOffRecorded when the log-on record is cleared for good; the BaseApp repeats it until then.
+    """
 
     type_id: IndexNumber
     dbid: int
     entity: Int32
+    is_deleted: bool = False
+    """The entity is to be deleted from the database."""
 
 
 @message(53, max_size=256)

@@ -33,8 +33,8 @@ class BaseAppLoad(Message, frozen=True):
 
 @message(42)
 class CreateProxy(Message, frozen=True):
-    """Request, BaseAppMgr → BaseApp: make a proxy of a stored entity and expect its client. Answered by
-    ProxyCreated."""
+    """Request, BaseAppMgr → BaseApp: make a proxy of a stored entity and expect its client, or just make its base.
+    Answered by ProxyCreated."""
 
     type_id: IndexNumber
     dbid: int
@@ -43,11 +43,13 @@ class CreateProxy(Message, frozen=True):
     """The id of the proxy."""
     holder: bytes = b""
     """See `LogOn`."""
+    is_player: bool = True
+    """Whether a client comes; otherwise the game loads the entity."""
 
 
 @message(43, max_size=1024)
 class ProxyCreated(Message, frozen=True):
-    """The proxy exists; the client shows this key, once."""
+    """The proxy exists; its client shows this key, once."""
 
     entity: Int32
     key: bytes

@@ -11,8 +11,8 @@ from terrazzo.wire.numbers import CountNumber, IndexNumber, Int32
 
 @message(30)
 class PlaceProxy(Message, frozen=True):
-    """Request: create a proxy of this stored entity on some BaseApp. Answered by ProxyPlaced or ProxyInDoubt; refused
-    when there is certainly no proxy."""
+    """Request: create a proxy, or any base, of this stored entity on some BaseApp. Answered by ProxyPlaced or
+    ProxyInDoubt; refused when there is certainly none."""
 
     type_id: IndexNumber
     dbid: int
@@ -22,6 +22,8 @@ class PlaceProxy(Message, frozen=True):
     """The id of the proxy, given by DBApp: the log-on record has it before the proxy exists."""
     holder: bytes = b""
     """See `LogOn`."""
+    is_player: bool = True
+    """Whether a client comes; otherwise the game loads the entity."""
 
 
 @message(31, max_size=4096)
