@@ -23,8 +23,8 @@ const MOVE_REPEAT_MS = 1000;
 const LEAVE_MS = 10000; // how long leave() waits for LOGGED_OFF
 
 const HANDLERS = [
-  "onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall", "onViolation", "onLoggedOff",
-  "onClosed", "onState",
+  "onPlayer", "onEnter", "onLeave", "onSpace", "onSpaceData", "onMoved", "onChange", "onCall", "onViolation",
+  "onLoggedOff", "onClosed", "onState",
 ];
 const NOT_SAVED = "The game server did not confirm that everything is saved: log in again, and check.";
 
@@ -73,6 +73,11 @@ export class Client {
 
   get space() {
     return this.#view?.space ?? null;
+  }
+
+  /** The data of the player's space, by key. */
+  get spaceData() {
+    return this.#view?.spaceData ?? {};
   }
 
   get violations() {

@@ -6,7 +6,7 @@ import { DecodeError, Reader } from "./bytes.js";
 /** Numbers of the messages from the server; client methods and client properties follow (`schema.js`). */
 export const TO_CLIENT = {
   CELL_LOST: 4, BASE_PLAYER: 5, CELL_PLAYER: 6, SPACE: 7, ANNOUNCE: 8, DESCRIBE: 9, SESSION: 10, LEAVE: 12, MOVED: 20,
-  PLACES: 21, PLACE: 22, LOOSE: 23, RIDES: 24, RENEW: 25, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
+  PLACES: 21, PLACE: 22, LOOSE: 23, RIDES: 24, RENEW: 25, SPACE_DATA: 26, LOGGED_OFF: 54, NESTED: 56, SLICE: 57,
 };
 /** The reason in LOGGED_OFF with which a stopping server ends every session: the player may log in again. */
 export const STOPPING = 7;

@@ -47,6 +47,10 @@ export function partEvents(classes, pageHandlers) {
   const names = ["onPlayer", "onEnter", "onLeave", "onSpace", "onMoved"];
   const handlers = {
     ...Object.fromEntries(names.map((name) => [name, handlerOf(name)])),
+    onSpaceData: (entity, changed) => {
+      if (entity.part !== null) run(entity, "onSpaceData", changed);
+      pageHandlers.onSpaceData?.(entity, changed);
+    },
     onChange: (entity, name, change) => {
       if (entity.part !== null) run(entity, ...callbackOf(entity, name, change));
       pageHandlers.onChange?.(entity, name, change);

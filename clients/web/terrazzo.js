@@ -9,6 +9,7 @@
 //       onEnter: (entity) => draw(entity),                       // also for the player's own entity: entity.isPlayer
 //       onLeave: (entity) => erase(entity),
 //       onSpace: (entity) => wipe(),                             // the player is in another space; all others left
+//       onSpaceData: (entity, changed) => {},                    // a Map: new data of the space; all is in client.spaceData
 //       onMoved: (entity) => place(entity),                      // entity.position [x, y, z], entity.yaw, entity.ride
 //       onChange: (entity, name, change) => redraw(entity),      // entity.properties[name]; change.path, change.old
 //       onCall: (entity, name, args) => react(entity, name, args),
@@ -32,7 +33,7 @@
 //
 //     class AvatarPart {
 //       constructor(entity) { this.entity = entity; }
-//       onEnter() {}                       onPlayer, onLeave, onSpace and onMoved likewise
+//       onEnter() {}                       onPlayer, onLeave, onSpace, onSpaceData and onMoved likewise
 //       set_health(old) {}                 a property has a new value
 //       set_nested_bag(path, old) {}       one thing inside a value has changed; path: field names and list indexes
 //       set_slice_bag(path, old) {}        elements of a list were replaced; path ends with [start, end] of the new

@@ -15,7 +15,10 @@ import { applyChange, readChange } from "./changes.js";
 import { Entity, Moves, Rides } from "./entity.js";
 import { NoBodyViolation, OWN_ALIAS, Places, TO_CLIENT, Violation, readAlias, readPlace } from "./messages.js";
 import { Neighbours, Turns } from "./neighbours.js";
+import { PlainCodec } from "./plaindata.js";
 import { METHODS_FROM, PROPERTIES_FROM } from "./schema.js";
+
+const PLAIN = new PlainCodec();
 
 /**
  * The world as one client sees it. `events` has the on… functions of the Client; the entities call `send`. If onMoved or
@@ -24,6 +27,7 @@ import { METHODS_FROM, PROPERTIES_FROM } from "./schema.js";
 export class View {
   player = null;
   space = null; // the number of the space of the player's body; null: the player has no body
+  spaceData = {}; // the data of that space, by key
   isOver = false;
   violations = 0;
   late = 0; // places and loose messages that were skipped
@@ -73,7 +77,8 @@ export class View {
   /** The client has another session, which tells everything from the beginning. */
   beginAnew() {
     const gone = this.space === null ? [] : [...this.#forgetNeighbours(), this.player];
-    this.player = this.space = null;
+    this.player = null;
+    this.#enterSpace(null);
     this.isOver = false;
     this.#turns = new Turns();
     this.#rides = new Rides((id) => this.find(id));
@@ -108,6 +113,7 @@ export class View {
       case TO_CLIENT.CELL_PLAYER: return this.#onCellPlayer(reader);
       case TO_CLIENT.CELL_LOST: return this.#onCellLost(reader);
       case TO_CLIENT.SPACE: return this.#onSpace(reader);
+      case TO_CLIENT.SPACE_DATA: return this.#onSpaceData(reader);
       case TO_CLIENT.ANNOUNCE: return this.#onAnnounce(reader);
       case TO_CLIENT.DESCRIBE: return this.#onDescribe(reader);
       case TO_CLIENT.LEAVE: return this.#onLeave(reader);
@@ -149,14 +155,14 @@ export class View {
     for (const [index, value] of row) player.properties[type.properties[index].name] = value;
     player.put(place.position, place.direction);
     player.turn = this.#turns.begin();
-    this.space = space;
+    this.#enterSpace(space);
     return () => this.#events.onEnter(player);
   }
 
   #onCellLost(reader) {
     const player = this.#requireBody();
     reader.end("cell lost");
-    this.space = null;
+    this.#enterSpace(null);
     const gone = [...this.#forgetNeighbours(), player];
     this.#rides.leave(player);
     this.#neighbours.beginAnew();
@@ -169,12 +175,28 @@ export class View {
     const place = readPlace(reader);
     reader.end("space");
     player.put(place.position, place.direction);
-    this.space = space;
+    this.#enterSpace(space);
     const gone = this.#forgetNeighbours();
     return () => {
       gone.forEach((entity) => this.#events.onLeave(entity));
       this.#events.onSpace(player);
     };
+  }
+
+  #enterSpace(space) {
+    this.space = space;
+    this.spaceData = Object.create(null); // any text is a key, "__proto__" too
+  }
+
+  #onSpaceData(reader) {
+    const player = this.#requireBody();
+    const changed = PLAIN.read(reader);
+    reader.end("space data");
+    if (!(changed instanceof Map) || ![...changed.keys()].every((key) => typeof key === "string")) {
+      throw new DecodeError("the data of a space is a dict with texts as keys");
+    }
+    for (const [key, value] of changed) this.spaceData[key] = value;
+    return () => this.#events.onSpaceData(player, changed);
   }
 
   #onMoved(reader) {

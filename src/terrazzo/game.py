@@ -39,6 +39,9 @@ RECONNECT_S_MAX = 86_400.0
 """The longest time that a game can give a client to resume."""
 Bounds = tuple[float, float, float, float]
 """Least x and z, greatest x and z."""
+DATA_KEYS_MAX = 64
+DATA_BYTES_MAX = 8192
+"""Of the data of a space: bytes of all keys and encoded values together."""
 DEFAULT_BOUNDS: Bounds = (-500.0, -500.0, 500.0, 500.0)
 
 

@@ -45,6 +45,12 @@ class GuideBase(Base, of=Guide):
         await self.sleep(2.0)
         self.seen += [await second, await first]
 
+    async def write(self, name: str, data: Any) -> None:
+        try:
+            await self.set_space_data(name, data)
+        except CallFailed as problem:
+            self.seen.append(problem)
+
     async def end(self, name: str) -> None:
         try:
             await self.end_space(name)
@@ -70,6 +76,12 @@ class GuideCell(Cell, of=Guide):
 
     def shine(self) -> None:
         self.spawn(Spark)
+
+    def write(self, **data: Any) -> None:
+        self.set_space_data(data)
+
+    def on_space_data(self, key: str, value: Any) -> None:
+        self.seen.append((self.id, key, value))
 
     def on_teleported(self) -> None:
         self.seen.append(("in", self.space))
@@ -108,10 +120,10 @@ class Land:
         """Runs a method of the base in the west."""
         self.west.guarded(name, lambda: getattr(self.west.part, name)(*args, **named), ())
 
-    def cell(self, name: str, *args: Any) -> None:
+    def cell(self, name: str, *args: Any, **named: Any) -> None:
         """Runs a method of its cell part."""
         body = self.real().body
-        body.core.run(body, name, lambda: getattr(body.real.part, name)(*args))
+        body.core.run(body, name, lambda: getattr(body.real.part, name)(*args, **named))
 
     def real(self) -> Any:
         [real] = [app.reals[self.west.id] for app in self.cluster.cell_apps if self.west.id in app.reals]
@@ -285,3 +297,60 @@ def test_failure_of_the_manager_is_raised_with_its_reason(land):
     [problem] = land.wait()
     assert isinstance(problem, SpaceFailed)
     assert "try again later" in str(problem)
+
+
+def test_data_reaches_the_entities_of_all_cells_of_a_space(land):
+    land.cell("write", gate="open", round=1)
+    west, east = land.west.id, land.east.id
+    assert sorted(land.wait()) == [(each, *item) for each in (west, east) for item in (("gate", "open"), ("round", 1))]
+    assert [app.spaces[1].data_version for app in land.cluster.cell_apps if 1 in app.spaces] == [1, 1]
+    assert land.real().part.space_data == {"gate": "open", "round": 1}
+    land.base("write", "plain", {"round": 2})
+    assert sorted(land.wait()) == [(west, "round", 2), (east, "round", 2)]
+
+
+def test_data_of_an_instance_is_there_from_the_beginning(land):
+    land.base("make", bounds=BOUNDS, data={"level": [1, 2]})
+    [name] = land.wait()
+    land.cell("go", name)
+    assert land.wait() == [("in", name)], "no hook for what is there"
+    assert land.real().part.space_data == {"level": [1, 2]}
+    land.real().part.space_data["level"].append(3)
+    assert land.real().part.space_data == {"level": [1, 2]}, "it is a copy"
+
+
+def test_entity_that_comes_into_a_cell_with_newer_data_gets_it_once(land):
+    """The CellApp in the west is not sent the data; the entity crosses into the east, and comes back."""
+    apps = {each.name: each for each in land.cluster.cells}
+    home = next(name for name, each in apps.items() if each.app is not None and land.west.id in each.app.reals)
+    path = land.world.network.path(land.cluster.cell_mgr.name, home)
+    path.shut += 1
+    land.world.network.break_between(land.cluster.cell_mgr.name, home)
+    land.wait(1.0)
+    land.base("write", "plain", {"gate": 5})
+    assert land.wait() == [(land.east.id, "gate", 5)]
+    land.real().part.position = (20.0, 0.0, 0.0)
+    assert land.wait() == [(land.west.id, "gate", 5)]
+    land.real().part.position = (-20.0, 0.0, 0.0)
+    assert land.wait() == []
+    assert land.real().part.space_data == {}, "this cell is behind"
+    path.shut -= 1
+    land.world.network.reconsider()
+    assert land.wait(10.0) == []
+    assert land.real().part.space_data == {"gate": 5}
+
+
+def test_data_of_an_ended_space_is_refused(land):
+    name = land.make()
+    land.base("end", name)
+    land.wait()
+    land.base("write", name, {"gate": 1})
+    [problem] = land.wait()
+    assert isinstance(problem, SpaceFailed)
+    assert "has been ended" in str(problem)
+
+
+@pytest.mark.parametrize("data", [None, [1], {1: 2}, {"x" * 101: 1}, {"a": object()}, {"a": "x" * 9000}])
+def test_impossible_data_is_refused(land, data):
+    with pytest.raises(UsageError, match="set_space_data: data"):
+        land.west.part.set_space_data("plain", data)

@@ -76,6 +76,10 @@ USES: dict[str, Use] = {
     "create_space: name": lambda part, odd: part.create_space(odd),
     "create_space: bounds": lambda part, odd: part.create_space("hall", bounds=odd),
     "create_space: timeout": lambda part, odd: part.create_space("hall", timeout=odd),
+    "create_space: data": lambda part, odd: part.create_space("hall", data=odd),
+    "set_space_data: data": lambda part, odd: part.set_space_data(odd),
+    "set_space_data: value": lambda part, odd: part.set_space_data({"key": odd}),
+    "set_space_data: timeout": lambda part, odd: part.set_space_data({"key": 1}, timeout=odd),
     "end_space: space": lambda part, odd: part.end_space(odd),
     "end_space: timeout": lambda part, odd: part.end_space("hall#1", timeout=odd),
     "position": lambda part, odd: setattr(part, "position", odd),
@@ -110,7 +114,7 @@ USES: dict[str, Use] = {
     "purse": lambda part, odd: part.purse.append(odd),
 }
 
-WITHOUT_ARGUMENTS = {"destroy", "alight", "aoi_radius", "entities_in_aoi", "id"}
+WITHOUT_ARGUMENTS = {"destroy", "alight", "aoi_radius", "entities_in_aoi", "space_data", "id"}
 
 
 def test_every_method_of_the_api_is_in_the_table():

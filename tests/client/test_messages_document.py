@@ -46,6 +46,7 @@ ENCODED = {
     "renew: alias 7": protocol.encode_renew(7, 4),
     "want entity 1000": protocol.encode_want([(1000, 0), (1001, 5)]),
     "released aliases": protocol.encode_released([7, 300]),
+    "space data: gate": protocol.encode_space_data({"gate": 5}),
     "logged off": protocol.encode_logged_off(1, "goodbye"),
 }
 

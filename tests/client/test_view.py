@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from terrazzo._speed.values import WHOLE, Change
 from terrazzo.schema.changes import encode_external
+from terrazzo.schema.hooks import python_codec
 from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.neighbours import REMEMBERED_MAX
@@ -23,6 +24,7 @@ from terrazzo.sync.view_events import (
     MethodCalled,
     Moved,
     SpaceChanged,
+    SpaceDataChanged,
     ViewEnded,
     Violation,
 )
@@ -228,6 +230,26 @@ def test_another_space_has_others_in_it():
     assert view.player.state["health"] == 80
     assert view.answers() == [protocol.encode_released([BOBS, RATS, 2])]
     assert view.apply(RAT_ANNOUNCED) == []
+
+
+def test_data_of_a_space_is_kept_until_the_next_space():
+    view = playing()
+    [event] = view.apply(protocol.encode_space_data({"gate": "open", "round": 1}))
+    assert isinstance(event, SpaceDataChanged)
+    assert event.changed == {"gate": "open", "round": 1}
+    view.apply(protocol.encode_space_data({"round": None}))
+    assert view.space_data == {"gate": "open", "round": None}
+    view.apply(SPACE)
+    assert view.space_data == {}
+    assert not view.faults
+
+
+@pytest.mark.parametrize("value", [None, 5, [1], {1: 2}, {"a": 1, b"b": 2}])
+def test_data_of_a_space_that_is_no_dict_of_texts_is_a_violation(value):
+    view = playing()
+    view.apply(bytes([26]) + python_codec("data").encode(value))
+    assert view.faults == {Fault.MALFORMED: 1}
+    assert view.space_data == {}
 
 
 def test_moved_puts_the_own_entity():

@@ -10,6 +10,7 @@ from terrazzo.errors import UsageError
 from terrazzo.game import Space
 from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.managers.instances import INSTANCES_MAX, MAKE_S
+from terrazzo.schema.plaindata import encode_plain
 from terrazzo.wire.common import RequestRefused
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.log_events import LogEvent
@@ -21,7 +22,9 @@ from terrazzo.wire.pairs.cellmgr_cell import (
     CellEmpty,
     CellReady,
     CellRemoved,
+    SpaceData,
     SpaceEnded,
+    SpaceItem,
     SpaceTree,
 )
 from terrazzo.wire.pairs.spaces import SpaceAct, SpaceChange, SpaceChanges, SpaceChangesMade, SpaceOutcome
@@ -278,6 +281,62 @@ def test_no_instance_is_made_while_all_cellapps_are_lost():
     world.lose(C)
     [outcome] = world.change(SpaceChange(SpaceAct.CREATE, "hall", BOUNDS))
     assert "try again later" in outcome.problem
+
+
+def data(*items: tuple[str, int, int]) -> tuple[SpaceItem, ...]:
+    return tuple(SpaceItem(key, version, encode_plain(value)) for key, version, value in items)
+
+
+def set_data(world: World, name: str, **values: Any) -> SpaceOutcome:
+    items = tuple((key, encode_plain(value)) for key, value in values.items())
+    [outcome] = world.change(SpaceChange(SpaceAct.SET_DATA, name, data=items))
+    return outcome
+
+
+def test_data_has_versions_and_goes_to_all_members():
+    world = World()
+    assert set_data(world, "plaza", gate=1, round=1) == SpaceOutcome("plaza")
+    assert world.sent == [(app, SpaceData(1, 1, data(("gate", 1, 1), ("round", 1, 1)))) for app in (A, B)]
+    set_data(world, "plaza", round=2)
+    assert world.sent == [(app, SpaceData(1, 2, data(("gate", 1, 1), ("round", 2, 2)))) for app in (A, B)]
+    set_data(world, "plaza", round=2)
+    assert world.sent == [], "an equal value is no change"
+
+
+def test_data_comes_with_the_first_tree_and_again_after_a_lost_link():
+    world = World()
+    set_data(world, "plaza", gate=1)
+    world.mgr.add_cell("plaza", C)
+    news = SpaceData(1, 1, data(("gate", 1, 1)))
+    assert [(app, message) for app, message in world.tick() if isinstance(message, SpaceData)] == [(C, news)]
+    world.lose(A)
+    set_data(world, "plaza", gate=2)
+    assert A not in [app for app, _ in world.sent]
+    world.back(A)
+    assert (A, SpaceData(1, 2, data(("gate", 2, 2)))) in world.tick()
+
+
+def test_instance_has_data_from_the_beginning():
+    world = World()
+    create = SpaceChange(SpaceAct.CREATE, "hall", BOUNDS, (("gate", encode_plain(1)),))
+    world.change(create)
+    assert [type(message) for _, message in world.sent] == [SpaceTree, SpaceData]
+
+
+def test_too_much_data_changes_nothing():
+    world = World()
+    assert "64 keys" in set_data(world, "plaza", **{f"key-{number}": 0 for number in range(65)}).problem
+    assert "8192 bytes" in set_data(world, "plaza", gate="x" * 9000).problem
+    assert set_data(world, "plaza", gate="x" * 8000).problem == ""
+    assert "8192 bytes" in set_data(world, "plaza", wall="x" * 300).problem
+
+
+def test_data_of_a_space_that_is_not_there_is_refused():
+    world = World()
+    name = two_cells(world)
+    world.end(name)
+    assert "has been ended" in set_data(world, name, gate=1).problem
+    assert "does not exist" in set_data(world, "nowhere", gate=1).problem
 
 
 def test_space_that_has_been_ended_cannot_be_changed():

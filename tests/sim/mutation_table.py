@@ -60,7 +60,7 @@ ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
     **{name: Row(ANY) for name in LOGIN_MUTATIONS},
     **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
-    **{name: Row((*ANY, "names", "ends")) for name in PARTY_MUTATIONS},
+    **{name: Row((*ANY, "names", "ends", "data")) for name in PARTY_MUTATIONS},
     "refuse-early-entries": Row(REST, NONE, "does not get into"),
     **{name: Row(ANY) for name in KEEPER_MUTATIONS},
     **{name: Row(("P1", "P2", "invariant", "liveness")) for name in DART_MUTATIONS},

@@ -62,6 +62,7 @@ function live(messages) {
   const events = {
     onPlayer: about("player"), onEnter: about("enter"), onLeave: about("leave"), onMoved: about("moved"),
     onSpace: about("space"), onChange: about("change"), onCall: about("call"),
+    onSpaceData: (entity, changed) => told.at(-1).push(["space data", entity.id, [...changed.keys()]]),
     onViolation: () => told.at(-1).push(["violation"]),
     onLoggedOff: (text) => told.at(-1).push(["logged off", text]),
   };
@@ -79,7 +80,7 @@ function live(messages) {
     return pieces.join("");
   };
   const states = known.map((entity) => [entity.id, state(entity), entity.position, entity.direction]);
-  return { told, answers, known: states, space: view.space, late: view.late };
+  return { told, answers, known: states, space: view.space, data: Object.entries(view.spaceData), late: view.late };
 }
 
 /** What the parts of entities hear, if they have methods of these names (`component.name` for one of a component);
@@ -101,7 +102,7 @@ function hear({ messages, names, failing }) {
   }
   const ignore = () => {};
   const after = {};
-  for (const name of ["onPlayer", "onEnter", "onLeave", "onSpace", "onMoved", "onChange", "onCall"]) after[name] = ignore;
+  for (const name of ["onPlayer", "onEnter", "onLeave", "onSpace", "onSpaceData", "onMoved", "onChange", "onCall"]) after[name] = ignore;
   const classes = Object.fromEntries(schema.types.map(({ name }) => [name, Part]));
   const events = { ...partEvents(classes, after), onViolation: ignore, onLoggedOff: ignore };
   const view = new View(schema, events, () => false);

@@ -75,6 +75,7 @@ const client = new Client({
   },
   onLeave: (entity) => tell({ event: "leave", id: entity.id }),
   onSpace: (entity) => tell({ event: "space", space: client.space, ...told(entity) }),
+  onSpaceData: (entity, changed) => tell({ event: "space data", id: entity.id, changed: [...changed], all: client.spaceData }),
   onMoved: (entity) => tell({ event: "moved", id: entity.id, position: entity.position, yaw: entity.yaw }),
   onChange: ({ id, properties }, name, change) => tell({ event: "change", id, name, value: properties[name], change }),
   onCall: (entity, name, args) => {

@@ -22,6 +22,7 @@ from terrazzo.sync.view_events import (
     MethodCalled,
     Moved,
     SpaceChanged,
+    SpaceDataChanged,
     ViewEnded,
     Violation,
 )
@@ -34,6 +35,7 @@ from tests.client.view_scene import (
     ME,
     OWN,
     RATS,
+    SPACE,
     STORY,
     TABLE,
     THERE,
@@ -54,6 +56,7 @@ NAMES = {
     Left: "leave",
     CellLost: "leave",
     SpaceChanged: "space",
+    SpaceDataChanged: "space data",
     Moved: "moved",
     Changed: "change",
     MethodCalled: "call",
@@ -70,6 +73,7 @@ RIDES = [
     for alias, vehicle in ((RATS, BOB), (OWN, BOB), (BOBS, ME), (RATS, 0), (OWN, 0), (BOBS, 12345), (BOBS, BOB))
 ]
 SAID = protocol.with_alias(BOBS, TABLE.encode_call(AVATAR, Side.CLIENT, "on_said", b"\x02hi\x05"))
+DATA = [protocol.encode_space_data(items) for items in ({"gate": "open", "round": 1}, {"round": 2, "é": "ü"})]
 ANSWERS = None
 """In place of a message: the client sends its answers."""
 MESSAGES = [
@@ -87,6 +91,7 @@ MESSAGES = [
     protocol.encode_leave(2),
     protocol.encode_renew(BOBS, 0),
     protocol.encode_renew(OWN, 1),
+    *DATA,
     protocol.encode_logged_off(2, "bye"),
     *(message for _, message, _ in VIOLATIONS.values()),
 ]
@@ -103,6 +108,8 @@ def tell(event):
         return ["violation"]
     if isinstance(event, ViewEnded):
         return ["logged off", event.text]
+    if isinstance(event, SpaceDataChanged):
+        return [NAMES[type(event)], event.entity.id, list(event.changed)]
     rest = (
         [event.name] if isinstance(event, Changed) else [event.method.name] if isinstance(event, MethodCalled) else []
     )
@@ -117,8 +124,9 @@ def live(table, messages):
         if message is ANSWERS:
             answers.append([each.hex() for each in view.answers()])
     known = [each for each in (view.player, *view.others.values()) if each is not None]
+    data = [[key, value] for key, value in view.space_data.items()]
     states = [[each.id, each.state.encode().hex(), [*each.position], [*each.direction]] for each in known]
-    return {"told": told, "answers": answers, "known": states, "space": view.space, "late": view.late}
+    return {"told": told, "answers": answers, "known": states, "space": view.space, "data": data, "late": view.late}
 
 
 def ask(node, messages):
@@ -149,6 +157,19 @@ def test_rides(node):
         ours = live(TABLE, story)
         check(ask(node, story), ours)
     assert ours["told"][-len(moves) - 1] == [["violation"]]
+
+
+def test_data_of_a_space_goes_with_the_space(node):
+    begun = [*STORY[:6], ANSWERS]
+    for story in (
+        [*DATA, *begun],
+        [*begun, *DATA],
+        [*begun, *DATA, DATA[0] + b"x", bytes([26, 2, 0xC1, ord("N")])],
+        [*begun, *DATA, SPACE, DATA[1]],
+        [*begun, *DATA, protocol.encode_cell_lost()],
+    ):
+        ours = live(TABLE, story)
+        check(ask(node, story), ours)
 
 
 def test_a_whole_story(node):

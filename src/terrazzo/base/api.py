@@ -21,7 +21,7 @@ the game is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -40,7 +40,7 @@ from terrazzo.base.limits import REASON_MAX
 from terrazzo.base.proxy import ProxyEntity
 from terrazzo.base.saving import SAVE_S
 from terrazzo.errors import UsageError
-from terrazzo.game import DEFAULT_BOUNDS, RECONNECT_S_MAX, LoadedGame
+from terrazzo.game import DEFAULT_BOUNDS, NAME_MAX, RECONNECT_S_MAX, LoadedGame
 from terrazzo.schema.arguments import number as number_in
 from terrazzo.schema.arguments import text
 from terrazzo.schema.classes import parts
@@ -51,7 +51,7 @@ from terrazzo.sync.awaiting import Sleep
 from terrazzo.sync.calls import Calls, called_part, entity_type
 from terrazzo.sync.creating import CREATE_S
 from terrazzo.sync.lookup import LOOKUP_S, name_of
-from terrazzo.sync.spaces import SPACE_S, bounds_of, instance_name, kind_of
+from terrazzo.sync.spaces import NO_DATA, SPACE_S, bounds_of, data_of, instance_name, kind_of
 from terrazzo.sync.stored import STORED_S, given_dbid, saved_type
 from terrazzo.sync.timers import given
 
@@ -170,17 +170,31 @@ class Base(parts.Base, engine=True):
         return self._engine.lookup(name_of(name, "lookup: name"), timeout_s)
 
     def create_space(
-        self, name: str, *, bounds: Sequence[float] = DEFAULT_BOUNDS, timeout: float = SPACE_S
+        self,
+        name: str,
+        *,
+        bounds: Sequence[float] = DEFAULT_BOUNDS,
+        data: Mapping[str, Any] = NO_DATA,
+        timeout: float = SPACE_S,
     ) -> Awaitable[str]:
         """Makes an instance: a space of its own for a party, say, with these bounds (least x, least z, greatest x,
         greatest z). `hall = await self.create_space("hall")` gives the name of the new space, "hall#…", which no other
         one ever has: `create_cell`, `create` and `teleport` of a cell part take it, at once; entering waits until the
         space is there. It is there until `end_space`, or until the cluster is stopped.
 
-        Raises SpaceFailed with the reason, or CallTimeout after `timeout` seconds. When the method ends before it has
-        the name, the space is ended."""
+        `data` is what the space has from the beginning (`set_space_data`). Raises SpaceFailed with the reason, or
+        CallTimeout after `timeout` seconds. When the method ends before it has the name, the space is ended."""
         timeout_s = number_in(timeout, "create_space: timeout, in seconds,", above=0)
-        return self._engine.create_space(kind_of(name), bounds_of(bounds), timeout_s)
+        return self._engine.create_space(kind_of(name), bounds_of(bounds), data_of(data, "create_space"), timeout_s)
+
+    def set_space_data(self, space: str, data: Mapping[str, Any], *, timeout: float = SPACE_S) -> Awaitable[None]:
+        """Sets items of the data of a space, together: `self.set_space_data("plaza", {"weather": "rain"})`. Keys are
+        texts, values plain data, as of a PYTHON property. All cells and clients of the space get the new values a
+        moment later, in one order; the other items stay. It need not be awaited; awaited, it raises SpaceFailed with
+        the reason why nothing was set: the space has been ended, or would have more than 64 keys or 8192 bytes."""
+        timeout_s = number_in(timeout, "set_space_data: timeout, in seconds,", above=0)
+        name = text(space, "set_space_data: space", longest=NAME_MAX)
+        return self._engine.set_space_data(name, data_of(data, "set_space_data"), timeout_s)
 
     def end_space(self, space: str, *, timeout: float = SPACE_S) -> Awaitable[None]:
         """Ends an instance, by the name that `create_space` gave. What is in it is destroyed: bases get on_cell_lost,

@@ -34,6 +34,7 @@ from terrazzo.schema.classes.parts import EntityPart as GamePart
 from terrazzo.schema.model import EntitySchema, Method, Side
 from terrazzo.sync.awaiting import CallReply, MethodDone, Sleep, Wait, answering, refusal
 from terrazzo.sync.gamecode import run_game_code
+from terrazzo.sync.spaces import Items
 from terrazzo.wire.entity.channel import ChannelFull
 from terrazzo.wire.ids import EntityId, Part, PartId
 from terrazzo.wire.log_events import LogEvent
@@ -160,9 +161,13 @@ class BaseEntity:
         """Looks for the base with this name."""
         return self._services.lookup.find(self.part_id, name, timeout_s)
 
-    def create_space(self, kind: str, bounds: Bounds, timeout_s: float) -> Wait:
+    def create_space(self, kind: str, bounds: Bounds, data: Items, timeout_s: float) -> Wait:
         """Makes an instance."""
-        return self._services.spaces.create(self.part_id, kind, bounds, timeout_s)
+        return self._services.spaces.create(self.part_id, kind, bounds, data, timeout_s)
+
+    def set_space_data(self, space: str, data: Items, timeout_s: float) -> Wait:
+        """Sets items of the data of a space."""
+        return self._services.spaces.set_data(self.part_id, space, data, timeout_s)
 
     def end_space(self, space: str, timeout_s: float) -> Wait:
         """Ends an instance."""

@@ -4,6 +4,7 @@ A tick has a fixed order, and each phase relies on the one before:
 
     1 waits        held messages, arrivals, teleports and questions that time out; clients that were sent away
     2 mail         calls, answers and requests of bases and other entities      ┐
+      data         what has changed of the data of a space                      │
     3 moves        what clients report of their places                          │
     4 clockwork    timers of the game, controllers that walk and turn           ├ code of the game runs here
       riding       each rider is put where its vehicle is now                   │
@@ -34,6 +35,7 @@ from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.interests import Interests
 from terrazzo.cell.client.moves import ClientMoves
 from terrazzo.cell.client.scheduler import ClientScheduler
+from terrazzo.cell.client.space_data import SpaceDataFeed
 from terrazzo.cell.client.witness import Around
 from terrazzo.cell.core.account import SentAccount
 from terrazzo.cell.core.core import Core
@@ -98,7 +100,15 @@ from terrazzo.wire.pairs.cell_cell import (
     WantGhosts,
     WantSnapshot,
 )
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellAppReady, CellLoad, CellRemoved, SpaceEnded, SpaceTree
+from terrazzo.wire.pairs.cellmgr_cell import (
+    CellAppLoad,
+    CellAppReady,
+    CellLoad,
+    CellRemoved,
+    SpaceData,
+    SpaceEnded,
+    SpaceTree,
+)
 
 OFFLOAD_MARGIN_M = 3.0
 TICK_S = 0.1
@@ -175,6 +185,7 @@ class CellApp(ClusterApp):
         core = self.core
         self.interests = Interests(core, self.seeking)
         self.moves = ClientMoves(core)
+        self.space_data = SpaceDataFeed(core)
         self.clients = Clients(core, Around(self.interests, self.seeking, self.tombstones), self.moves)
         self.scheduler = ClientScheduler(core, self.clients, client_bits_s, cpu_s)
         core.real_ended += [self.moves.leave, self.interests.end, self.clients.end, self.placement.forget]
@@ -187,7 +198,7 @@ class CellApp(ClusterApp):
             core, self.requests, self.moves, self.riding, self.interests, lambda *trip: self.offloads.offload(*trip)
         )
         self.travelling = Travelling(
-            core, self.placement, self.interests, self.clients, self.moves, self.riding, self.teleports
+            core, self.placement, self.interests, self.clients, self.moves, self.riding, self.teleports, self.space_data
         )  # fmt: skip
         self.offloads = Offloads(
             core,
@@ -225,6 +236,7 @@ class CellApp(ClusterApp):
         self.on(SpaceTree, self.ground.on_space_tree)
         self.on(CellRemoved, self.ground.on_cell_removed)
         self.on(SpaceEnded, self.ground.on_space_ended)
+        self.on(SpaceData, self.space_data.on_space_data)
         self.on(Moves, self.moves.on_moves)
         self.on(CreateGhost, self.receiver.on_create)
         self.on(UpdateGhost, self.receiver.on_update)
@@ -302,6 +314,7 @@ class CellApp(ClusterApp):
         self.scheduler.on_tick()
         self.mail.run()
         self.core.awaiting.run()
+        self.space_data.run()
         self.births.run()
         self.moves.run()
         self.clockwork.run()

@@ -128,5 +128,8 @@ class Client(parts.Client, engine=True):
     def on_space(self) -> None:
         """The own entity has its body in another space now; all others have left just before."""
 
+    def on_space_data(self, changed: dict[str, Any]) -> None:
+        """Items of the data of the space of the own entity have these values now (`app.view.space_data` has all)."""
+
     def on_moved(self) -> None:
         """It is somewhere else: another entity moved, or the server put the own one there."""

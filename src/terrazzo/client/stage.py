@@ -26,10 +26,14 @@ from terrazzo.sync.view_events import (
     PlayerLeft,
     Seen,
     SpaceChanged,
+    SpaceDataChanged,
 )
 from terrazzo.wire.environment import Log
 
-Story = BasePlayer | CellPlayer | CellLost | PlayerLeft | SpaceChanged | Entered | Left | Moved | Changed | MethodCalled
+Story = (
+    BasePlayer | CellPlayer | CellLost | PlayerLeft | SpaceChanged | SpaceDataChanged
+    | Entered | Left | Moved | Changed | MethodCalled
+)  # fmt: skip
 """The events that are about an entity."""
 
 _CALLBACKS = {
@@ -66,6 +70,8 @@ class Stage:
                 self._call(part, *found)
         elif isinstance(event, MethodCalled):
             self._on_called(part, event)
+        elif isinstance(event, SpaceDataChanged):
+            self._call(part, "on_space_data", part.on_space_data, (event.changed,))
         elif not isinstance(event, PlayerLeft):
             self._run(part, _CALLBACKS[type(event)])
         if isinstance(event, Left | PlayerLeft):

@@ -19,6 +19,8 @@ them on.
                                     comes with the tree         there are deleted               ▼
                                                     no member any more  ◀──CellEmpty── drops the space
 
+A CellApp gets the data of the space after its first tree, each change of it, and all of it again when it is back.
+
 CellReady promises that no entity of the sender is on its way to a CellApp that is neither in the tree nor in the list.
 So when all members have sent it, no more entities can arrive at the leaving CellApp, and it holds all that is left when
 it gets CellRemoved: it sends CellEmpty again when those have gone, too. Until then it gets every tree. The manager
@@ -101,9 +103,11 @@ class Cells:
         facts = {} if app is None else {"app": str(app)}
         self._manager.host.log(what, space=space.policy.name, version=space.version, **facts)
         message = space.as_message()
-        for member in space.members:
+        for member, known in space.members.items():
             if not self._apps[member].is_lost:
                 self._manager.send(member, message)
+                if not known and space.data:
+                    self._manager.send(member, space.data_message())
 
     # Messages of CellApps, and lost links.
 
@@ -135,6 +139,8 @@ class Cells:
     def on_back(self, space: SpaceState, app: AppId) -> None:
         """A member is back: it gets the tree and CellRemoved again, since it may have missed them."""
         self._manager.send(app, space.as_message())
+        if space.data:
+            self._manager.send(app, space.data_message())
         leaving = space.leaving.get(app)
         if leaving is not None and leaving.is_notified:
             self._manager.send(app, CellRemoved(space.id, leaving.version))

@@ -83,7 +83,10 @@ class Instances:
         try:
             if change.act is SpaceAct.CREATE:
                 return SpaceOutcome(self._create(change))
-            self._end(change.space)
+            if change.act is SpaceAct.SET_DATA:
+                self._set_data(change)
+            else:
+                self._end(change.space)
             return SpaceOutcome(change.space)
         except UsageError as problem:
             return SpaceOutcome("", str(problem))
@@ -98,11 +101,24 @@ class Instances:
         name = f"{change.space}{INSTANCE_MARK}{self._token}-{self._last_id}"
         space = SpaceState(self._last_id, Space(name, change.bounds), is_instance=True)
         space.make_until = self._manager.host.now + MAKE_S
+        space.set_data(change.data)
         self._spaces[name] = self._by_id[space.id] = space
         space.plant(BspTree.build(space.policy.bounds, [app]))
         self._manager.host.log(LogEvent.SPACE_MADE, space=name, app=str(app))
         self._manager.send(app, space.as_message())
+        if space.data:
+            self._manager.send(app, space.data_message())
         return name
+
+    def _set_data(self, change: SpaceChange) -> None:
+        space = self._spaces.get(change.space)
+        if space is None or space.is_ended:
+            gone = "has been ended" if is_instance_name(change.space) else "does not exist"
+            raise UsageError(f"space {change.space[:100]!r} {gone}")
+        if space.set_data(change.data):
+            for app in space.members:
+                if not self._apps[app].is_lost:
+                    self._manager.send(app, space.data_message())
 
     def _end(self, name: str) -> None:
         space = self._spaces.get(name)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from terrazzo.cluster.loads import is_load, smoothed
-from terrazzo.game import Space
+from terrazzo.errors import UsageError
+from terrazzo.game import DATA_BYTES_MAX, DATA_KEYS_MAX, Space
 from terrazzo.wire.ids import AppId
-from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellLoad, SpaceTree
+from terrazzo.wire.pairs.cellmgr_cell import CellAppLoad, CellLoad, SpaceData, SpaceItem, SpaceTree
 from terrazzo.world.bsp import Branch, BspTree, Leaf
 from terrazzo.world.rect import Rect
 
@@ -83,6 +85,8 @@ class SpaceState:
     make_until: float = 0.0
     """Of an instance: how long its first cell is waited for."""
     is_ended: bool = False
+    data: dict[str, SpaceItem] = field(default_factory=dict)
+    data_version: int = 0
 
     def plant(self, tree: BspTree) -> None:
         """Sets a new tree, with the next version."""
@@ -95,6 +99,27 @@ class SpaceState:
         """Removes the tree and all members; the version stays."""
         self.tree = self.newborn = None
         self.members.clear()
+
+    def set_data(self, items: Iterable[tuple[str, bytes]]) -> bool:
+        """Sets these items, under one version; False when they have these values. Raises for more than the data of a
+        space may be."""
+        news = {key: value for key, value in items if key not in self.data or self.data[key].value != value}
+        if not news:
+            return False
+        version = self.data_version + 1
+        data = {**self.data, **{key: SpaceItem(key, version, value) for key, value in news.items()}}
+        size = sum(len(key.encode()) + len(item.value) for key, item in data.items())
+        if len(data) > DATA_KEYS_MAX or size > DATA_BYTES_MAX:
+            raise UsageError(
+                f"the data of space {self.policy.name!r} would be {len(data)} keys and {size} bytes; it is at most "
+                f"{DATA_KEYS_MAX} keys and {DATA_BYTES_MAX} bytes"
+            )
+        self.data, self.data_version = data, version
+        return True
+
+    def data_message(self) -> SpaceData:
+        """The message that carries the data to CellApps."""
+        return SpaceData(self.id, self.data_version, tuple(self.data.values()))
 
     def end(self) -> None:
         """The space ends: all members are to leave it."""

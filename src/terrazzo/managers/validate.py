@@ -3,6 +3,7 @@
 CellAppMgr, for each space:
 
     each leaf of the tree       is of a CellApp that is known and a member; no CellApp has two; no two have one number
+    the data                    has no item of a version that does not exist
     each member                 uses no version that does not exist
     retiring, leaving           are members without a leaf, and never both
     the newborn cell            is in the tree
@@ -30,6 +31,8 @@ def cellapp_mgr_violations(manager: CellAppMgr, share: Share) -> Violations:
 
 
 def _space(manager: CellAppMgr, space: SpaceState) -> Iterator[str]:
+    if any(not 0 < item.version <= space.data_version for item in space.data.values()):
+        yield f"has data of a version beyond {space.data_version}"
     if space.is_ended:
         if not space.is_instance or space.tree is not None or not space.members:
             yield "ends, and is no instance, or has a tree, or should be forgotten"

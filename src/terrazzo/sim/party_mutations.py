@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from terrazzo.cell.cellapp import CellApp
+from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
 from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.managers.spaces import Leaving, SpaceState
@@ -115,6 +116,46 @@ def _forgets_lost_members(app: App) -> None:
         instead(app._instances, "_end", end)
 
 
+def _keeps_data_from_newcomers(app: App) -> None:
+    """A CellApp that gets a cell later gets no data with it."""
+    if isinstance(app, CellAppMgr):
+
+        def plant(before: Callable[..., None], space: SpaceState, *rest: Any) -> None:
+            data, space.data = space.data, {}
+            before(space, *rest)
+            space.data = data
+
+        instead(app._ground, "_plant", plant)
+
+
+def _keeps_data_from_those_back(app: App) -> None:
+    """A CellApp that was lost gets no data again."""
+    if isinstance(app, CellAppMgr):
+
+        def on_back(before: Callable[..., None], space: SpaceState, member: AppId) -> None:
+            data, space.data = space.data, {}
+            before(space, member)
+            space.data = data
+
+        instead(app._ground, "on_back", on_back)
+
+
+def _repeats_data(app: App) -> None:
+    """What a client has of the data of a space does not travel: each cell sends what it has."""
+    if isinstance(app, CellApp):
+        instead(app.space_data, "arrive", lambda before, real, space, version: before(real, space, 0))
+
+
+def _greets_no_client(app: App) -> None:
+    """The client of an entity that comes into a space by a teleport gets no data."""
+    if isinstance(app, CellApp):
+
+        def arrive(before: Callable[..., None], real: Real, space: int, version: int) -> None:
+            before(real, real.body.space.id, real.body.space.data_version if space != real.body.space.id else version)
+
+        instead(app.space_data, "arrive", arrive)
+
+
 PARTY_MUTATIONS: dict[str, Callable[[App], None]] = {
     "make-spaces-twice": _makes_twice,
     "keep-unnamed-spaces": _keeps_unnamed,
@@ -125,4 +166,8 @@ PARTY_MUTATIONS: dict[str, Callable[[App], None]] = {
     "leave-reals-in-ended-spaces": _leaves_reals,
     "let-into-ended-spaces": _stays_open,
     "forget-lost-members": _forgets_lost_members,
+    "keep-data-from-newcomers": _keeps_data_from_newcomers,
+    "keep-data-from-those-back": _keeps_data_from_those_back,
+    "repeat-space-data": _repeats_data,
+    "greet-no-client": _greets_no_client,
 }

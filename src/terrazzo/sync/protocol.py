@@ -25,6 +25,7 @@ methods and properties, and of the two kinds of nested change, are those of `sch
     24  rides           alias, entity, place                          it rides on that entity, at this relative place;
                                                                       entity 0: it rides no longer, and is at this place
     25  renew           alias, uint8 turn                             loose messages about it of earlier turns are void
+    26  space data      a PYTHON value: a dict                        these items of the data of its space
     54  logged off      uint8 reason, text                            the last message
     56  nested change   alias, external form
     57  slice change    alias, external form
@@ -82,6 +83,7 @@ from terrazzo._speed import wants
 from terrazzo._speed.values import SLICE, WHOLE, Change
 from terrazzo.errors import DecodeError
 from terrazzo.schema.changes import encode_external
+from terrazzo.schema.hooks import python_codec
 from terrazzo.schema.indexes import (
     METHOD_IDS,
     NESTED_PROPERTY,
@@ -115,6 +117,7 @@ class ToClient(IntEnum):
     LOOSE = 23
     RIDES = 24
     RENEW = 25
+    SPACE_DATA = 26
     LOGGED_OFF = 54
     NESTED = NESTED_PROPERTY
     SLICE = SLICE_PROPERTY
@@ -169,6 +172,7 @@ WANTS_MAX = wants.WANTS_MAX
 RELEASED_MAX = wants.RELEASED_MAX
 """In one message."""
 
+_PLAIN = python_codec("space data")
 _ENTITY = struct.Struct("<i")
 _BASE_PLAYER = struct.Struct("<BiH")
 _SPACE = struct.Struct("<BI6f")
@@ -240,6 +244,19 @@ def encode_cell_lost() -> bytes:
 def encode_space(space: int, position: Position, direction: Direction) -> bytes:
     """The body of the own entity is in another space."""
     return _SPACE.pack(ToClient.SPACE, space, *position, *direction)
+
+
+def encode_space_data(items: dict[str, Any]) -> bytes:
+    """Items of the data of the space."""
+    return bytes([ToClient.SPACE_DATA]) + _PLAIN.encode(items)
+
+
+def decode_space_data(body: bytes) -> dict[str, Any]:
+    """The items of a space data."""
+    items = _PLAIN.decode(body)
+    if not isinstance(items, dict) or not all(isinstance(key, str) for key in items):
+        raise DecodeError("the data of a space is a dict with texts as keys", 0)
+    return items
 
 
 def encode_announce(entity: int, alias: int, schema: EntitySchema) -> bytes:

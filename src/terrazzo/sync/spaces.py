@@ -1,7 +1,8 @@
 """Instances: spaces that the code of a game makes and ends while the world is in play. The asking side; BaseApps and
 CellApps have one. The CellAppMgr has the other side (`managers/changes.py`, `managers/instances.py`).
 
-    create_space, end_space ──▶ waiting ──SpaceChanges──▶ CellAppMgr, the same again and again until it answers
+    create_space, end_space, set_space_data
+                                ──▶ waiting ──SpaceChanges──▶ CellAppMgr, the same again and again until it answers
                                                                     │
                           the method that asked gets the name ◀──SpaceChangesMade
 
@@ -16,14 +17,16 @@ The rules:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from terrazzo.cluster.app import Host
-from terrazzo.errors import SpaceFailed, UsageError, shown
-from terrazzo.game import INSTANCE_MARK, NAME_MAX, Bounds, is_instance_name
+from terrazzo.errors import SpaceFailed, UsageError, ValueRejected, shown
+from terrazzo.game import DATA_BYTES_MAX, DATA_KEYS_MAX, INSTANCE_MARK, NAME_MAX, Bounds, is_instance_name
 from terrazzo.schema.arguments import number, text
+from terrazzo.schema.plaindata import Opaque, encode_plain
 from terrazzo.sync.awaiting import Awaiting, Task, Wait
 from terrazzo.wire.ids import AppId, PartId
 from terrazzo.wire.log_events import LogEvent
@@ -44,6 +47,8 @@ ANSWER_S = 5.0
 AGAIN_S = 0.3
 
 Done = Callable[[SpaceOutcome], None]
+Items = tuple[tuple[str, bytes], ...]
+NO_DATA: Mapping[str, Any] = MappingProxyType({})
 
 
 class SpaceWait(Wait):
@@ -92,7 +97,7 @@ class SpaceAsker:
 
     # What the game asks for.
 
-    def create(self, part: PartId, kind: str, bounds: Bounds, timeout_s: float) -> Wait:
+    def create(self, part: PartId, kind: str, bounds: Bounds, data: Items, timeout_s: float) -> Wait:
         """An instance; gives its name."""
         task = self._awaiting.current
         if task is None or not self._awaiting.can_wait(part):
@@ -103,14 +108,22 @@ class SpaceAsker:
         self._check_room()
         wait = self._awaiting.promise(part, f"creation of a space {kind!r}", timeout_s, SpaceWait)
         assert isinstance(wait, SpaceWait)
-        self._add(SpaceChange(SpaceAct.CREATE, kind, bounds), partial(self._on_created, wait, task))
+        self._add(SpaceChange(SpaceAct.CREATE, kind, bounds, data), partial(self._on_created, wait, task))
         return wait
 
     def end(self, part: PartId, space: str, timeout_s: float) -> Wait:
         """The end of an instance."""
+        return self._change(part, SpaceChange(SpaceAct.END, space), f"end of the space {space!r}", timeout_s)
+
+    def set_data(self, part: PartId, space: str, data: Items, timeout_s: float) -> Wait:
+        """Items of the data of a space."""
+        change = SpaceChange(SpaceAct.SET_DATA, space, data=data)
+        return self._change(part, change, f"new data of the space {space!r}", timeout_s)
+
+    def _change(self, part: PartId, change: SpaceChange, what: str, timeout_s: float) -> Wait:
         self._check_room()
-        wait = self._awaiting.promise(part, f"end of the space {space!r}", timeout_s)
-        self._add(SpaceChange(SpaceAct.END, space), partial(self._on_done, part, wait))
+        wait = self._awaiting.promise(part, what, timeout_s)
+        self._add(change, partial(self._on_done, part, wait))
         return wait
 
     def _check_room(self) -> None:
@@ -210,6 +223,28 @@ def bounds_of(bounds: object) -> Bounds:
     if not (x0 < x1 and z0 < z1):
         raise UsageError(f"create_space: bounds {(x0, z0, x1, z1)} are empty: give least x, least z, greatest x and z")
     return x0, z0, x1, z1
+
+
+def data_of(data: object, method: str) -> Items:
+    """Items of the data of a space, with encoded values."""
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{method}: data is a dict of texts and plain values, not {shown(data)}")
+    if len(data) > DATA_KEYS_MAX:
+        raise UsageError(f"{method}: data has {len(data)} keys, and a space at most {DATA_KEYS_MAX}")
+    items = tuple((text(key, f"{method}: data, a key,", longest=KIND_MAX), _encoded(data[key], method)) for key in data)
+    size = sum(len(key.encode()) + len(value) for key, value in items)
+    if size > DATA_BYTES_MAX:
+        raise UsageError(f"{method}: data has {size} bytes, and that of a space at most {DATA_BYTES_MAX}")
+    return items
+
+
+def _encoded(value: object, method: str) -> bytes:
+    try:
+        if isinstance(value, Opaque):
+            raise ValueRejected("expected plain data, got foreign bytes")
+        return encode_plain(value)
+    except ValueRejected as problem:
+        raise UsageError(f"{method}: data, a value: {problem}") from None
 
 
 def instance_name(space: object, method: str) -> str:

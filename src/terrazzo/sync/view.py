@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from terrazzo._speed.values import WHOLE, Change
 from terrazzo.errors import DecodeError
@@ -43,6 +44,7 @@ from terrazzo.sync.protocol import (
     MethodTable,
     Position,
     ToClient,
+    decode_space_data,
     split_message,
     take_alias,
     take_entity,
@@ -64,6 +66,7 @@ from terrazzo.sync.view_events import (
     PlayerLeft,
     Seen,
     SpaceChanged,
+    SpaceDataChanged,
     ViewEnded,
     ViewEvent,
     Violation,
@@ -87,6 +90,8 @@ class ClientView:
         self.player: Seen | None = None
         self.space: int | None = None
         """The number of the space that the own entity has its body in; None: it has none."""
+        self.space_data: dict[str, Any] = {}
+        """The data of that space."""
         self.is_over = False
         self.faults: Counter[Fault] = Counter()
         self.violations: deque[Violation] = deque(maxlen=VIOLATIONS_KEPT)
@@ -102,6 +107,7 @@ class ClientView:
             ToClient.CELL_PLAYER: self._on_cell_player,
             ToClient.CELL_LOST: self._on_cell_lost,
             ToClient.SPACE: self._on_space,
+            ToClient.SPACE_DATA: self._on_space_data,
             ToClient.ANNOUNCE: self._on_announce,
             ToClient.DESCRIBE: self._on_describe,
             ToClient.LEAVE: self._on_leave,
@@ -147,6 +153,7 @@ class ClientView:
             events.append(PlayerLeft(player))
             player.state.release()
         self.player = self.space = None
+        self.space_data = {}
         self.is_over = False
         self._late = self.late
         self._turns = Turns()
@@ -222,14 +229,14 @@ class ClientView:
         player.state = State(layout, None, values)
         player.put(position, direction)
         player.turn = self._turns.begin()
-        self.space = space
+        self.space, self.space_data = space, {}
         yield CellPlayer(player, space)
 
     def _on_cell_lost(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         player = self._own_with_cell()
         if body:
             raise DecodeError("cell lost has nothing in it", 0)
-        self.space = None
+        self.space, self.space_data = None, {}
         yield from self._part_with(self._neighbours.forget_all())
         self._rides.leave(player)
         self._neighbours.begin_anew()
@@ -242,9 +249,15 @@ class ClientView:
         if rest:
             raise DecodeError("space has nothing after its place", 28)
         player.put(position, direction)
-        self.space = space
+        self.space, self.space_data = space, {}
         yield from self._part_with(self._neighbours.forget_all())
         yield SpaceChanged(player, space)
+
+    def _on_space_data(self, number: int, body: bytes) -> Iterator[ViewEvent]:
+        player = self._own_with_cell()
+        changed = decode_space_data(body)
+        self.space_data = {**self.space_data, **changed}
+        yield SpaceDataChanged(player, changed)
 
     def _on_announce(self, number: int, body: bytes) -> Iterator[ViewEvent]:
         entity, rest = take_entity(body)

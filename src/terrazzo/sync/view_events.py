@@ -176,6 +176,14 @@ class SpaceChanged:
 
 
 @dataclass(frozen=True)
+class SpaceDataChanged:
+    """Items of the data of the space have these values; all of them, when the own entity has come there."""
+
+    entity: Seen
+    changed: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Entered:
     """An entity came into the area."""
 
@@ -228,6 +236,7 @@ ViewEvent = (
     | CellLost
     | PlayerLeft
     | SpaceChanged
+    | SpaceDataChanged
     | Entered
     | Left
     | Moved

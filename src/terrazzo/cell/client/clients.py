@@ -6,6 +6,7 @@ from terrazzo.cell.client.aliases import Aliases
 from terrazzo.cell.client.budget import Budget
 from terrazzo.cell.client.moves import ClientMoves
 from terrazzo.cell.client.sent import LEFT_S, ClientRecord
+from terrazzo.cell.client.space_data import greet
 from terrazzo.cell.client.witness import Around, Witness
 from terrazzo.cell.core.account import DESCRIPTION
 from terrazzo.cell.core.core import Core
@@ -43,6 +44,7 @@ class Clients:
         if is_on:
             real.mover = FRESH_MOVER._replace(number=real.mover.number)  # a proxy counts on over its clients
             real.witness = self._begin(real, number)
+            greet(real)
             self._moves.enter(real)
 
     def _begin(self, real: Real, number: int) -> Witness:

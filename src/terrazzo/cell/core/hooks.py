@@ -3,6 +3,7 @@
     in its life           on_created · on_client_attached · on_client_detached · on_call_failed
     by itself             on_timer · on_reached · on_turned · on_move_failed
     around it             on_entered_aoi · on_left_aoi · on_proximity_entered · on_proximity_left
+    its space             on_space_data
     where it is           on_move · on_teleported · on_teleport_failed · on_vehicle_lost
     from cell to cell     on_leaving_cell · on_left_cell · on_entering_cell · on_entered_cell
     its ghosts            on_ghost_created · on_ghost_changed · on_ghost_destroyed
@@ -91,6 +92,10 @@ class Hooks:
 
     def on_vehicle_lost(self) -> None:
         """What it stood on (`board`) is gone, out of sight, or rides itself: it stands where it was."""
+
+    def on_space_data(self, key: str, value: Any) -> None:
+        """An item of the data of its space (`space_data`) has a new value. Not called for what is there when the entity
+        comes into the space."""
 
     # From cell to cell.
 

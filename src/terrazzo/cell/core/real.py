@@ -78,7 +78,7 @@ class Real:
     __slots__ = (
         "_events", "_is_place_due", "_items", "_latest", "_size", "_subjects", "arrived_at", "began", "body",
         "caller", "controllers", "dbid", "first", "ghosts", "is_destroyed", "mover", "part", "proximities",
-        "tended", "timers", "too_large_until", "tree_version", "witness",
+        "space_data", "tended", "timers", "too_large_until", "tree_version", "witness",
     )  # fmt: skip
 
     def __init__(self, body: Body, dbid: int, *, is_arriving: bool = False) -> None:
@@ -103,6 +103,8 @@ class Real:
         """The tree with which it came."""
         self.tended = (-1, 0.0, 0.0, 0.0)
         """The tree and the place of the last check of its ghosts, and when the next one is due."""
+        self.space_data = body.space.data_version
+        """The version of the data of its space that its code and its client have."""
         self.too_large_until = 0.0
         """It was too large to be sent whole; until then that is not tried again."""
         self._items: list[Item] = []

@@ -18,6 +18,7 @@ from terrazzo.game import LoadedGame, is_instance_name
 from terrazzo.sync.riding import Ride
 from terrazzo.wire.ids import AppId
 from terrazzo.wire.pairs.base_cell import Direction, Position
+from terrazzo.wire.pairs.cellmgr_cell import SpaceItem
 from terrazzo.world.bsp import BspTree, Leaf
 from terrazzo.world.place import fits
 from terrazzo.world.rect import PLANE, Rect
@@ -40,6 +41,9 @@ class CellSpace:
         """CellApps that had a cell, with reals that are leaving it."""
         self.is_ended = False
         """The game has ended the space: its reals are being destroyed, and no other comes in."""
+        self.data: dict[str, SpaceItem] = {}
+        """The data that the code of the game has set (`cell/client/space_data.py`)."""
+        self.data_version = 0
         self.rect: Rect = PLANE
         self.bounds: Rect = PLANE
         self.area = Area()

@@ -6,7 +6,8 @@ no entry packs and unpacks fails (`tests/cell/test_travelling.py`).
 
     WHOLE      what the body is made of, before there is a real (`cell/migration/arrival.py`)
     own        timers, controllers, mover: they go on before the real is registered
-    around     ride, ghosts, triggers, client, jump, teleport: they go on, in this order, when it is registered
+    around     ride, ghosts, triggers, client, jump, data of the space, teleport: they go on, in this order, when it is
+               registered
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from terrazzo.cell.client.clients import Clients
 from terrazzo.cell.client.interests import Interests
 from terrazzo.cell.client.moves import ClientMoves
+from terrazzo.cell.client.space_data import SpaceDataFeed
 from terrazzo.cell.core.body import pack_ride
 from terrazzo.cell.core.core import Core
 from terrazzo.cell.core.real import Real
@@ -78,6 +80,7 @@ class Travelling:
         moves: ClientMoves,
         riding: Riding,
         teleports: Teleports,
+        feed: SpaceDataFeed,
     ) -> None:
         self._core = core
         self._placement = placement
@@ -104,6 +107,11 @@ class Travelling:
             ),
             TravelEntry(("witness",), _pack_witness, lambda real, message: clients.unpack(real, message.witness)),
             TravelEntry(("jump",), _pack_jump, self._unpack_jump),
+            TravelEntry(
+                ("space_data",),
+                lambda real, trip: (real.space_data,),
+                lambda real, message: feed.arrive(real, message.space, message.space_data),
+            ),
             TravelEntry(
                 ("teleport",),
                 lambda real, trip: (teleports.pack(real),),

@@ -287,6 +287,8 @@ class Offload(Message, frozen=True):
     """The version of the sender's tree of the space: a newer tree shows the receiver which of these apps have left."""
     first: CountNumber = 0
     """The number with which it began at the sender. Every later step was sent over this link before this message."""
+    space_data: CountNumber = 0
+    """The version of the data of its space that its code and its client have."""
 
 
 @message(106, max_size=256)

@@ -2,6 +2,7 @@
 
     the manager          SpaceTree, to all of the space    CellRemoved, to one that had a cell and is empty
                          SpaceEnded, to all of a space that the game has ended
+                         SpaceData, to all of the space
     CellApps             CellReady for each version        CellEmpty, from one that has no cell any more
 
 `managers/cells.py` describes how cells come and go, `managers/instances.py` how a space ends.
@@ -70,6 +71,26 @@ class SpaceEnded(Message, frozen=True):
 
     space: IndexNumber
     version: CountNumber
+
+
+class SpaceItem(NamedTuple):
+    """One item of the data of a space."""
+
+    key: str
+    version: CountNumber
+    """The version of the data in which it got this value."""
+    value: bytes
+    """Plain data (`schema/plaindata.py`)."""
+
+
+@message(77)
+class SpaceData(Message, frozen=True):
+    """CellAppMgr → every CellApp of the space, after its first tree and whenever the data changes: all of it. A lower
+    version than the present one is ignored."""
+
+    space: IndexNumber
+    version: CountNumber
+    items: tuple[SpaceItem, ...]
 
 
 class CellLoad(NamedTuple):

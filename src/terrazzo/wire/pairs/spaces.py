@@ -17,6 +17,7 @@ class SpaceAct(IntEnum):
 
     CREATE = 1
     END = 2
+    SET_DATA = 3
 
 
 class SpaceChange(NamedTuple):
@@ -27,6 +28,8 @@ class SpaceChange(NamedTuple):
     """The name of the space; CREATE: the part of the name that the game has chosen."""
     bounds: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
     """CREATE: least x and z, greatest x and z."""
+    data: tuple[tuple[str, bytes], ...] = ()
+    """CREATE, SET_DATA: keys and values (`schema/plaindata.py`)."""
 
 
 class SpaceOutcome(NamedTuple):

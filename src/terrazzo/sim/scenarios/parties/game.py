@@ -78,7 +78,9 @@ class HostBase(Base, of=Host):
             await self._make()
         elif what < self.haste and live:
             await self._end(self.rng.choice(live))
-        elif what < 0.8 and self.judge.ending:
+        elif what < 0.9 and live:
+            await self._write(self.rng.choice([*live, PLAZA]))
+        elif what < 0.93 and self.judge.ending:
             await self._end(self.rng.choice(sorted(self.judge.ending)))
         elif what > 0.98 and self._engine.life is BaseLife.ALIVE:
             self.create(Host, number=self.rng.randrange(1 << 30))
@@ -86,7 +88,8 @@ class HostBase(Base, of=Host):
 
     async def _make(self) -> None:
         try:
-            name = await self.create_space("party", bounds=BOUNDS, timeout=self.rng.choice([0.3, 2.0, 30.0]))
+            data = {"first": self.judge.token()}
+            name = await self.create_space("party", bounds=BOUNDS, data=data, timeout=self.rng.choice([0.3, 2.0, 30.0]))
         except CallTimeout:
             self.judge.count("timeout")
             return
@@ -102,6 +105,14 @@ class HostBase(Base, of=Host):
                 self.judge.refuse(name, str(problem), self.id)
             except CallTimeout:
                 self.judge.count("timeout of a guest")
+
+    async def _write(self, name: str) -> None:
+        wait = self.set_space_data(name, self.judge.data(self.rng), timeout=30.0)
+        if self.rng.random() < 0.5:
+            try:
+                await wait
+            except (CallTimeout, SpaceFailed):
+                self.judge.count("data not set")
 
     async def _end(self, name: str) -> None:
         self.judge.ending.add(name)
@@ -155,6 +166,7 @@ class Being(Cell):
 
     def on_created(self) -> None:
         """Begins."""
+        self.judge.come(self.id)
         self.timer(self.judge.rng(self.id).uniform(0.0, 0.5), number=1)
 
     async def on_timer(self, number: int) -> None:  # type: ignore[override]
@@ -173,6 +185,12 @@ class Being(Cell):
             self.teleport(space, self.judge.place(self.id))
         elif what < 0.6:
             self.move_to(self.judge.place(self.id), 20.0)
+        elif what > 0.98:
+            self.set_space_data(self.judge.data(self.judge.rng(self.id)))
+
+    def on_space_data(self, key: str, value: Any) -> None:
+        """See Judge."""
+        self.judge.notes.read(("entity", self.id, self.judge.visits[self.id]), self.space, key, value)
 
     def on_teleported(self) -> None:
         """It is there."""

@@ -4,6 +4,7 @@ names      no two instances have one name, and no entity is refused in an instan
 P1         an entity has one real at most; a real is destroyed only by its own code, for its base, or in a space that
            has been ended; at rest none is lost on its way
 ends       when the manager forgets an instance, no CellApp has a real of it or one that has left it unconfirmed
+data       no client and no entity gets an older value after a newer one; at rest all have the same (`notes.py`)
 rest       the instances are those that were made and not ended; each CellApp has the spaces of its cells, no others
 """
 
@@ -16,8 +17,10 @@ from typing import Any
 from terrazzo.cell.cellapp import CellApp
 from terrazzo.cell.core.real import Real
 from terrazzo.cluster.app import App
+from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.sim.cluster import Cluster
 from terrazzo.sim.oracle import Broken
+from terrazzo.sim.scenarios.parties.notes import Notes
 from terrazzo.sim.world import FaultLevel, World
 
 ENDED = "has been ended"
@@ -25,6 +28,7 @@ ENDED = "has been ended"
 REACH_M = 30.0
 """From the middle of each space to its edges."""
 PLAZA = "plaza"
+KEYS = ("music", "gate", "round")
 
 
 class Judge:
@@ -48,7 +52,11 @@ class Judge:
         """By entity: the CellApp that has its real; empty: the real is on its way."""
         self.trips: dict[int, tuple[str, str]] = {}
         """By entity: its teleport, from one space to another."""
+        self.visits: dict[int, int] = {}
+        """By entity: how often it has come into a space."""
         self.counts: dict[str, int] = {}
+        self.notes = Notes(self.check)
+        self._token = 0
         self._rngs: dict[int, Random] = {}
 
     def rng(self, entity: int) -> Random:
@@ -56,6 +64,15 @@ class Judge:
         if entity not in self._rngs:
             self._rngs[entity] = self.world.rng(f"party of {entity}")
         return self._rngs[entity]
+
+    def token(self) -> int:
+        """A value that was never set before."""
+        self._token += 1
+        return self._token
+
+    def data(self, rng: Random) -> dict[str, int]:
+        """What an entity sets."""
+        return {key: self.token() for key in rng.sample(KEYS, rng.choice([1, 1, 2]))}
 
     def count(self, what: str) -> None:
         """Counts an event, for tests."""
@@ -85,6 +102,10 @@ class Judge:
             return rng.choice(live[-3:])
         return rng.choice([*self.made, PLAZA]) if rng.random() < 0.2 else PLAZA
 
+    def name_of(self, space: int) -> str:
+        """The name of the space of this number, whether it has been ended or not."""
+        return next((name for name in self.made if name.endswith(f"-{space}")), PLAZA)
+
     def make(self, name: str) -> None:
         """The code of the game has got the name of an instance."""
         self.check(name not in self.made, "names", f"{name} was made before", name)
@@ -104,6 +125,10 @@ class Judge:
         self.check(not is_alive or not self.is_peaceful, "liveness", what, entity, space)
         self.count("refused" if ENDED in reason else "not let in")
 
+    def come(self, entity: int) -> None:
+        """An entity has come into a space: what it has had of the data of spaces before does not count."""
+        self.visits[entity] = self.visits.get(entity, 0) + 1
+
     def depart(self, entity: int, here: str, there: str) -> None:
         """An entity is to go from one space to another."""
         self.trips[entity] = (here, there)
@@ -111,6 +136,7 @@ class Judge:
     def arrive(self, entity: int, space: str) -> None:
         """A teleport has come to its end."""
         here, there = self.trips.pop(entity, ("", ""))
+        self.come(entity)
         self.check(space == there, "P1", f"{entity} was to go to {there}, and is in {space}", entity)
         self.count("arrived" if space != here else "moved")
 
@@ -123,7 +149,9 @@ class Judge:
     # What is seen from outside.
 
     def watch(self, app: App) -> None:
-        """Watches the reals of a CellApp that starts."""
+        """Watches the reals of a CellApp that starts, and the data at the manager."""
+        if isinstance(app, CellAppMgr):
+            self.notes.watch(app)
         if isinstance(app, CellApp):
             register, me = app.core.register_real, str(app.me)
 
@@ -180,6 +208,7 @@ class Judge:
             if len(base.space_asker) or len(base.awaiting) or base.creator.open:
                 yield f"{base.me} has something to ask", (base.me,)
         yield from self._unrest_of_entities()
+        yield from self.notes.unrest(manager, self.cluster.cell_apps)
 
     def _unrest_of_entities(self) -> Iterator[tuple[str, tuple[object, ...]]]:
         homes: dict[int, str] = {

@@ -23,8 +23,10 @@ from terrazzo.sim.scenario import Unrest, scenario
 from terrazzo.sim.scenarios.logins import LongFaults
 from terrazzo.sim.scenarios.parties.game import game_of
 from terrazzo.sim.scenarios.parties.judge import REACH_M, Judge
+from terrazzo.sim.scenarios.parties.notes import plain
 from terrazzo.sim.scenarios.torn import stretch_paths
 from terrazzo.sim.world import FaultLevel, Process, World
+from terrazzo.sync.view_events import CellPlayer, SpaceChanged, SpaceDataChanged, ViewEvent
 from terrazzo.world.rect import Axis
 
 CALM_S = 3.0
@@ -39,10 +41,14 @@ class Guestbook:
         self.name = name
         self._scenario = scenario
         self._seat: Seat | None = None
+        self._visits = 0
+        """How often its client has come into a space."""
+        self._space = ""
+        """The name of the space in which its client is."""
         scenario.world.clock.after(scenario.world.rng(f"player {name}").uniform(0.0, 1.0), self._come)
 
     def _come(self) -> None:
-        seat = self._scenario.cluster.client(self.name, "secret")
+        seat = self._scenario.cluster.client(self.name, "secret", listener=self._on_event)
         seat.on_step = lambda now: self._on_step(seat)
         self._seat = seat
 
@@ -51,6 +57,14 @@ class Guestbook:
             self._seat = None
             self._scenario.world.clock.after(1.0, self._come)
 
+    def _on_event(self, event: ViewEvent) -> None:
+        if isinstance(event, CellPlayer | SpaceChanged):
+            self._visits += 1
+            self._space = self._scenario.judge.name_of(event.space)
+        elif isinstance(event, SpaceDataChanged):
+            for key, value in event.changed.items():
+                self._scenario.judge.notes.read(("client", self.name, self._visits), self._space, key, value)
+
     def unrest(self) -> str | None:
         """What is not at rest: its client is in the space where its body is."""
         view = None if self._seat is None else self._seat.app.view
@@ -58,7 +72,10 @@ class Guestbook:
             return f"{self.name} has no body"
         reals = (app.reals.get(view.player.id) for app in self._scenario.cluster.cell_apps)
         spaces = [real.body.space.id for real in reals if real is not None]
-        return None if spaces == [view.space] else f"{self.name} is in {spaces}, and its client in {view.space}"
+        if spaces != [view.space]:
+            return f"{self.name} is in {spaces}, and its client in {view.space}"
+        data = plain(self._scenario.cluster.manager._by_id[view.space].data)
+        return None if view.space_data == data else f"the client of {self.name} has {view.space_data}, not {data}"
 
 
 class Parties:
