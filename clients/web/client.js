@@ -24,7 +24,7 @@ const LEAVE_MS = 10000; // how long leave() waits for LOGGED_OFF
 
 const HANDLERS = [
   "onPlayer", "onEnter", "onLeave", "onSpace", "onSpaceData", "onMoved", "onChange", "onCall", "onViolation",
-  "onLoggedOff", "onClosed", "onState",
+  "onLoggedOff", "onClosed", "onState", "onQueue",
 ];
 const NOT_SAVED = "The game server did not confirm that everything is saved: log in again, and check.";
 
@@ -47,6 +47,8 @@ export class Client {
   #resolveLogin = () => {}; // ends the wait of login()
   #rejectLogin = () => {};
   #endAttempt = () => {}; // ends the wait of an attempt to resume
+  #mayWait; // whether the client waits in the queue if the world has no room
+  #login = new AbortController(); // gives up the request to the login server
   #leaveTimer = null; // runs from the sending of BYE by leave()
   #resolveLeft; // ends the wait of leave()
   #left = new Promise((resolve) => {
@@ -59,6 +61,7 @@ export class Client {
     const asked = HANDLERS.filter((name) => handlers[name]);
     const events = Object.fromEntries(asked.map((name) => [name, confined(name, handlers[name])]));
     const none = Object.fromEntries(HANDLERS.map((name) => [name, () => {}]));
+    this.#mayWait = asked.includes("onQueue");
     this.#events = { ...none, ...events, ...partEvents(parts, events) };
   }
 
@@ -113,8 +116,10 @@ export class Client {
     this.#now = environment.now;
     this.#view = new View(types, this.#viewEvents(), (...call) => this.#call(...call));
     const attempt = toHex(environment.random(16)); // a request that is sent again has the same
-    const request = utf8.encoder.encode(JSON.stringify({ name, password, digest: types.digest, attempt }));
-    const reply = readReply(await askLogin(url, key, request, environment), url);
+    const fields = { name, password, digest: types.digest, attempt, may_wait: this.#mayWait };
+    const request = utf8.encoder.encode(JSON.stringify(fields));
+    const login = { ...environment, signal: this.#login.signal, onQueue: this.#events.onQueue };
+    const reply = readReply(await this.#asked(askLogin(url, key, request, login)), url);
     const address = gameUrl ? gameUrl(reply) : replaceHost(url, reply);
     const loginKey = joinBytes(fromHex(reply.key), utf8.encoder.encode(attempt)); // the key is bound to the attempt
     this.#gameServer = { url: address, key, environment };
@@ -151,12 +156,23 @@ export class Client {
       this.#channel.abort();
       return;
     }
+    this.#login.abort(); // a client in the queue gives up its place
     if (!this.#channel) return; // during login: #join calls leave() again when the session is open
     if (!this.#leaveTimer && this.#channel.send(Uint8Array.of(TO_SERVER.BYE))) {
       this.#closingSentence ||= NOT_SAVED;
       this.#leaveTimer = setTimeout(() => this.#channel.close(), LEAVE_MS);
     }
     await this.#left;
+  }
+
+  /** The answer of the login server; another sentence if the player has left meanwhile. */
+  async #asked(answer) {
+    try {
+      return await answer;
+    } catch (error) {
+      if (this.#closingSentence === null) throw error;
+      throw new LoginError("The player left before the world was there.");
+    }
   }
 
   #join(loginKey) {

@@ -15,6 +15,7 @@
 //       onCall: (entity, name, args) => react(entity, name, args),
 //       onState: (state, { tries, ms }) => showState(state),     // "connected", "reconnecting" or "gone"; see below
 //       onClosed: (sentence, mayReturn) => show(sentence),       // "" when the player left by client.leave()
+//       onQueue: ({ place, waiting }) => show(place),            // the world is full: the client waits, and this is its place
 //       parts: { Avatar: AvatarPart },                           // classes by the names of entity types; see below
 //     });
 //     const player = await client.login({ url: "ws://host:port/play", serverKey, name, password, schema });
@@ -22,6 +23,8 @@
 //
 // Login. `schema` is the JSON of terrazzo.schema.export.export_schema, `serverKey` the cluster's public key (hex or
 // bytes). A failed login rejects with a LoginError: one sentence for the player, and a `code` (docs/login.md).
+// A client with onQueue waits while the world has no room, and login() resolves when it is in; client.leave() gives the
+// place up. Without onQueue the login of a full world fails.
 //
 // Places. The arrays entity.position and entity.direction are the same ones for the whole life of the entity, and have new
 // numbers when it moves: a page that remembers a place copies them. A page that draws every frame reads them there and

@@ -39,6 +39,8 @@ class FakeCluster:
         self.requests: list[LoginRequest] = []
         self.keys: list[bytes] = []
         self.session: Session | None = None
+        self.login_session: Session | None = None
+        """That of the last login request."""
         self.heard: list[bytes] = []
         self.closed: dict[Address, Closed] = {}
         self.is_reachable = {LOGIN: True, BASE: True}
@@ -67,6 +69,11 @@ class FakeCluster:
         assert self.session is not None
         assert self.session.send_many(messages, reliable=reliable)
 
+    def say_login(self, reply: LoginReply) -> None:
+        """The LoginApp sends its last client one more reply."""
+        assert self.login_session is not None
+        assert self.login_session.send(msgspec.json.encode(reply))
+
     def _on_event(self, place: Address, event: Connected | Received | Closed, now: float) -> None:
         if isinstance(event, Closed):
             self.closed[place] = event
@@ -92,6 +99,7 @@ class FakeCluster:
         for message in event.messages:
             request = msgspec.json.decode(message, type=LoginRequest)
             self.requests.append(request)
+            self.login_session = event.session
             reply = self.answer(request)
             if reply is not None:
                 event.session.send(reply if isinstance(reply, bytes) else msgspec.json.encode(reply))

@@ -25,7 +25,7 @@ CLIENT = ("192.0.2.7", 5000)
 class Play:
     """A client and a cluster on a perfect network."""
 
-    def __init__(self, transport=UDP, suite=Suite.CHACHA20_POLY1305, server_key=None, **cluster):
+    def __init__(self, transport=UDP, suite=Suite.CHACHA20_POLY1305, server_key=None, may_wait=False, **cluster):
         self.now = 100.0
         self.cluster = FakeCluster(transport, **cluster)
         self.logged: list[tuple[str, dict]] = []
@@ -43,6 +43,7 @@ class Play:
             suite=suite,
             log=self._log,
             listener=self.events.append,
+            may_wait=may_wait,
         )
         self.tick = self.app.tick
 

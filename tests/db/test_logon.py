@@ -13,13 +13,13 @@ from terrazzo.schema.flags import Flags
 from terrazzo.schema.model import EntitySchema, Property, Schema
 from terrazzo.schema.record import decode_record
 from terrazzo.schema.types import STRING
-from terrazzo.wire.common import Reply, RequestRefused
+from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import AppId, AppKind
 from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import REGISTRY
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, Save
 from terrazzo.wire.pairs.basemgr_base import Home, Located
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, WorldLoad, WorldLoads
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, WorldFull, WorldLoad, WorldLoads
 from terrazzo.wire.pairs.login_db import DoorLoad, LoggedOn, LogOn
 from tests.db.harness import AVATAR, BASE, CHEAP, LOGIN, MANAGER, ME, Office
 
@@ -185,6 +185,39 @@ def test_a_refused_placement_passes_the_reason_on_and_clears_the_record():
     assert office.answer(LOGIN, number) == "The player gets no place in the world: no BaseApp is running; start one."
     assert office.database.log_ons == {}
     office.arrive()
+
+
+def test_log_on_into_a_full_world_is_refused_as_full_and_clears_the_record():
+    office = Office()
+    number = office.log_on()
+    office.ticks()
+    [(asked, _)] = office.placements()
+    office.app.on_message(MANAGER, Reply(asked, REGISTRY.encode(WorldFull(3))))
+    office.ticks(2)
+    assert office.answer(LOGIN, number) == LoginRefusal.FULL.sentence
+    assert office.database.log_ons == {}
+    office.arrive()
+
+
+def test_log_on_that_may_not_place_is_refused_as_full_and_asks_for_no_placement():
+    office = Office()
+    office.arrive("Ada")
+    office.leave()
+    number = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", may_place=False))
+    office.ticks()
+    assert office.placements() == []
+    assert office.answer(LOGIN, number) == LoginRefusal.FULL.sentence
+    assert office.database.log_ons == {}
+
+
+def test_log_on_that_may_not_place_takes_a_proxy_over_that_exists():
+    office = Office()
+    office.app.on_link_up(BASE)
+    office.arrive("Ada")
+    number = office.ask(LOGIN, LogOn("Ada", "secret", "192.0.2.7", may_place=False))
+    office.ticks()
+    assert any(isinstance(each, Request) for each in office.said[BASE]), "the BaseApp is asked about the second login"
+    assert office.answer(LOGIN, number) is None
 
 
 def test_refusal_without_a_reason_has_a_sentence():

@@ -1,6 +1,7 @@
 """Names that are reserved for bots: a player cannot take one, the bots of the cluster can."""
 
-from terrazzo.login.loginapp import LoginApp, LoginLimits
+from terrazzo.login.limits import LoginLimits
+from terrazzo.login.loginapp import LoginApp
 from terrazzo.wire.login_refusals import LoginRefusal
 from tests.login.test_loginapp import DATABASE, DIGEST, ME, Door
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from terrazzo.login.attempts import Attempts, key_of
+from terrazzo.login.attempts import Attempts, LoginAttempt, key_of
 from terrazzo.sync.protocol import LoginRequest
 from terrazzo.wire.client import Reason
 from terrazzo.wire.login_refusals import LoginRefusal
@@ -87,7 +87,9 @@ def test_number_of_kept_answers_is_bounded():
     attempts: Attempts[str] = Attempts(kept_s=15.0, ended_max=3)
     keys = [key_of("192.0.2.7", request(str(each))) for each in range(5)]
     for key in keys:
-        attempts.finish(attempts.begin(key, LoginRequest("Ada", "x", "d", "0a"), "192.0.2.7", False, ""), b"no", 0.0)
+        attempt: LoginAttempt[str] = LoginAttempt(key, LoginRequest("Ada", "x", "d", "0a"), "192.0.2.7", "")
+        attempts.begin(attempt)
+        attempts.finish(attempt, b"no", 0.0)
     assert [attempts.find(key, 1.0) is not None for key in keys] == [False, False, True, True, True]
     assert [attempts.find(key, 15.0) for key in keys] == [None] * 5
     assert attempts.in_work(False) == 0

@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from terrazzo.login.loginapp import LoginApp, LoginLimits, host_of
+from terrazzo.login.limits import LoginLimits
+from terrazzo.login.loginapp import LoginApp, host_of
 from terrazzo.wire.client import ClientEndpoint, Closed, Connected, Reason, Received, ServerEndpoint
 from terrazzo.wire.common import Reply, Request, RequestRefused
 from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
@@ -32,6 +33,7 @@ class FakeSession:
         self.closed_at: float | None = None
         self.aborted: Reason | None = None
         self.steps: list[str] = []
+        self.heard_at = 1e9
 
     def vouch(self) -> None:
         self.steps.append("vouched")
@@ -138,6 +140,7 @@ def test_a_player_is_let_in():
     assert door.app.view() == {
         "waiting": 0,
         "asked": 0,
+        "queued": 0,
         "let_in": 1,
         "repeated": 0,
         "refused": {},

@@ -21,7 +21,7 @@ from terrazzo.wire.pairs.basemgr_base import (
     Locate,
     ProxyCreated,
 )
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldLoad, WorldLoads
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldFull, WorldLoad, WorldLoads
 from tests.fake_host import FakeHost
 from tests.managers.bench import (
     BASE_APP_MGR,
@@ -363,7 +363,7 @@ def test_dbapp_that_was_lost_meanwhile_gets_no_answer(how):
 # Limits.
 
 
-def test_a_full_game_refuses_with_a_sentence():
+def test_a_full_game_makes_no_proxy():
     cluster = Cluster(2)
     cluster.mgr.players_max = 3
     for app, clients in ((baseapp(0), 1), (baseapp(1), 1)):
@@ -371,10 +371,9 @@ def test_a_full_game_refuses_with_a_sentence():
     cluster.ask(DB_APP, WANTED)
     cluster.ask(DB_APP, WANTED)
     said = [opened(message) for _, message in cluster.tick()]
-    assert [each.reason for each in said if isinstance(each, RequestRefused)] == [
-        "the game is full: 3 players are in; try again later"
-    ]
+    assert [each.message for each in said if isinstance(each, Answered)] == [WorldFull(3)]
     assert sum(isinstance(each, Asked) for each in said) == 1
+    assert cluster.mgr.view()["refused"] == {"as many players as may be": 1}
 
 
 def test_a_crowd_is_refused_beyond_a_limit():

@@ -134,7 +134,9 @@ class Watch:
 class Visitor:
     """A player in the world: a client over UDP or WebSocket that walks to given places."""
 
-    def __init__(self, game: ClientGame, cluster, name, password="secret", http: ClientSession | None = None):
+    def __init__(
+        self, game: ClientGame, cluster, name, password="secret", http: ClientSession | None = None, *, may_wait=False
+    ):
         self.goal: tuple[float, float] | None = None
         self._news = asyncio.Event()
         login = cluster.login
@@ -148,6 +150,7 @@ class Visitor:
             now=time.monotonic(),
             transport=UDP if http is None else WEBSOCKET,
             log=self._on_log,
+            may_wait=may_wait,
         )
         self.violations: list[dict[str, object]] = []
         self.player: Player

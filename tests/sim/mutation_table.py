@@ -21,6 +21,7 @@ from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
 from terrazzo.sim.mutations import MUTATIONS
 from terrazzo.sim.party_mutations import PARTY_MUTATIONS
+from terrazzo.sim.queue_mutations import QUEUE_MUTATIONS
 from terrazzo.sim.runner import Failure, Order, run
 from terrazzo.sim.sight_mutations import SHAPED as SHAPED_SIGHTS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
@@ -59,6 +60,8 @@ SHAPED = {"forget-left", "no-tombstone", "reuse-witness-number", "confirm-any", 
 ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
     **{name: Row(ANY) for name in LOGIN_MUTATIONS},
+    **{name: Row(("queue", "liveness")) for name in QUEUE_MUTATIONS},
+    **dict.fromkeys(("forget-away", "keep-left"), Row(("queue",), NONE)),
     **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
     **{name: Row((*ANY, "names", "ends", "data")) for name in PARTY_MUTATIONS},
     "refuse-early-entries": Row(REST, NONE, "does not get into"),

@@ -83,6 +83,7 @@ const client = new Client({
     if (args[0] === "throw") throw new Error("the page's own mistake");
   },
   onViolation: (text) => tell({ event: "violation", text }),
+  onQueue: (place) => tell({ event: "queue", ...place }),
   onLoggedOff: (text) => tell({ event: "logged off", text }),
   onState: (state, { tries, ms }) => states.push([state, tries ?? 0, ms ?? 0]),
   onClosed: (sentence) => tell({ event: "closed", sentence }),

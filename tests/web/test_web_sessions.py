@@ -17,7 +17,7 @@ from terrazzo.schema.model import Side
 from terrazzo.sync import protocol
 from terrazzo.sync.protocol import LoginReply, ToServer
 from terrazzo.wire.client import Reason
-from tests.client.fake_cluster import BASE, KEY, LOGIN
+from tests.client.fake_cluster import BASE, KEY, LOGIN, welcome
 from tests.client.play import BOBS, HERE, ME, OWN
 from tests.client.town import AVATAR, GAME, places_message
 from tests.client.view_scene import change_message, server_state
@@ -190,6 +190,42 @@ def test_a_login_reply_that_cannot_be_read(page):
     page.cluster.answer = lambda _: b"not json"
     page.login()
     assert "cannot be read" in page.event("refused")["sentence"]
+
+
+def test_page_in_the_queue_gets_its_place_and_then_the_key(page):
+    page.cluster.answer = lambda _: LoginReply(place=2, waiting=5)
+    page.login()
+    assert page.event("queue") == {"event": "queue", "place": 2, "waiting": 5}
+    assert page.cluster.requests[0].may_wait
+    page.cluster.say_login(LoginReply(place=1, waiting=5))
+    assert page.event("queue")["place"] == 1
+    page.cluster.say_login(welcome(page.cluster.requests[0]))
+    page.until(lambda: page.cluster.session is not None)
+    assert page.cluster.keys == [KEY + page.cluster.requests[0].attempt.encode()]
+
+
+def test_page_in_the_queue_sends_its_request_again_when_the_connection_breaks(page):
+    page.cluster.answer = lambda _: LoginReply(place=2, waiting=5)
+    page.login()
+    page.event("queue")
+    for repeat in (2, 3, 4):
+        [socket] = page.sockets
+        page.sockets.clear()
+        page.cluster.endpoints[LOGIN].on_path_lost(("page", socket))
+        page.put(CLOSE, socket)
+        assert page.event("queue")["place"] == 2
+        assert len(page.cluster.requests) == repeat
+    assert len({each.attempt for each in page.cluster.requests}) == 1
+
+
+def test_page_that_leaves_the_queue_ends_its_session_at_once(page):
+    page.cluster.answer = lambda _: LoginReply(place=2, waiting=5)
+    page.login()
+    page.event("queue")
+    page.tell("leave")
+    assert page.event("refused")["sentence"] == "The player left before the world was there."
+    page.until(lambda: LOGIN in page.cluster.closed)
+    assert page.cluster.closed[LOGIN].reason is Reason.ABORTED
 
 
 @pytest.mark.parametrize(("port", "who"), [(LOGIN[1], "login server"), (BASE[1], "game server")])

@@ -53,12 +53,13 @@ class ClientApp(ClientLink):
         settings: Settings = CLIENT,
         log: Log = silent,
         listener: Callable[[ViewEvent], None] | None = None,
+        may_wait: bool = False,
     ) -> None:
         """`listener` gets every event of the view, after the game's code. Without one there are no
         events of moves of those types that the game has no `on_moved` for."""
         super().__init__(
             digest=game.digest, login=login, server_key=server_key, name=name, password=password, entropy=entropy,
-            now=now, transport=transport, suite=suite, settings=settings, log=log,
+            now=now, transport=transport, suite=suite, settings=settings, log=log, may_wait=may_wait,
         )  # fmt: skip
         self.view = (
             ClientView(game.methods) if listener is not None else ClientView(game.methods, asks_moves=game.asks_moves)

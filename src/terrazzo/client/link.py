@@ -14,7 +14,10 @@ emptied when the new session begins, and stays as it was until then.
 LEAVING lasts until the server's *logged off*, which comes when everything is saved, and the session has ended after it.
 Without it within LEAVE_S, or when the connection is lost first, `error` is that nothing is confirmed.
 
-If the connection is lost after the login request was sent, the client sends the same request again, once.
+WAITING belongs to LOGGING_IN: a client that `may_wait` is in the queue of the LoginApp, and `place` is its place there.
+
+If the connection is lost after the login request was sent, the client sends the same request again: once, or, while it
+waits, with pauses that grow, for RETURN_S; the LoginApp keeps its place for some time.
 
 There are two connections one after the other: to a LoginApp, and with the key it gives to a BaseApp. Both have
 addresses that mean nothing here; `poll` gives (address, packet) pairs, and `addresses` has those still in use.
@@ -34,6 +37,7 @@ What the BaseApp sends is the subclass's business: `ClientApp` (`client.py`) kee
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, cast
 
@@ -67,10 +71,18 @@ Address = tuple[str, int]
 ANSWER_S = 15.0
 """How long a server that was reached may take: an account check, a place on a BaseApp."""
 ATTEMPT_BYTES = 16
+TOLD_S = 12.0
+"""A client in the queue that is not told its place for so long takes its connection as lost."""
+RETURN_S = 60.0
+"""How long a client that waits tries to get its place back."""
+RETURN_PAUSES_S = (0.5, 1.0, 2.0, 4.0)
+"""Between two such attempts; the last one repeats."""
 REPEATS_MAX = 1
 """How often a login is sent again because the connection was lost before the answer came."""
 FINAL = (Reason.PROTOCOL, Reason.BANNED, Reason.WRONG_VERSION, Reason.WRONG_SUITE)
 """Ends of a connection after which a client does not resume."""
+LOST = frozenset({Reason.PATH_LOST, Reason.SILENT, Reason.NO_ANSWER})
+"""The reasons of a session that has ended because its connection is lost."""
 LEAVE_S = 10.0
 """How long a client that leaves waits for *logged off*."""
 
@@ -80,6 +92,7 @@ class Phase(Enum):
 
     CONNECTING = "connecting"
     LOGGING_IN = "logging in"
+    WAITING = "waiting"
     JOINING = "joining"
     PLAYING = "playing"
     RECONNECTING = "reconnecting"
@@ -89,6 +102,10 @@ class Phase(Enum):
 
 def silent(event: str, /, **facts: object) -> None:
     """A log that keeps nothing."""
+
+
+def _ignore_place(place: int, waiting: int) -> None:
+    """No program has asked for it."""
 
 
 class ClientLink(ABC):
@@ -108,14 +125,21 @@ class ClientLink(ABC):
         suite: Suite = Suite.CHACHA20_POLY1305,
         settings: Settings = CLIENT,
         log: Log = silent,
+        may_wait: bool = False,
     ) -> None:
-        """`digest`: of the game's schema."""
+        """`digest`: of the game's schema. `may_wait`: whether the client waits in the queue if there is no room."""
         words = ((name, "ClientApp: name"), (password, "ClientApp: password"))
         self.phase = Phase.CONNECTING
         self.error = ""
         """Why it is over, in one sentence; empty when it was left properly."""
         self.error_code = ""
         """The code of `error`, if the login was refused: see docs/login.md."""
+        self.place = 0
+        """In the queue, 1 for the first; 0 while it does not wait."""
+        self.waiting = 0
+        """How many wait in all."""
+        self.on_place: Callable[[int, int], None] = _ignore_place
+        """Called with `place` and `waiting` when the LoginApp has sent them."""
         self.name = name
         self.log = log
         self._server_key = server_key
@@ -124,8 +148,12 @@ class ClientLink(ABC):
         self._make = {"entropy": entropy, "transport": transport, "suite": suite, "settings": settings}
         name, password = (text(each, what, longest=settings.send_message_bytes_max) for each, what in words)
         self._attempt = entropy(ATTEMPT_BYTES).hex()
-        self._request = msgspec.json.encode(LoginRequest(name, password, digest, self._attempt))
+        self._request = msgspec.json.encode(LoginRequest(name, password, digest, self._attempt, may_wait))
         self._repeats_left = REPEATS_MAX
+        self._returns = 0
+        """How often the client has tried to get its place back since it was told one."""
+        self._return_at: float | None = None
+        self._return_by = 0.0
         if len(self._request) > settings.send_message_bytes_max:
             raise ValueRejected(f"expected a name and a password of less than {settings.send_message_bytes_max} bytes")
         self._login_at = login
@@ -201,6 +229,8 @@ class ClientLink(ABC):
             self._base = self._connect(encode_resume(self._token), now)
         if self._answer_by is not None and now >= self._answer_by and self._pauses is not None:
             self._try_again(now)
+        elif self._answer_by is not None and now >= self._answer_by and self._may_return(Reason.SILENT, now):
+            self._return_soon(now)
         elif self._answer_by is not None and now >= self._answer_by:
             server, address = (
                 (failures.LOGIN, self._login_at) if self._base_at is None else (failures.GAME, self._base_at)
@@ -208,6 +238,9 @@ class ClientLink(ABC):
             self._finish(failures.too_slow(server, address, ANSWER_S), now)
         if self._leave_by is not None and now >= self._leave_by:
             self._finish(self._not_confirmed(), now)
+        if self._return_at is not None and now >= self._return_at:
+            self._return_at = None
+            self._login = self._connect(b"", now)
         out: list[tuple[Address, bytes]] = []
         for endpoint, address in self._connections():
             out += [(address, data) for data in endpoint.poll(now)]
@@ -221,7 +254,7 @@ class ClientLink(ABC):
     def next_timeout(self) -> float | None:
         """When `poll` must be called although nothing comes; None when there is nothing to wait for."""
         endpoints = (each.next_timeout() for each, _ in self._connections())
-        times = [each for each in (*endpoints, self._answer_by, self._leave_by) if each is not None]
+        times = [each for each in (*endpoints, self._answer_by, self._leave_by, self._return_at) if each is not None]
         if self._over_at is not None and self.addresses:
             times.append(self._over_at)
         if self._pauses is not None and self._base is None:
@@ -285,22 +318,45 @@ class ClientLink(ABC):
 
     def _on_login_event(self, event: Connected | Received | Closed, now: float) -> None:
         if isinstance(event, Connected):
-            self.phase = Phase.LOGGING_IN
+            if self.phase is Phase.CONNECTING:
+                self.phase = Phase.LOGGING_IN
             self._answer_by = now + ANSWER_S
             event.session.send(self._request)
-        elif isinstance(event, Received) and self.phase is Phase.LOGGING_IN:
-            self._on_reply(event.messages[0], now)
+        elif isinstance(event, Received):
+            for message in event.messages:
+                if self.phase in (Phase.LOGGING_IN, Phase.WAITING):
+                    self._on_reply(message, now)
+        elif isinstance(event, Closed) and self._may_return(event.reason, now):
+            self._return_soon(now)
         elif isinstance(event, Closed) and self.phase is Phase.LOGGING_IN and self._may_repeat(event.reason):
             self._repeats_left -= 1
             self.phase, self._answer_by = Phase.CONNECTING, None
             self._login = self._connect(b"", now)
-        elif isinstance(event, Closed) and self.phase in (Phase.CONNECTING, Phase.LOGGING_IN):
+        elif isinstance(event, Closed) and self.phase in (Phase.CONNECTING, Phase.LOGGING_IN, Phase.WAITING):
             code = "" if event.session is not None else event.reason.name.lower()
             self._finish(self._explain(failures.LOGIN, self._login_at, event), now, code=code)
 
     def _may_repeat(self, reason: Reason) -> bool:
         """Whether the same request is sent again, over a new connection: the server recognises it."""
         return reason is Reason.PATH_LOST and self._repeats_left > 0
+
+    def _may_return(self, reason: Reason, now: float) -> bool:
+        """Whether the client tries to get its place in the queue back."""
+        return self.phase is Phase.WAITING and reason in LOST and now < self._return_by
+
+    def _return_soon(self, now: float) -> None:
+        """A new connection after a pause. The present one is dropped without an end, which would give up the place."""
+        pause_s = RETURN_PAUSES_S[min(self._returns, len(RETURN_PAUSES_S) - 1)]
+        self._returns += 1
+        self._return_at, self._answer_by = now + pause_s, None
+        self._login = None
+
+    def _on_place(self, reply: LoginReply, now: float) -> None:
+        self.phase = Phase.WAITING
+        self.place, self.waiting = reply.place, reply.waiting
+        self._answer_by, self._return_by = now + TOLD_S, now + RETURN_S
+        self._returns = 0
+        self.on_place(self.place, self.waiting)
 
     def _on_reply(self, data: bytes, now: float) -> None:
         self._answer_by = None
@@ -310,6 +366,10 @@ class ClientLink(ABC):
         except (msgspec.DecodeError, ValueError):
             self._finish(failures.unreadable(self._login_at), now)
             return
+        if reply.place > 0:
+            self._on_place(reply, now)
+            return
+        self.place = self.waiting = 0
         port = reply.udp_port if self._transport.datagram else reply.ws_port
         if reply.error:
             self._finish(reply.error, now, code=reply.code)
@@ -390,7 +450,8 @@ class ClientLink(ABC):
             return
         self.phase = Phase.OVER
         self.error, self.error_code = error, code
-        self._answer_by = self._leave_by = self._pauses = None
+        self._answer_by = self._leave_by = self._return_at = self._pauses = None
+        self.place = self.waiting = 0
         self._over_at = now + LINGER_S
         for endpoint, _ in self._connections():
             if endpoint.reason is None:

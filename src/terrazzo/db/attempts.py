@@ -46,6 +46,8 @@ class Attempt:
     """Whether the player has logged in from this address before."""
     holder: bytes = b""
     """What the login key is bound to."""
+    may_place: bool = True
+    """Whether a proxy may be placed; without it, only one that exists can be taken over."""
     state: LogOnState = LogOnState.FINDING
     account: Account | None = None
     new_name: str = ""

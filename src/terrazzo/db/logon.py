@@ -57,7 +57,7 @@ from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.login_refusals import LoginRefusal
 from terrazzo.wire.messages import Message
 from terrazzo.wire.pairs.base_db import LoggedOff, LogOffRecorded, ProxyTaken, TakenOver, TakeOver
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldFull
 from terrazzo.wire.pairs.login_db import LoggedOn, LogOn, LogOnRefused, is_bot_name
 from terrazzo.wire.requests import Failure, Question, Requests
 
@@ -122,7 +122,15 @@ class LogOns:
         """A LoginApp asks: begins an attempt, or refuses it at once."""
         message = question.message
         assert isinstance(message, LogOn)
-        attempt = Attempt(question, message.name, message.password, message.address, message.is_known, message.holder)
+        attempt = Attempt(
+            question,
+            message.name,
+            message.password,
+            message.address,
+            message.is_known,
+            message.holder,
+            message.may_place,
+        )
         in_work = sum(each.is_known is attempt.is_known for each in self.in_work.values())
         if self.manager is None:
             self._refuse(attempt, LoginRefusal.NOT_READY)
@@ -311,6 +319,8 @@ class LogOns:
             self._step(attempt, LogOnEvent.NO_RECORD)
         elif attempt.entity and (self.manager is None or attempt.is_abandoned):
             self._step(attempt, LogOnEvent.NOT_READY)
+        elif attempt.entity and not attempt.may_place:
+            self._step(attempt, LogOnEvent.WORLD_FULL)
         else:
             self._step(attempt, LogOnEvent.LOADED, record)
 
@@ -329,6 +339,9 @@ class LogOns:
     def _placed(self, attempt: Attempt, dbid: int, answer: Message) -> None:
         if isinstance(answer, ProxyInDoubt):
             self._not_placed(attempt, dbid, Failure.TIMEOUT, answer.reason)
+            return
+        if isinstance(answer, WorldFull):
+            self._step(attempt, LogOnEvent.WORLD_FULL)
             return
         if not isinstance(answer, ProxyPlaced) or answer.entity != attempt.entity:
             self._host.log(LogEvent.UNEXPECTED_ANSWER, kind=type(answer).__name__, to="PlaceProxy")

@@ -97,6 +97,8 @@ class LogOnEvent(Enum):
     CLEARED = "cleared"
     """The record of the former proxy is cleared."""
     YIELD_TIMEOUT = "yield timeout"
+    WORLD_FULL = "world full"
+    """There is no room for a new player: no proxy was made."""
     PLACED = "placed"
     LEFT = "left"
     """The proxy has ended already."""
@@ -190,6 +192,7 @@ TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Transition]] = {
         _E.LOADED: Transition(_S.PLACING, _A.PLACE),
         _E.NO_RECORD: _refused(_R.NOT_STORED),
         _E.NOT_READY: _refused(_R.NOT_READY),
+        _E.WORLD_FULL: _refused(_R.FULL),
         **_STORE_FAILED,
     },
     _S.ASKING_CLIENT: {
@@ -209,6 +212,7 @@ TRANSITIONS: dict[LogOnState, dict[LogOnEvent, Transition]] = {
         _E.PLACED: Transition(_S.RECORDING, _A.RECORD),
         _E.LEFT: _refused(_R.LEFT),
         _E.PLACE_REFUSED: _refused(_R.NOT_PLACED),
+        _E.WORLD_FULL: _refused(_R.FULL),
         _E.NO_PLACE_ANSWER: _refused(_R.LATE, _A.DOUBT),
         _E.PLACE_LINK_LOST: _refused(_R.NOT_READY, _A.DOUBT),
     },

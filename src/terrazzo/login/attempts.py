@@ -1,6 +1,9 @@
 """Attempts that are in work or have just ended, so that a request that is sent again gets the same answer.
 
-    the request ──▶ begin ──▶ IN WORK ── finish ──▶ ENDED, with its answer ── `kept_s` later ──▶ forgotten
+    the request, at once or out of the queue (`queue.py`)       ┌── cancel: it waits (again) ──▶ the queue
+              │                                                 │
+              └──▶ begin ──▶ IN WORK ───────────────────────────┴── finish ──▶ ENDED, with its answer ── `kept_s`
+                                                                                             later ──▶ forgotten
     the same request, over another session ──▶ find ──▶ IN WORK: that session gets the answer, the one before is ended
                                                         ENDED: the same answer at once
 
@@ -28,18 +31,25 @@ Key = bytes
 
 @dataclass(eq=False)
 class LoginAttempt(Generic[S]):
-    """One login, from the moment when the DBApp is asked."""
+    """One login, from the moment when its request has passed the checks."""
 
     key: Key | None
+    """None: a request without `attempt`."""
     request: LoginRequest
     host: str
     """The address that the request came from."""
-    is_known: bool
-    """Whether the player has logged in from there before."""
     session: S | None
     """The session that gets the answer; None when it has ended."""
+    number: int = 0
+    """In the order of arrival of all requests."""
+    is_known: bool = False
+    """Whether the player has logged in from there before."""
+    may_place: bool = True
+    """Whether the player may get a new place in the world."""
+    has_waited: bool = False
+    """Whether it has been in the queue."""
     answer: bytes = b""
-    """Empty while the attempt is in work."""
+    """Empty until the attempt has ended."""
     until: float = 0.0
     """When an attempt that has ended is forgotten."""
 
@@ -74,13 +84,11 @@ class Attempts(Generic[S]):
         self._forget(now)
         return self._by_key.get(key)
 
-    def begin(self, key: Key, request: LoginRequest, host: str, is_known: bool, session: S) -> LoginAttempt[S]:
+    def begin(self, attempt: LoginAttempt[S]) -> None:
         """The DBApp is asked."""
-        attempt = LoginAttempt(key if request.attempt else None, request, host, is_known, session)
         if attempt.key is not None:
             self._by_key[attempt.key] = attempt
-        self._in_work[is_known] += 1
-        return attempt
+        self._in_work[attempt.is_known] += 1
 
     def finish(self, attempt: LoginAttempt[S], answer: bytes, now: float) -> None:
         """The attempt has its answer."""
@@ -92,6 +100,12 @@ class Attempts(Generic[S]):
         if len(self._ended) > self._ended_max:
             self._drop_oldest()
         self._forget(now)
+
+    def cancel(self, attempt: LoginAttempt[S]) -> None:
+        """The attempt is not in work any more, and has no answer: it waits in the queue."""
+        self._in_work[attempt.is_known] -= 1
+        if attempt.key is not None:
+            del self._by_key[attempt.key]
 
     def _forget(self, now: float) -> None:
         while self._ended and next(iter(self._ended.values())).until <= now:

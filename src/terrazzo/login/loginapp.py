@@ -1,16 +1,19 @@
 """The LoginApp: takes one login request of each session, answers it, and ends the session.
 
-    Connected ──▶ WAITING ── the request ──▶ checks ── they hold ──▶ ASKED ── LoggedOn ──▶ reply: where to go, the key
-                    │                          │                       └── refused, late, no link ──┐
-                    └─ nothing in request_s:   └───────────────────────────────────────────────────▶ reply: one sentence
+    Connected ──▶ SILENT ── the request ──▶ checks ── they hold ──▶ ASKED ── LoggedOn ──▶ reply: where to go, the key
+                    │                        │  │                   ▲   └── refused, late, no link ┐
+                    │        no room: QUEUED, and gets its place ───┘ room                         │
+                    └─ nothing in request_s:    └──────────────────────────────────────────────────▶ reply: a sentence
                        ended                                            after a reply: the session ends gracefully
 
-The checks, cheapest first (`_check`), each with a code and a sentence of its own; `docs/login.md` has the whole order,
-with what the channel checks before. The same request over another session gets the answer of the first
+The checks, cheapest first (`doorkeeper.py`), each with a code and a sentence of its own; `docs/login.md` has the whole
+order, with what the channel checks before. The same request over another session gets the answer of the first
 (`attempts.py`). Attempts from known addresses have a budget of their own (`known.py`). Only then the DBApp is asked,
-which compares the password. A session that sends a second message while its request is in work is ended. A name that is
-reserved for bots needs the bots' password of the cluster, which is checked here. Many bots log in from one address at a
-time, so their attempts are not counted by address.
+which compares the password. A session that sends a second message while its request is in work is ended.
+
+Without room (`capacity.py`) a request that may wait goes into the queue (`queue.py`), others are refused. A player that
+has logged in from there before may be in the world already, and then needs no room: the DBApp is asked first, which
+places no new player then (`LogOn.may_place`).
 
 How the endpoint is driven. The app does no I/O. Its driver owns a `wire.client.ServerEndpoint` (or several, one for UDP
 and one for WebSockets) and moves the datagrams: incoming ones go into `endpoint.on_datagram` at once, and those of
@@ -22,21 +25,22 @@ since the last call, in order.
 
 from __future__ import annotations
 
-import hmac
 from collections import Counter
-from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Set
+from itertools import count
 from typing import Any, Protocol
 
 import msgspec
 
 from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
-from terrazzo.cluster.loads import OwnLoad, is_load
-from terrazzo.login.admission import Admission, AdmissionLimits, AdmissionState, Overload
-from terrazzo.login.attempts import Attempts, LoginAttempt, holder_of, key_of
-from terrazzo.login.checks import read_request
+from terrazzo.cluster.loads import is_load
+from terrazzo.login.attempts import Attempts, Key, LoginAttempt, holder_of, key_of
+from terrazzo.login.capacity import Capacity
+from terrazzo.login.doorkeeper import Checked, Doorkeeper, RateLimits
 from terrazzo.login.known import KnownAddresses
+from terrazzo.login.limits import LoginLimits
+from terrazzo.login.queue import LoginQueue, Waiting
 from terrazzo.sync.protocol import LoginReply, LoginRequest
 from terrazzo.wire.addresses import subscriber
 from terrazzo.wire.client.events import Closed, Connected, Received, SessionEvent
@@ -47,8 +51,8 @@ from terrazzo.wire.ids import ANY_INCARNATION, AppId, AppKind
 from terrazzo.wire.log_events import LogEvent
 from terrazzo.wire.login_refusals import LoginRefusal, read_code
 from terrazzo.wire.messages import Message
-from terrazzo.wire.pairs.login_db import BOT_PREFIX, DoorLoad, LoggedOn, LogOn, LogOnRefused, is_bot_name
-from terrazzo.wire.rates import Bucket, RateLimit
+from terrazzo.wire.pairs.login_db import DoorLoad, LoggedOn, LogOn, LogOnRefused
+from terrazzo.wire.rates import Bucket
 from terrazzo.wire.requests import Failure
 from terrazzo.wire.sentences import describe_refusals, is_logged
 
@@ -62,6 +66,10 @@ CHEAP = frozenset(
         LoginRefusal.DIGEST,
         LoginRefusal.RATE,
         LoginRefusal.OVERLOADED,
+        LoginRefusal.FULL,
+        LoginRefusal.TOO_MANY,
+        LoginRefusal.QUEUE_FULL,
+        LoginRefusal.QUEUE_CROWDED,
     }
 )
 """Refusals that cost a client no effort; logging each of them would fill the disk."""
@@ -73,6 +81,12 @@ WITHOUT_ANSWER = {
 """What a player gets when the DBApp does not answer."""
 ADDRESS_MAX = 100
 """Characters of an address that the DBApp gets."""
+NEEDS_PLACE = frozenset({LoginRefusal.FULL, LoginRefusal.TOO_MANY})
+"""With these a player that is in already may log in once more: it needs no room."""
+FOR_A_WHILE = frozenset({LoginRefusal.FULL, LoginRefusal.TOO_MANY, LoginRefusal.AWAY})
+"""Refusals of the DBApp after which a client that may wait is in the queue again, at its place."""
+LEAVING = frozenset({Reason.ENDED, Reason.ABORTED})
+"""How a client ends its session that does not want to wait any more; with other reasons the connection is lost."""
 
 
 class LoginEndpoint(Protocol):
@@ -80,26 +94,6 @@ class LoginEndpoint(Protocol):
 
     def events(self) -> list[SessionEvent]:
         """The events since the last call, in order."""
-
-
-@dataclass(frozen=True)
-class LoginLimits:
-    """How many attempts, and how long each may wait."""
-
-    asked_max: int = 200
-    known_max: int = 50
-    """Attempts in work from known addresses, beside `asked_max` from all others."""
-    request_s: float = 10.0
-    log_on_s: float = 15.0
-    attempts_per_s: float = 1.0
-    """Attempts from one address after its burst."""
-    attempts_burst: int = 20
-    total_per_s: float = 500.0
-    """Attempts from all addresses; a second's worth at once."""
-    answers_kept_s: float = 15.0
-    """How long an answer is kept for the same request."""
-    answers_max: int = 2000
-    admission: AdmissionLimits = field(default_factory=AdmissionLimits)
 
 
 def host_of(address: EndpointAddress) -> str:
@@ -128,11 +122,10 @@ class LoginApp(ClusterApp):
         """Requests that were sent again, and got the answer of the first."""
         self.refused: Counter[LoginRefusal] = Counter()
         self._endpoint = endpoint
-        self._digest = digest
-        self._bots_password = bots_password.encode()
-        self._limits = limits or LoginLimits()
+        self._limits = limits = limits or LoginLimits()
         self._host_of = host_of
-        self._rate = RateLimit(per_s=self._limits.attempts_per_s, burst=self._limits.attempts_burst)
+        rates = RateLimits(limits.attempts_per_s, limits.attempts_burst, limits.total_per_s)
+        self._doorkeeper = Doorkeeper(rates, digest=digest, bots_password=bots_password.encode())
         self._waiting: dict[Session, float] = {}
         """Sessions that have sent nothing yet, with their deadlines, in the order of these."""
         self._asked: dict[Session, LoginAttempt[Session]] = {}
@@ -142,10 +135,12 @@ class LoginApp(ClusterApp):
         )
         self._known = KnownAddresses()
         self._known_sources = KnownSources()
-        self._total_rate = {is_known: Bucket(per_s=self._limits.total_per_s) for is_known in (False, True)}
-        """Of all addresses together; those from which players have come have a rate of their own."""
-        self.admission = Admission(self._limits.admission)
-        self._own_load = OwnLoad(host)
+        self._numbers = count(1)
+        """Of the requests, in the order of their arrival."""
+        self._queue: LoginQueue[Session] = LoginQueue(limits.queue)
+        self._queue_rate = Bucket(per_s=limits.queue.let_in_per_s)
+        self._capacity = Capacity(host, limits, self._attempts, lambda: self.refused[LoginRefusal.OVERLOADED])
+        self.admission = self._capacity.admission
         self._database: AppId | None = None
         self._is_joining = False
         self.on(DoorLoad, self._on_door_load)
@@ -155,6 +150,7 @@ class LoginApp(ClusterApp):
         return {
             "waiting": len(self._waiting),
             "asked": len(self._asked),
+            "queued": len(self._queue),
             "let_in": self.let_in,
             "repeated": self.repeated,
             "refused": {why.value: count for why, count in self.refused.items()},
@@ -166,6 +162,10 @@ class LoginApp(ClusterApp):
         """See ClusterApp."""
         return super().refused_clients() + describe_refusals("login", self.refused)
 
+    def queues(self) -> dict[str, int]:
+        """See ClusterApp."""
+        return {**super().queues(), "clients": len(self._queue)}
+
     @property
     def waiting_sessions(self) -> Set[Session]:
         """The sessions that have sent nothing yet."""
@@ -175,6 +175,15 @@ class LoginApp(ClusterApp):
     def asking_sessions(self) -> Set[Session]:
         """The sessions with a request in work."""
         return self._asked.keys()
+
+    @property
+    def queued_sessions(self) -> Set[Session]:
+        """The sessions of the clients in the queue."""
+        return self._queue.sessions
+
+    def attempts_queued(self) -> list[LoginAttempt[Session]]:
+        """Those in the queue, first ones first."""
+        return self._queue.attempts()
 
     # App.
 
@@ -188,7 +197,7 @@ class LoginApp(ClusterApp):
         """See App."""
         if peer == self._database:
             self._database = None
-            self._note_loads(DoorLoad(None, None))
+            self._capacity.note(DoorLoad(None, None))
         if peer.slot == DATABASE.slot:
             self._is_joining = False
         super().on_link_lost(peer)
@@ -199,10 +208,11 @@ class LoginApp(ClusterApp):
         if self._database is None and not self._is_joining:
             self._is_joining = True
             self.host.join(DATABASE)
-        if self._own_load.on_tick():
-            self._admit_by({Overload.LOGIN_APP: self._own_load.value})
+        self._capacity.on_tick()
         self.on_turn()
         self._end_silent_sessions()
+        self._queue.drop_away(self.host.now)
+        self._send_places()
 
     def on_turn(self) -> None:
         """See TakesTurns."""
@@ -213,6 +223,7 @@ class LoginApp(ClusterApp):
                 self._on_received(event)
             else:
                 self._on_closed(event)
+        self._let_in_waiting()
 
     # Loads.
 
@@ -222,26 +233,7 @@ class LoginApp(ClusterApp):
         if source != self._database or not all(map(is_load, loads)):
             self._refuse(source, message)
             return
-        self._note_loads(message)
-
-    def _note_loads(self, message: DoorLoad) -> None:
-        world = message.world
-        self._admit_by(
-            {
-                Overload.DB_APP: message.db_app,
-                Overload.BASE_APPS: world.base_app if world else None,
-                Overload.CELL_APPS: world.cell_most if world else None,
-                Overload.CELL_MEAN: world.cell_mean if world else None,
-            }
-        )
-
-    def _admit_by(self, loads: Mapping[Overload, float | None]) -> None:
-        before = self.admission.state
-        self.admission.note(loads, self.host.now)
-        if self.admission.state is not before:
-            facts = {**self.admission.view(), "refused": self.refused[LoginRefusal.OVERLOADED]}
-            is_open = self.admission.state is AdmissionState.OPEN
-            self.host.log(LogEvent.LOGINS_OPEN if is_open else LogEvent.LOGINS_OVERLOADED, **facts)
+        self._capacity.note(message)
 
     # Sessions.
 
@@ -250,16 +242,29 @@ class LoginApp(ClusterApp):
         for message in event.messages:
             if self._waiting.pop(session, None) is not None:
                 self._on_request(session, message)
-            elif self._forget_session(session):
+            elif self._leave_queue(session) or self._forget_session(session):
                 self.host.log(
                     LogEvent.LOGIN_SESSION_ENDED, address=self._host_of(session.address), why="a second request"
                 )
                 session.abort(Reason.PROTOCOL)
 
     def _on_closed(self, event: Closed) -> None:
-        if event.session is not None:
-            self._waiting.pop(event.session, None)
-            self._forget_session(event.session)
+        session = event.session
+        if session is None:
+            return
+        self._waiting.pop(session, None)
+        if event.reason in LEAVING:
+            self._leave_queue(session)
+        elif session in self._queue:
+            self._queue.lose(session, self.host.now)
+        self._forget_session(session)
+
+    def _leave_queue(self, session: Session) -> bool:
+        """The client does not wait any more. Whether it did."""
+        if session not in self._queue:
+            return False
+        self._queue.leave(session)
+        return True
 
     def _forget_session(self, session: Session) -> bool:
         """The session gets no answer any more; its attempt goes on. Whether it has one."""
@@ -284,19 +289,49 @@ class LoginApp(ClusterApp):
         earlier = self._attempts.find(key, self.host.now)
         if earlier is not None:
             self._answer_again(session, earlier)
-            return
-        request = self._check(host, message)
-        if isinstance(request, LoginRefusal):
-            self._refuse_login(session, request)
-            return
+        elif not self._come_back(session, host, key, message):
+            checked = self._check(host, message)
+            if isinstance(checked, LoginRefusal):
+                self._refuse_login(session, checked)
+            else:
+                self._let_in_or_queue(self._attempt_of(checked.request, host, key, session), is_bot=checked.is_bot)
+
+    def _attempt_of(self, request: LoginRequest, host: str, key: Key, session: Session) -> LoginAttempt[Session]:
+        return LoginAttempt(key if request.attempt else None, request, host, session, next(self._numbers))
+
+    def _check(self, host: str, message: bytes) -> Checked | LoginRefusal:
+        """The request, or the first check that it fails: what costs least comes first."""
+        is_former = subscriber(host) in self._known_sources
+        refusal = self._doorkeeper.check_rates(host, message, self.host.now, is_former=is_former)
+        if refusal is not None:
+            return refusal
+        return LoginRefusal.NOT_READY if self._database is None else self._doorkeeper.read(message)
+
+    def _let_in_or_queue(self, attempt: LoginAttempt[Session], *, is_bot: bool) -> None:
+        attempt.is_known = self._known.has(attempt.request.name, attempt.host)
+        busy = self._capacity.why_no_room(attempt, is_bot=is_bot)
+        if busy is None and self._queue.has_present and not is_bot:
+            busy = LoginRefusal.TOO_MANY  # others are first
+        if busy is None:
+            self._begin(attempt)
+        elif busy in NEEDS_PLACE and attempt.is_known and self._attempts.in_work(True) < self._limits.known_max:
+            attempt.may_place = False
+            self._begin(attempt)
+        else:
+            self._enqueue(attempt, busy)
+
+    def _begin(self, attempt: LoginAttempt[Session]) -> None:
+        """Asks the DBApp."""
         assert self._database is not None
+        assert attempt.session is not None
         self.admission.count_login(self.host.now)
-        session.vouch()
-        is_known = self._known.has(request.name, host)
-        attempt = self._asked[session] = self._attempts.begin(key, request, host, is_known, session)
+        attempt.session.vouch()
+        self._attempts.begin(attempt)
+        self._asked[attempt.session] = attempt
+        request, host = attempt.request, attempt.host
         self.requests.ask(
             self._database,
-            LogOn(request.name, request.password, host, is_known, holder_of(request)),
+            LogOn(request.name, request.password, host, attempt.is_known, holder_of(request), attempt.may_place),
             timeout_s=self._limits.log_on_s,
             then=lambda answer: self._on_answer(attempt, answer),
             failed=lambda failure, why: self._refuse_attempt(attempt, WITHOUT_ANSWER[failure]),
@@ -315,40 +350,106 @@ class LoginApp(ClusterApp):
         attempt.session = session
         self._asked[session] = attempt
 
-    def _check(self, host: str, message: bytes) -> LoginRequest | LoginRefusal:
-        """The request, or the first check that it fails: what costs least comes first."""
-        is_bot = self._is_own_bot(message)
-        if not is_bot and not self._rate.take(host, self.host.now):
-            return LoginRefusal.RATE
-        if not is_bot and not self._total_rate[subscriber(host) in self._known_sources].take(self.host.now):
-            return LoginRefusal.TOO_MANY
-        if self._database is None:
-            return LoginRefusal.NOT_READY
-        if not is_bot and self.admission.is_shut(self.host.now):
-            return LoginRefusal.OVERLOADED
-        request = read_request(message)
-        if isinstance(request, LoginRefusal):
-            return request
-        if is_bot_name(request.name) and not is_bot:
-            return LoginRefusal.RESERVED
-        if request.digest != self._digest:
-            return LoginRefusal.DIGEST
-        is_known = self._known.has(request.name, host)
-        most = self._limits.known_max if is_known else self._limits.asked_max
-        return LoginRefusal.TOO_MANY if self._attempts.in_work(is_known) >= most else request
+    # The queue.
 
-    def _is_own_bot(self, message: bytes) -> bool:
-        """Whether this is a bot of the cluster. Only a request that may be one is read for that."""
-        if not self._bots_password or BOT_PREFIX.encode() not in message:
+    def _enqueue(self, attempt: LoginAttempt[Session], busy: LoginRefusal) -> None:
+        """An attempt for which there is no room: it waits, or is refused."""
+        assert attempt.session is not None
+        is_former = subscriber(attempt.host) in self._known_sources
+        earlier = self._queue.find(attempt.request, attempt.host)
+        why_not = busy if not attempt.request.may_wait else self._queue.why_not(attempt.host, is_former=is_former)
+        if earlier is not None and attempt.request.may_wait:
+            self._return_to(earlier, attempt)
+        elif why_not is not None:
+            self._refuse_login(attempt.session, why_not)
+        else:
+            attempt.session.vouch()
+            if not len(self._queue):
+                self.host.log(LogEvent.LOGINS_WAIT, why=busy.value)
+            self._queue.join(attempt, self.host.now, is_former=is_former)
+
+    def _come_back(self, session: Session, host: str, key: Key, message: bytes) -> bool:
+        """Whether the request is that of a client in the queue, which has it again over this session."""
+        checked = self._doorkeeper.read(message) if len(self._queue) else None
+        if not isinstance(checked, Checked) or not checked.request.may_wait:
             return False
-        request = read_request(message)
-        if isinstance(request, LoginRefusal) or not is_bot_name(request.name):
-            return False
-        return hmac.compare_digest(request.password.encode(errors="replace"), self._bots_password)
+        waiting = self._queue.find(checked.request, host)
+        if waiting is not None:
+            self._return_to(waiting, self._attempt_of(checked.request, host, key, session))
+        return waiting is not None
+
+    def _return_to(self, waiting: Waiting[Session], attempt: LoginAttempt[Session]) -> None:
+        self.repeated += 1
+        assert attempt.session is not None
+        attempt.session.vouch()
+        before = self._queue.come_back(waiting, attempt)
+        if before is not None:
+            before.abort(Reason.ABORTED)
+
+    def _let_in_waiting(self) -> None:
+        """Those that have their turn, while there is room."""
+        while self._database is not None and (waiting := self._queue.first(self._is_here)) is not None:
+            attempt = waiting.attempt
+            attempt.is_known = self._known.has(attempt.request.name, attempt.host)
+            if self._capacity.why_no_room(attempt) is not None or not self._queue_rate.take(self.host.now):
+                return
+            self._queue.remove(waiting)
+            attempt.may_place = True
+            self._begin(attempt)
+            if not len(self._queue):
+                self.host.log(LogEvent.LOGINS_WAIT_NO_MORE)
+
+    def _back_to_queue(self, attempt: LoginAttempt[Session]) -> None:
+        """The world is full after all: the attempt waits at the place of its number."""
+        is_former = subscriber(attempt.host) in self._known_sources
+        twin = self._queue.find(attempt.request, attempt.host)
+        why_not = None if attempt.has_waited or twin else self._queue.why_not(attempt.host, is_former=is_former)
+        if why_not is not None:
+            self._refuse_attempt(attempt, why_not)
+            return
+        self._attempts.cancel(attempt)
+        if attempt.session is not None:
+            del self._asked[attempt.session]
+        if twin is not None:
+            self._merge(attempt, twin)
+        else:
+            self._queue.join(attempt, self.host.now, is_former=is_former)
+
+    def _merge(self, attempt: LoginAttempt[Session], twin: Waiting[Session]) -> None:
+        """The client has asked anew meanwhile: its newer request gets the lower number of the two."""
+        self._queue.remove(twin)
+        if attempt.session is not None:
+            attempt.session.abort(Reason.ABORTED)
+        twin.attempt.number = min(attempt.number, twin.number)
+        self._queue.join(twin.attempt, self.host.now, is_former=twin.is_former)
+
+    def _is_here(self, session: Session) -> bool:
+        """Whether a packet of the client has come lately, so that it takes what it is given."""
+        return self.host.now < session.heard_at + self._limits.queue.silence_s / 2
+
+    def _send_places(self) -> None:
+        now, silence_s = self.host.now, self._limits.queue.silence_s
+        length = len(self._queue)
+        for place, waiting in self._queue.due(now):
+            session = waiting.attempt.session
+            assert session is not None
+            if session.heard_at + silence_s <= now:
+                self._queue.lose(session, now)
+                session.abort(Reason.SILENT)
+            else:
+                session.send(msgspec.json.encode(LoginReply(place=place, waiting=length)))
+
+    # The answer.
 
     def _on_answer(self, attempt: LoginAttempt[Session], answer: Message) -> None:
         if isinstance(answer, LogOnRefused):
-            self._refuse_attempt(attempt, read_code(answer.code), answer.sentence)
+            why = read_code(answer.code)
+            if why is LoginRefusal.FULL and attempt.may_place:
+                self._capacity.room.note_full()
+            if why in FOR_A_WHILE and attempt.request.may_wait:
+                self._back_to_queue(attempt)
+            else:
+                self._refuse_attempt(attempt, why, answer.sentence)
         elif isinstance(answer, LoggedOn):
             self._let_in(attempt, answer)
         else:
@@ -357,6 +458,7 @@ class LoginApp(ClusterApp):
 
     def _let_in(self, attempt: LoginAttempt[Session], answer: LoggedOn) -> None:
         name, host, session = attempt.request.name, attempt.host, attempt.session
+        self._capacity.room.count_let_in(self.host.now)
         self._known.note(name, host)
         self._known_sources.add(subscriber(host))
         if session is not None:

@@ -7,6 +7,7 @@ The path of one placement; the first two steps are in the same tick:
                                ▲                                                         │
                                └── refused by the BaseApp: ask another ──────────────────┤
     DBApp ◀── refused, with a sentence ──────────────── refused by every BaseApp ────────┤
+    DBApp ◀── WorldFull ───────────────────── as many players as may be: none is asked ──┤
     DBApp ◀── ProxyPlaced ───────────────────────────────────────────── ProxyCreated ────┤
     DBApp ◀── ProxyInDoubt, with a sentence ──────── link lost, or no answer in time ────┘
 
@@ -57,7 +58,7 @@ from terrazzo.wire.pairs.basemgr_base import (
     Locate,
     ProxyCreated,
 )
-from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldLoad, WorldLoads
+from terrazzo.wire.pairs.db_basemgr import PlaceProxy, ProxyInDoubt, ProxyPlaced, WorldFull, WorldLoad, WorldLoads
 from terrazzo.wire.requests import Failure, Question
 from terrazzo.wire.sentences import Sentence
 
@@ -358,7 +359,8 @@ class BaseAppMgr(ClusterApp):
         elif not self._apps:
             self._give_up(placement, Why.NO_BASE_APP, "no BaseApp is running, so nobody can log in; start one")
         elif placement.wanted.is_player and self._players() >= self.players_max:
-            self._give_up(placement, Why.FULL, f"the game is full: {self.players_max} players are in; try again later")
+            sentence = f"the game is full: {self.players_max} players are in; try again later"
+            self._give_up(placement, Why.FULL, sentence, WorldFull(self.players_max))
         elif self.host.now >= placement.deadline:
             self._give_up(placement, Why.TIMEOUT, "the BaseApps took too long to refuse; try again later")
         else:
@@ -424,13 +426,18 @@ class BaseAppMgr(ClusterApp):
             # It may have created one, or may still do so: no other is asked.
             self._leave_in_doubt(placement, Why.TIMEOUT, f"{app} did not answer within {PLACE_S:g} s; try again later")
 
-    def _give_up(self, placement: _Placement, why: Why, sentence: str) -> None:
+    def _give_up(self, placement: _Placement, why: Why, sentence: str, answer: Message | None = None) -> None:
+        """`answer`: instead of a refusal with the sentence."""
         self.refused[why] += 1
         wanted = placement.wanted
         self.host.log(
             LogEvent.PROXY_NOT_PLACED, type_id=wanted.type_id, dbid=wanted.dbid, why=why.value, reason=sentence
         )
-        if not placement.is_abandoned:
+        if placement.is_abandoned:
+            return
+        if answer is not None:
+            self.requests.answer(placement.question, answer)
+        else:
             self.requests.refuse(placement.question, sentence)
 
     def _leave_in_doubt(self, placement: _Placement, why: Why, sentence: str) -> None:

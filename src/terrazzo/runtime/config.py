@@ -54,7 +54,13 @@ archive_s = 300.0            # each entity that the game has saved is saved agai
 attempts_per_s = 1.0         # from one address, once its burst is used up
 attempts_burst = 20
 total_per_s = 500.0          # from all addresses together; those from which players have come have as much again
-players_max = 10000          # further players are refused: the game is full
+players_max = 10000          # further players wait, or are refused: the game is full
+
+[queue]                      # where clients wait while the game is full or busy, if they ask for it
+waiting_max = 2000           # at one time; from addresses of former players as many again. 0: no client waits
+address_max = 8              # of one address; IPv6 addresses count by their /64
+return_s = 30.0              # how long a client whose connection is lost keeps its place
+let_in_per_s = 50.0          # the most that leave the queue, so that a game that opens again is not flooded
 
 [admission]                  # bounds on loads, in shares of a core; above one, logins are refused. 0: no bound
 login_app = 0.0
@@ -154,6 +160,15 @@ class LoginSettings(_Part, frozen=True, kw_only=True):
     players_max: Annotated[int, msgspec.Meta(ge=1)] = 10_000
 
 
+class QueueSettings(_Part, frozen=True, kw_only=True):
+    """The queue of clients that wait for room."""
+
+    waiting_max: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 2000
+    address_max: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 8
+    return_s: Annotated[float, msgspec.Meta(ge=0)] = 30.0
+    let_in_per_s: Annotated[float, msgspec.Meta(gt=0)] = 50.0
+
+
 LoadBound = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -203,6 +218,7 @@ class Config(_Part, frozen=True, kw_only=True):
     data: Data = Data()
     store: StorePart = StorePart()
     login: LoginSettings = LoginSettings()
+    queue: QueueSettings = QueueSettings()
     admission: AdmissionSettings = AdmissionSettings()
     strangers: StrangerSettings = StrangerSettings()
     cell: CellSettings = CellSettings()

@@ -12,10 +12,12 @@ from terrazzo.cluster.app import Host
 from terrazzo.cluster.cluster_app import ClusterApp
 from terrazzo.errors import UsageError
 from terrazzo.login.admission import AdmissionLimits, Overload
-from terrazzo.login.loginapp import LoginApp, LoginLimits
+from terrazzo.login.limits import LoginLimits
+from terrazzo.login.loginapp import LoginApp
+from terrazzo.login.queue import QueueLimits
 from terrazzo.runtime import ports
 from terrazzo.runtime.bans import BanFile, BanWatch
-from terrazzo.runtime.config import AdmissionSettings
+from terrazzo.runtime.config import AdmissionSettings, QueueSettings
 from terrazzo.runtime.datafolder import DataFolder
 from terrazzo.runtime.doors import Doors
 from terrazzo.runtime.leftovers import keep_unsaved
@@ -72,6 +74,7 @@ class LoginMember(EntranceMember):
             attempts_burst=login.attempts_burst,
             total_per_s=login.total_per_s,
             admission=admission_limits(self.config.admission),
+            queue=queue_limits(self.config.queue),
         )
         self.app = LoginApp(
             self.order.id,
@@ -96,6 +99,13 @@ def admission_limits(settings: AdmissionSettings) -> AdmissionLimits:
     """The bounds of the settings."""
     load_max = {each: getattr(settings, each.value) for each in Overload}
     return AdmissionLimits(load_max, settings.tolerance_s, settings.tolerance_logins)
+
+
+def queue_limits(settings: QueueSettings) -> QueueLimits:
+    """The limits of the settings."""
+    return QueueLimits(
+        settings.waiting_max, settings.address_max, settings.return_s, let_in_per_s=settings.let_in_per_s
+    )
 
 
 class _Both:

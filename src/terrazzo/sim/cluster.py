@@ -30,7 +30,9 @@ from terrazzo.db.memory import MemoryDatabase
 from terrazzo.db.passwords import Cost, Hasher
 from terrazzo.db.store import StoreLane, StoreQueue
 from terrazzo.game import LoadedGame
+from terrazzo.login.limits import LoginLimits
 from terrazzo.login.loginapp import LoginApp
+from terrazzo.login.queue import QueueLimits
 from terrazzo.managers.baseapp_mgr import BaseAppMgr
 from terrazzo.managers.cellapp_mgr import CellAppMgr
 from terrazzo.schema.digest import digest
@@ -187,6 +189,8 @@ class Cluster:
         client_bits_s: float = CLIENT_BITS_S,
         busy_s: float = 0.0,
         silence_s: float | None = None,
+        players_max: int = 1_000_000,
+        queue: QueueLimits | None = None,
         on_start: OnStart | None = None,
     ) -> None:
         self.world = world
@@ -198,11 +202,12 @@ class Cluster:
         self._tick_s = tick_s
         self._settings = SERVER if silence_s is None else replace(SERVER, silence_s=silence_s)
         self._on_start = on_start
+        self._login_limits = LoginLimits(queue=queue or QueueLimits())
         self._seats = 0
         self._known_paths: set[tuple[str, tuple[str, int]]] = set()
         add = self._add
         self.db = add(AppKind.DB_APP, 0, self._make_db)
-        self.base_mgr = add(AppKind.BASE_APP_MGR, 0, lambda p: BaseAppMgr(p.id, p))
+        self.base_mgr = add(AppKind.BASE_APP_MGR, 0, lambda p: BaseAppMgr(p.id, p, players_max=players_max))
         self.cell_mgr = add(AppKind.CELL_APP_MGR, 0, lambda p: CellAppMgr(p.id, p, game.policy.spaces, cells))
 
         def make_cell(process: Process) -> App:
@@ -236,7 +241,14 @@ class Cluster:
         """The BaseApps that run now."""
         return [process.app for process in self.bases if isinstance(process.app, BaseApp)]
 
-    def client(self, name: str, password: str, *, listener: Callable[[ViewEvent], None] | None = None) -> Seat:
+    def client(
+        self,
+        name: str,
+        password: str,
+        *,
+        listener: Callable[[ViewEvent], None] | None = None,
+        may_wait: bool = False,
+    ) -> Seat:
         """A client program that begins to log in now, from an address of its own."""
         self._seats += 1
         address = f"{name}@{self._seats}"
@@ -250,6 +262,7 @@ class Cluster:
             now=self.world.clock.now,
             log=partial(self.world.trace.add, address),
             listener=listener,
+            may_wait=may_wait,
         )
         return Seat(self, address, app)
 
@@ -312,6 +325,8 @@ class Cluster:
 
         def make(process: Process) -> App:
             endpoint = door.open(process, self._private_key)
-            return LoginApp(process.id, process, endpoint=endpoint, digest=digest(self.game.schema))
+            return LoginApp(
+                process.id, process, endpoint=endpoint, digest=digest(self.game.schema), limits=self._login_limits
+            )
 
         return self._add(AppKind.LOGIN_APP, 0, make)

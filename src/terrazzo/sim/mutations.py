@@ -24,6 +24,7 @@ from terrazzo.sim.latency_mutations import LATENCY_MUTATIONS
 from terrazzo.sim.login_mutations import LOGIN_MUTATIONS
 from terrazzo.sim.maker_mutations import MAKER_MUTATIONS
 from terrazzo.sim.party_mutations import PARTY_MUTATIONS
+from terrazzo.sim.queue_mutations import QUEUE_MUTATIONS
 from terrazzo.sim.rare_mutations import RARE_MUTATIONS, RARE_SYNC_MUTATIONS
 from terrazzo.sim.sight_mutations import SIGHT_MUTATIONS
 from terrazzo.sim.sync_mutations import SYNC_MUTATIONS
@@ -381,6 +382,7 @@ MUTATIONS: dict[str, Mutation] = {
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in SIGHT_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="sync") for name, harm in SYNC_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="logins") for name, harm in LOGIN_MUTATIONS.items()},
+    **{name: Mutation(app=harm, scenario="queue") for name, harm in QUEUE_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="seamless") for name, harm in DART_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="makers") for name, harm in MAKER_MUTATIONS.items()},
     **{name: Mutation(app=harm, scenario="parties") for name, harm in PARTY_MUTATIONS.items()},

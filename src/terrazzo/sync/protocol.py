@@ -62,7 +62,7 @@ entity, which is put between the two: `with_alias` for a client, `with_entity` f
 **Resuming.** A client that lost its connection opens another one with the token of the last `session` message, and
 `RESUMES` behind it, as its application data (`encode_resume`). It then gets everything from the beginning.
 
-The login exchange with a LoginApp is JSON, one message each way: `LoginRequest` and `LoginReply`.
+The login exchange with a LoginApp is JSON: `LoginRequest`, then `LoginReply`, several of them if the client waits.
 
 Reading is total: any bytes give a message or a DecodeError.
 """
@@ -141,11 +141,13 @@ class LoginRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     digest: str
     attempt: str = ""
     """Chosen at random for each login: a request that is sent again has the same, and gets the same answer."""
+    may_wait: bool = False
+    """Whether the client waits in the queue if the world has no room."""
 
 
 class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):
     """LoginApp → client: an error in one sentence with its code (`wire.login_refusals`), or the address of a BaseApp
-    and the key for it."""
+    and the key for it, or the client's place in the queue; another reply follows the last of these."""
 
     error: str = ""
     code: str = ""
@@ -154,6 +156,10 @@ class LoginReply(msgspec.Struct, frozen=True, omit_defaults=True):
     ws_port: int = 0
     key: str = ""
     """Hex."""
+    place: int = 0
+    """1 for the first in the queue; 0: the client does not wait."""
+    waiting: int = 0
+    """How many wait in all."""
 
 
 TOKEN_BYTES = 16

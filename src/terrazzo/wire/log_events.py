@@ -79,6 +79,8 @@ class LogEvent(EventName):
         "A load has gone above its bound: after a tolerance, logins are refused.",
     )
     LOGINS_OPEN = "logins open again", "Every load is within its bound again."
+    LOGINS_WAIT = "logins wait", "There is no room for a player that may wait: the queue begins."
+    LOGINS_WAIT_NO_MORE = "no login waits", "The last player in the queue was let in."
     LOGIN_SESSION_ENDED = "login session ended", "A session was ended because it sent more than one login request."
 
     # DBApp.

@@ -62,6 +62,7 @@ class Game {
       onCall: (entity, name, args) => this.#onCall(entity, name, args),
       onState: (state, detail) => this.#onState(state, detail),
       onClosed: (sentence, mayReturn) => this.#onClosed(sentence, mayReturn),
+      onQueue: ({ place, waiting }) => showPlace(place, waiting),
     });
     this.#steps = new Steps(find("world"));
   }
@@ -377,6 +378,14 @@ function showKeys(methods) {
   for (const word of document.querySelectorAll("[data-method]")) word.hidden = !methods[word.dataset.method];
 }
 
+/** The place in the queue of a full world; 0: the player does not wait. */
+function showPlace(place, waiting) {
+  const sentence = `The world is full just now. You are number ${place} of ${waiting} in the queue, and come in by yourself.`;
+  find("queue").hidden = !place;
+  find("place").textContent = place ? sentence : "";
+  if (place && find("door").hidden) showNotice(sentence);
+}
+
 function showFailure(sentence) {
   Object.assign(find("failure"), { textContent: sentence, hidden: !sentence });
 }
@@ -398,8 +407,9 @@ async function join(event) {
     await enter(account);
     sessionStorage.setItem("name", account.name);
   } catch (error) {
-    leaveStage(sentenceOf(error));
+    leaveStage(stay === account ? sentenceOf(error) : "");
   } finally {
+    showPlace(0, 0);
     button.disabled = false;
   }
 }
@@ -449,12 +459,13 @@ async function leave() {
   const isOut = find("status").textContent === STATES.returning.textContent;
   stay = null;
   if (isOut) leaveStage("");
-  else await game?.leave();
+  await game?.leave();
 }
 
 find("who").value = sessionStorage.getItem("name") ?? "";
 find("door").onsubmit = join;
 find("leave").onclick = leave;
+find("give-up").onclick = leave;
 find("chat").onsubmit = (event) => {
   event.preventDefault();
   const words = find("words").value.trim();
@@ -465,7 +476,8 @@ find("chat").onsubmit = (event) => {
 find("words").onkeydown = (event) => {
   if (event.key === "Escape") find("world").focus();
 };
-window.addEventListener("pagehide", () => game?.leave());
+// A page that is loaded anew has its place in the queue again, if it did not give it up.
+window.addEventListener("pagehide", () => find("queue").hidden && game?.leave());
 fetchJson("/api/cluster").then(
   ({ name }) => {
     find("name").textContent = name;

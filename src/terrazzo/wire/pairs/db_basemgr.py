@@ -12,7 +12,7 @@ from terrazzo.wire.numbers import CountNumber, IndexNumber, Int32
 @message(30)
 class PlaceProxy(Message, frozen=True):
     """Request: create a proxy, or any base, of this stored entity on some BaseApp. Answered by ProxyPlaced or
-    ProxyInDoubt; refused when there is certainly none."""
+    ProxyInDoubt; refused, or answered by WorldFull, when there is certainly none."""
 
     type_id: IndexNumber
     dbid: int
@@ -45,6 +45,13 @@ class ProxyInDoubt(Message, frozen=True):
     until that is certain (`db/doubts.py`)."""
 
     reason: str
+
+
+@message(34, max_size=256)
+class WorldFull(Message, frozen=True):
+    """No proxy was made: the cluster has as many players as it may have."""
+
+    players_max: CountNumber
 
 
 class WorldLoads(NamedTuple):

@@ -43,6 +43,9 @@ class LogOn(Message, frozen=True):
     """Whether this player has logged in from there before: then strangers do not delay it."""
     holder: bytes = b""
     """SHA-256 of what the client must present with its login key (`base/keys.py`); empty: nothing."""
+    may_place: bool = True
+    """Whether a new proxy may be placed. Without it only a player that is in already gets one: others are refused with
+    the code FULL, since they have to wait for their turn."""
 
 
 @message(21, max_size=4096)
