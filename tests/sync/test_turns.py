@@ -93,6 +93,12 @@ class Story:
         before = self.shown.note(message)
         self.reliable.extend([before, message] if before else [message])
 
+    def say_loosely(self, message: bytes) -> None:
+        if self.shown.has_to_wait(message):
+            self.say(message)
+        else:
+            self.unreliable.append(self.shown.mark(message))
+
     def announce(self) -> None:
         alias = next(each for each in range(1, 99) if each not in self.holders and each not in self.resting)
         self.next += 1
@@ -125,9 +131,9 @@ class Story:
         """The place of each entity, and a change of each: both have the entity in them."""
         for alias, entity in self.holders.items():
             if entity in self.described:
-                self.unreliable.append(self.shown.mark(places_message((alias, (entity, 0.0, 0.0), ()))))
-                self.unreliable.append(self.shown.mark(change("species", alias, entity.to_bytes(2, "little"))))
-                self.unreliable.append(self.shown.mark(self._next_home(alias)))
+                self.say_loosely(places_message((alias, (entity, 0.0, 0.0), ())))
+                self.say_loosely(change("species", alias, entity.to_bytes(2, "little")))
+                self.say_loosely(self._next_home(alias))
 
     def tell_surely(self) -> None:
         """A property of each entity that was sent unreliably before, or never."""
@@ -232,9 +238,29 @@ def test_an_older_value_that_arrives_after_a_newer_one():
         getattr(story, step)()
     [other] = story.view.others.values()
     assert (other.state["home"][0], story.view.late) == (2, 3)
-    for step in ("tell", *["hear_loose"] * 3):
+    for step in ("tell", "catch_up", *["hear_loose"] * 2):
         getattr(story, step)()
     assert (other.state["home"][0], story.view.late) == (3, 3)
+
+
+def test_newer_value_stays_behind_an_older_one_that_is_sent_reliably():
+    """Loose in name, it is sent reliably as well, until a turn begins."""
+    story = Story()
+    for step in ("announce", "catch_up", "tell_surely", "tell", *["hear_loose"] * 3):
+        getattr(story, step)()
+    [other] = story.view.others.values()
+    assert (other.state["home"][0], len(story.reliable)) == (0, 2)
+    for step in ("catch_up", "announce", "leave", "announce", "catch_up", "tell"):
+        getattr(story, step)()
+    assert (other.state["home"][0], story.reliable) == (2, deque())
+
+
+def test_reliable_value_between_two_loose_ones_is_not_undone_by_either():
+    story = Story()
+    for step in ("announce", "catch_up", "tell", "tell_surely", "hear", "tell", *["hear_loose"] * 6, "hear"):
+        getattr(story, step)()
+    [other] = story.view.others.values()
+    assert other.state["home"][0] == 2
 
 
 def test_one_turn_is_enough_for_all_that_are_renewed_at_once():

@@ -184,6 +184,10 @@ class ClientRow:
             self.proxy.on_too_large(problem, reliable=reliable)
 
     def send_loose(self, message: bytes) -> None:
-        """One unreliable message, with its turn."""
-        if message:
+        """One unreliable message, with its turn; or reliably, behind an older value of its property."""
+        if not message:
+            return
+        if self.shown.has_to_wait(message):
+            self.pass_on([message])
+        else:
             self.send(self.shown.mark(message), False)

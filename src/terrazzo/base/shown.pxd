@@ -20,6 +20,7 @@ cdef class Shown:
     cdef dict _wants
     cdef list _released
 
+    cpdef bint has_to_wait(self, bytes message) except -1
     cpdef bytes mark(self, bytes message)
     @cython.locals(kind=cython.int, alias=cython.int)
     cpdef bytes note(self, bytes message)

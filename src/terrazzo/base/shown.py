@@ -48,6 +48,10 @@ class Shown:
         self._wants: dict[int, int] = {}
         self._released: list[int] = []
 
+    def has_to_wait(self, message: bytes) -> bool:
+        """Whether an unreliable message has to be sent reliably, behind an older value of its property."""
+        return self._loose.has_to_wait(message)
+
     def mark(self, message: bytes) -> bytes:
         """An unreliable message goes to the client; gives it with its turn."""
         self._loose.add(message)

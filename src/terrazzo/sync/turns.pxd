@@ -23,10 +23,16 @@ cdef class Turns:
 
 cdef class LooseSent:
     cdef Turns _turns
+    cdef set _ids
     cdef dict _sent
+    cdef dict _sure
 
+    @cython.locals(kind=cython.int)
+    cpdef bint has_to_wait(self, bytes message) except -1
+    @cython.locals(kind=cython.int)
     cpdef add(self, bytes message)
     cpdef end(self, int alias)
     cpdef clear(self)
-    @cython.locals(now=cython.longlong)
+    @cython.locals(kind=cython.int, before=bytes)
     cpdef bytes before(self, bytes message)
+    cdef long long _key(self, int alias, int kind) except -1

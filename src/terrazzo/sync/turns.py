@@ -87,41 +87,70 @@ class Turns:
 
 
 class LooseSent:
-    """The BaseApp's record of the properties that a client was sent in loose messages, with their turns.
+    """The BaseApp's record of the properties that a client was sent in loose and in reliable messages, with their
+    turns. A loose message and a reliable one may arrive in either order, and the client keeps the newer value:
 
-    A loose message may arrive after a reliable one that was sent later. If both have the same property, the client
-    would keep the older value. So before the reliable one the BaseApp sends a `renew` of the entity's alias, in a turn
-    that is later than that of the loose message.
+        loose, then reliable     before the reliable message the BaseApp sends a `renew` of the entity's alias, in a
+                                 turn that is later than that of the loose one: if that arrives late, it is skipped
+        reliable, then loose     in the same turn the second one is sent reliably, too, so that it stays behind the
+                                 first; in a later turn the client skips a loose one that arrives before the reliable
+
+    Only properties that were sent loosely before are recorded by alias, the others by their message id alone.
     """
 
-    __slots__ = ("_sent", "_turns")
+    __slots__ = ("_ids", "_sent", "_sure", "_turns")
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns
-        self._sent: dict[int, dict[int, int]] = {}  # alias, message id, turn
+        self._ids: set[int] = set()
+        """The message ids of properties that were sent in a loose message."""
+        self._sent: dict[int, dict[int, int]] = {}
+        """Loose messages: alias, message id, turn."""
+        self._sure: dict[int, int] = {}
+        """Reliable messages: `_key`, turn."""
+
+    def has_to_wait(self, message: bytes) -> bool:
+        """Whether a loose message must be sent reliably: an older value of its property may still be under way."""
+        kind = message[0]
+        if not self._sure or not _IS_PROPERTY[kind]:
+            return False
+        alias, _ = take_alias(message[1:])
+        return self._sure.get(self._key(alias, kind), -1) == self._turns.now
 
     def add(self, message: bytes) -> None:
         """An unreliable message goes to the client."""
-        if _IS_PROPERTY[message[0]]:
+        kind = message[0]
+        if _IS_PROPERTY[kind]:
             alias, _ = take_alias(message[1:])
-            self._sent.setdefault(alias, {})[message[0]] = self._turns.now
+            self._ids.add(kind)
+            self._sent.setdefault(alias, {})[kind] = self._turns.now
 
     def end(self, alias: int) -> None:
         """The alias is free."""
         self._sent.pop(alias, None)
+        for kind in self._ids:
+            self._sure.pop(self._key(alias, kind), None)
 
     def clear(self) -> None:
         """All aliases are free."""
         self._sent.clear()
+        self._sure.clear()
 
     def before(self, message: bytes) -> bytes:
-        """The message to send before a reliable one about a property: `renew`, or an empty one."""
-        if not self._sent or not _IS_PROPERTY[message[0]]:
-            return b""
+        """A reliable message goes to the client; gives the message to send before it: `renew`, or an empty one."""
+        kind, before = message[0], b""
+        if not _IS_PROPERTY[kind]:
+            return before
+        if kind not in self._ids:
+            self._sure[kind] = self._turns.now
+            return before
         alias, _ = take_alias(message[1:])
-        turn = self._sent.get(alias, {}).get(message[0])
-        if turn is None:
-            return b""
-        del self._sent[alias]
-        now = self._turns.renew(max(turn + 1, self._turns.now) & 255)
-        return encode_renew(alias, now & 255)
+        turn = self._sent.get(alias, {}).get(kind)
+        if turn is not None:
+            del self._sent[alias]
+            before = encode_renew(alias, self._turns.renew(max(turn + 1, self._turns.now) & 255) & 255)
+        self._sure[self._key(alias, kind)] = self._turns.now
+        return before
+
+    def _key(self, alias: int, kind: int) -> int:
+        return kind | alias + 1 << 8 if kind in self._ids else kind

@@ -77,7 +77,7 @@ class LostMessages:
             return is_done
 
         def sent(message: bytes) -> None:
-            for entity in _entities(proxy, [message]):
+            for entity in () if proxy.shown.has_to_wait(message) else _entities(proxy, [message]):
                 marked = proxy.shown.turns.mark(message)
                 self._sent.setdefault(proxy.id, {})[marked] = (entity, self._now())
             send_loose(message)
