@@ -1,4 +1,4 @@
-"""The browser client in Node loses its connection and resumes: the twin of `tests/client/test_reconnect.py`."""
+"""The browser client in Node loses its connection and resumes: the twin of `tests/client/test_client_reconnect.py`."""
 
 from __future__ import annotations
 

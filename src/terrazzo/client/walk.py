@@ -5,6 +5,7 @@ Of what a BaseApp sends, a walker reads only this (`KINDS_READ`):
     cell player, space, moved, cell lost     its own place
     announce                                 it wants the entity described
     leave, space, cell lost                  it releases the aliases that have ended
+    session                                  nothing follows: it is only kept apart from what is counted
 
 It walks straight on at SPEED and turns now and then, within the bounds of its space; without bounds it stands still,
 and sends its place. In `terrazzo bench base` the height of a move is its number (`is_numbered`), which the stand-in of
@@ -26,6 +27,7 @@ TURNS = 0.02
 
 KINDS_READ = bytes(
     (
+        ToClient.SESSION,
         ToClient.CELL_LOST,
         ToClient.BASE_PLAYER,
         ToClient.CELL_PLAYER,
