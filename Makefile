@@ -15,8 +15,8 @@ TOOLS := $(VENV)/.tools
 TYPED := $(wildcard src/terrazzo/*/*.pxd src/terrazzo/*/*/*.pxd)
 KERNELS := $(wildcard src/terrazzo/_speed/*.py src/terrazzo/*/*.pyx src/terrazzo/*/*/*.pyx $(TYPED:.pxd=.py)) $(TYPED)
 PROJECT = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))$(1))'
-# Tests of real processes wait more than they compute: two workers more than processors keep all processors at work.
-WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 2 )))
+# Tests of real processes wait more than they compute: four workers more than processors keep all processors at work.
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 4 )))
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 10
 
 .PHONY: run test browser postgres check bench coverage attack clean setup traces traces-compare hints metrics

@@ -89,7 +89,7 @@ ROWS: dict[str, Row] = {
     **dict.fromkeys(
         ("keep-witness", "go-on-with-story", "show-no-player", "tell-no-detaching", "send-no-detaching"),
         Row(("P4",), NONE)),
-    "tell-of-no-loss": Row(REST, NONE),
+    "tell-of-no-loss": Row(P4, NONE),
     **dict.fromkeys(
         ("ignore-rates", "halve-rates", "forget-rates", "expose-to-all", "expose-unlisted", "forget-pace"), Row(P7)),
     **dict.fromkeys(("late-timers", "seek-seldom"), Row(("P1",), NONE)),
