@@ -61,7 +61,7 @@ ROWS: dict[str, Row] = {
     **{name: Row(ANY) for name, each in MUTATIONS.items() if each.scenario in ("channel", "fight")},
     **{name: Row(ANY) for name in LOGIN_MUTATIONS},
     **{name: Row(("queue", "liveness")) for name in QUEUE_MUTATIONS},
-    **dict.fromkeys(("forget-away", "keep-left"), Row(("queue",), NONE)),
+    **dict.fromkeys(("forfeit-places", "keep-left"), Row(("queue",), NONE)),
     **{name: Row((*ANY, "names")) for name in MAKER_MUTATIONS},
     **{name: Row((*ANY, "names", "ends", "data")) for name in PARTY_MUTATIONS},
     "refuse-early-entries": Row(REST, NONE, "does not get into"),

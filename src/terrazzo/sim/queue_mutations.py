@@ -75,7 +75,7 @@ def _puts_back_at_the_end(login: Any, queue: Any) -> None:
 
 
 QUEUE_MUTATIONS: dict[str, Harm] = {
-    "forget-away": _forgets_away,
+    "forfeit-places": _forgets_away,
     "serve-the-last": _serves_the_last,
     "keep-left": _keeps_left,
     "keep-vanished": _never_forgets,

@@ -150,9 +150,9 @@ def _returns_used_ids(app: App) -> None:
     """The id of an entity goes back to the stock when the entity is made."""
     if isinstance(app, BaseApp):
 
-        def create(before: Any, data: Any, id: EntityId) -> bool:
+        def create(before: Any, data: Any, then: Any, id: EntityId) -> bool:
             vars(app.ids)["_runs"].append((id, 1))
-            is_used: bool = before(data, id)
+            is_used: bool = before(data, then, id)
             return is_used
 
         instead(app.factory, "_create", create)
