@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from click.testing import CliRunner
@@ -52,9 +53,13 @@ class Place:
     def __init__(self, folder):
         self.game = folder / "tiny_game.py"
         self.data = folder / "data"
+        self.versions = 0
 
     def write(self, *properties):
+        """Each version has another time of change: Python reads a module of the same second and size from its cache."""
         self.game.write_text(GAME.format(properties="\n    ".join(properties)))
+        self.versions += 1
+        os.utime(self.game, (self.versions, self.versions))
 
     def migrate(self, *words):
         done = CliRunner().invoke(main, ["migrate", str(self.game), "--data", str(self.data), *words])
