@@ -109,6 +109,7 @@ class Clients:
     def ready(self, entity: int) -> Broken | None:
         """on_client_ready."""
         self._lost_at.pop(entity, None)
+        self._kept.pop(entity, None)
         self.came[entity] = self.came.get(entity, 0) + 1
         if entity in self._ready:
             return Broken("P4", f"the proxy of entity {entity} got a client twice", entity)
